@@ -1,0 +1,76 @@
+"""TokenMask: the set of tokens that may come next, one bit a token, read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+
+class TokenMask:
+    """Which of V tokens may come next.
+
+    Bits lie as in vLLM, xgrammar and llguidance, so a mask can be handed to any of
+    their samplers: token i is bit ``i % 32`` of word ``i // 32``.
+
+    Shape: ``bits`` (ceil(V / 32),) uint32, read-only; ``ids`` int32, sorted.
+    """
+
+    def __init__(self, bits: npt.NDArray[np.uint32], size: int) -> None:
+        if len(bits) != (size + 31) // 32:
+            raise ValueError(f"{size} tokens need {(size + 31) // 32} words, not {len(bits)}")
+        bits.setflags(write=False)
+        self.bits = bits
+        #: V, the vocabulary's size (not how many are allowed: that is ``len``).
+        self.size = size
+
+    @staticmethod
+    def of(ids: Iterable[int], size: int) -> TokenMask:
+        """The mask that allows exactly these tokens of ``size``."""
+        allowed = np.zeros(size, np.bool_)
+        allowed[np.fromiter(ids, np.int64)] = True
+        return TokenMask(pack(allowed), size)
+
+    def __contains__(self, token_id: int) -> bool:
+        return 0 <= token_id < self.size and bool(self.bits[token_id >> 5] >> (token_id & 31) & 1)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TokenMask):
+            return NotImplemented
+        return self.size == other.size and bool(np.array_equal(self.bits, other.bits))
+
+    __hash__ = None  # type: ignore[assignment]  # masks hold arrays
+
+    def __repr__(self) -> str:
+        return f"TokenMask({len(self)} of {self.size})"
+
+    @cached_property
+    def bools(self) -> npt.NDArray[np.bool_]:
+        """The mask as V booleans, read-only."""
+        unpacked = np.unpackbits(self.bits.view(np.uint8), bitorder="little")[: self.size]
+        allowed = unpacked.astype(np.bool_)
+        allowed.setflags(write=False)
+        return allowed
+
+    @cached_property
+    def ids(self) -> npt.NDArray[np.int32]:
+        """The allowed token ids, sorted, read-only."""
+        ids = np.flatnonzero(self.bools).astype(np.int32)
+        ids.setflags(write=False)
+        return ids
+
+
+def pack(allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint32]:
+    """V booleans as ceil(V / 32) words, the padding clear."""
+    words = np.zeros((len(allowed) + 31) // 32 * 4, np.uint8)
+    packed = np.packbits(allowed, bitorder="little")
+    words[: len(packed)] = packed
+    return words.view(np.uint32)

@@ -1,0 +1,157 @@
+"""Step and Trace: what was allowed, wanted and taken at each turn of the decoding loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import State
+from workbench.vocabulary.vocabulary import TokenId
+
+
+class StopReason(Enum):
+    """Why a generation ended."""
+
+    #: The text is accepted and the model chose the end token.
+    ACCEPTED = "accepted"
+    #: The text is accepted and nothing but the end token was allowed.
+    FORCED_END = "forced end"
+    #: No token was allowed and the text is not accepted.
+    DEAD_END = "dead end"
+    #: ``max_tokens`` were taken.
+    TOKEN_BUDGET = "token budget"
+    #: Somebody asked for a stop.
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A token the model considered. Probabilities are between 0 and 1."""
+
+    token_id: TokenId
+    #: What it spells, None for a special token.
+    token: bytes | None
+    #: Under the model, every token allowed.
+    probability: float
+    #: After the mask, renormalised; 0 where the mask forbids it.
+    masked_probability: float
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Step:
+    """One turn of the decoding loop: what was allowed, wanted and taken.
+
+    ``logprob`` comes from the model's own distribution over the whole vocabulary,
+    at temperature 1 and before the mask: it says how natural the token is to the
+    model, which is what perplexity is about. Steps compare by identity.
+
+    Unit:   log-probabilities in nats, never above 0; times in milliseconds; ``kept``
+            a probability.
+    Source: the loop is Koo et al. 2024, Algorithm 2; an intervention is what
+            Beurer-Kellner et al. 2024 (DOMINO) call one in §2.
+    """
+
+    #: Counted from 0.
+    index: int
+    token_id: TokenId
+    #: What the token spells; may be half a UTF-8 character. Empty for the end token.
+    token: bytes
+    #: The state of the constraint before the token was taken.
+    state: State
+    mask: TokenMask
+    logprob: float
+    #: Of the token taken, among the allowed ones.
+    masked_logprob: float
+    #: The model's own first choice, every token allowed.
+    favourite_id: TokenId
+    #: The probability of everything the mask let through.
+    kept: float
+    #: 1 for the model's own first choice.
+    rank: int
+    #: The model's likeliest tokens, allowed or not, likeliest first.
+    wanted: tuple[Candidate, ...]
+    #: The likeliest of the allowed tokens, likeliest first.
+    allowed: tuple[Candidate, ...]
+    #: Whether the model was asked; False where one token was left and it was skipped.
+    forward: bool
+    model_ms: float
+    mask_ms: float
+    advance_ms: float
+    is_end: bool
+
+    @property
+    def intervened(self) -> bool:
+        """Whether the mask took the model's own first choice away."""
+        return self.favourite_id not in self.mask
+
+    @property
+    def forced(self) -> bool:
+        """Whether a single token was allowed."""
+        return len(self.mask) == 1
+
+    @property
+    def surprisal(self) -> float:
+        """−log p in nats."""
+        return -self.logprob
+
+    @property
+    def mask_bits(self) -> float:
+        """What the mask cost at this step: −log2 of the probability it let through."""
+        return -math.log2(self.kept) if self.kept > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """All steps of one generation, and why it ended (None while it goes on)."""
+
+    steps: tuple[Step, ...]
+    stop: StopReason | None = None
+
+    @property
+    def text(self) -> bytes:
+        return b"".join(step.token for step in self.steps)
+
+    @property
+    def token_ids(self) -> list[TokenId]:
+        return [step.token_id for step in self.steps]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the generation ended in an accepted text."""
+        return self.stop in (StopReason.ACCEPTED, StopReason.FORCED_END)
+
+    @property
+    def perplexity(self) -> float:
+        """exp of the mean surprisal of the generated tokens, the end token left out; nan if none.
+
+        Source: the project's design, §6; the model's unmasked probabilities.
+        """
+        return perplexity(step.logprob for step in self.steps if not step.is_end)
+
+    @property
+    def perplexity_with_end(self) -> float:
+        """The same, with the end token counted."""
+        return perplexity(step.logprob for step in self.steps)
+
+    @property
+    def forward_passes(self) -> int:
+        return sum(step.forward for step in self.steps)
+
+    @property
+    def interventions(self) -> int:
+        return sum(step.intervened for step in self.steps)
+
+    @property
+    def mask_bits(self) -> float:
+        """What the mask cost over the whole text, in bits."""
+        return math.fsum(step.mask_bits for step in self.steps)
+
+
+def perplexity(logprobs: Iterable[float]) -> float:
+    """exp(mean −log p) of log-probabilities in nats; nan where there are none."""
+    values: Sequence[float] = list(logprobs)
+    return math.exp(-math.fsum(values) / len(values)) if values else math.nan

@@ -1,0 +1,77 @@
+"""Budgets of one piece of work: in come counts as the work goes on, out comes a LimitError."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields
+
+from workbench.errors import LimitError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a compilation and the masks made from it may spend.
+
+    The defaults are those of the public page: two seconds and 256 MB a
+    compile. Work checks them inside its loops, so a regex that explodes is
+    stopped while it explodes. The seconds count from when a ``Clock`` is
+    started, not from when the limits are made.
+    """
+
+    #: States of any one automaton, before and after determinization.
+    states: int = 50_000
+    #: Edges of the explicit token machines (the closed form).
+    token_edges: int = 5_000_000
+    #: Configurations alive at once in a nondeterministic stack machine.
+    configurations: int = 2_000
+    #: Symbols on one stack.
+    stack_depth: int = 5_000
+    #: Rows (masks) a constraint keeps before it forgets the oldest.
+    rows: int = 4_096
+    #: Seconds of one compilation, or of one mask.
+    seconds: float = 2.0
+    #: Megabytes the tables of one compilation may hold.
+    megabytes: int = 256
+    #: Copies a counted repetition such as ``x{1000}`` may unroll to, in machine states.
+    unrolled: int = 200_000
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if getattr(self, field.name) <= 0:
+                raise ValueError(f"limit {field.name!r} must be above 0")
+
+    def check(self, budget: str, spent: float, hint: str = "") -> None:
+        """Raise LimitError if ``spent`` is over the budget of that name."""
+        allowed = getattr(self, budget)
+        if spent > allowed:
+            raise LimitError(
+                f"needs more than {allowed:,} {budget.replace('_', ' ')}",
+                budget,
+                hint or "simplify the grammar, or raise the limit if this machine is yours",
+            )
+
+    def clock(self) -> Clock:
+        """A clock that starts now and complains past ``seconds``."""
+        return Clock(self, time.perf_counter())
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time since one piece of work began, held against its limit."""
+
+    limits: Limits
+    started: float
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    def check(self) -> None:
+        """Raise LimitError when the time is over; costs about 0.1 µs."""
+        self.limits.check(
+            "seconds", self.seconds, "the grammar grows too large; simplify it or bound a repetition"
+        )
+
+
+#: The budgets used where none are given.
+LIMITS = Limits()

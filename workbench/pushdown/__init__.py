@@ -1,0 +1,6 @@
+"""A grammar tree becomes a machine with a stack.
+
+In comes a ``GrammarTree``; out comes a ``Network`` (each rule a deterministic automaton over
+bytes and calls), or a plain ``Dfa`` where the grammar is regular in disguise, and the ``Pda``
+of the textbooks for pictures. Vocabularies are unknown here.
+"""

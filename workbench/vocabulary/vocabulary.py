@@ -1,0 +1,109 @@
+"""Vocabulary: token id → bytes, the end token, and what proper tokenization needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from workbench.errors import VocabularyError
+from workbench.vocabulary.trie import Trie
+
+#: An index into a vocabulary.
+TokenId = int
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The tokens of a language model as byte strings.
+
+    A token is None where the id is special (control tokens, ids nothing can be
+    spelt with); the end token is always None here, whatever it was given as.
+    Vocabularies compare by identity; what is derived from one (the trie) is kept
+    with it.
+
+    Raises: VocabularyError where the end token or a special id is out of range,
+            or a token is empty.
+    """
+
+    tokens: Sequence[bytes | None]
+    #: The id of the end token, or None where the vocabulary has none.
+    end: TokenId | None = None
+    #: Merge rules in rank order (byte-pair encoding), or None where unknown.
+    merges: Sequence[tuple[bytes, bytes]] | None = None
+    #: The regex that splits text before merging, or None where there is none.
+    pretokenizer: str | None = None
+    #: Whether a piece that is itself a token is taken whole, merges or not.
+    ignore_merges: bool = False
+    #: Further ids that are never allowed.
+    special: Iterable[TokenId] = ()
+    #: What messages call it.
+    name: str = "vocabulary"
+    #: Ids of tokens that stand for one byte each through byte fallback (``<0x41>``).
+    byte_fallback: Iterable[TokenId] = field(default=())
+
+    def __post_init__(self) -> None:
+        tokens = list(self.tokens)
+        special = frozenset(self.special) | ({self.end} if self.end is not None else set())
+        for token_id in special:
+            if not 0 <= token_id < len(tokens):
+                raise VocabularyError(f"special token id {token_id} is not below {len(tokens)}")
+            tokens[token_id] = None
+        for token_id, token in enumerate(tokens):
+            if token is not None and not token:
+                raise VocabularyError(
+                    f"token {token_id} spells nothing", "list it among the special ids"
+                )
+        object.__setattr__(self, "tokens", tuple(tokens))
+        object.__setattr__(self, "special", special)
+        object.__setattr__(self, "byte_fallback", frozenset(self.byte_fallback))
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({self.name!r}, {len(self)} tokens)"
+
+    @cached_property
+    def trie(self) -> Trie:
+        """The tokens with their prefixes merged; built once."""
+        return Trie.of(self.tokens)
+
+    @cached_property
+    def ids_of(self) -> dict[bytes, tuple[TokenId, ...]]:
+        """Every byte string that is a token, with its ids (more than one for duplicates)."""
+        found: dict[bytes, list[TokenId]] = {}
+        for token_id, token in enumerate(self.tokens):
+            if token is not None:
+                found.setdefault(token, []).append(token_id)
+        return {token: tuple(ids) for token, ids in found.items()}
+
+    @cached_property
+    def single_bytes(self) -> frozenset[int]:
+        """The bytes that are tokens by themselves; all 256 in byte-level vocabularies."""
+        return frozenset(token[0] for token in self.ids_of if len(token) == 1)
+
+    def ids(self, *tokens: str | bytes) -> list[TokenId]:
+        """The (first) ids of tokens given by their text.
+
+        Raises: VocabularyError for a text that is no token.
+        """
+        wanted = [t.encode() if isinstance(t, str) else t for t in tokens]
+        missing = [t for t in wanted if t not in self.ids_of]
+        if missing:
+            raise VocabularyError(f"{missing[0]!r} is not a token of {self.name}")
+        return [self.ids_of[t][0] for t in wanted]
+
+    def decode(self, token_ids: Iterable[TokenId]) -> bytes:
+        """The bytes a sequence of tokens spells; special tokens spell nothing."""
+        return b"".join(self.tokens[i] or b"" for i in token_ids)
+
+    @staticmethod
+    def load(name: str) -> Vocabulary:
+        """``builtin``, ``mistral-v1``, ``mistral-v3``, ``tekken``, a directory or a hub id.
+
+        Raises: VocabularyError with what to install or to do where it cannot be had.
+        """
+        from workbench.vocabulary.load import load_vocabulary  # the libraries it needs are heavy
+
+        return load_vocabulary(name)
