@@ -1,0 +1,34 @@
+"""From a tree to its smallest machine: regex, or regex terminal of a grammar, in; Dfa out."""
+
+from __future__ import annotations
+
+from workbench.automata.determinize import determinize
+from workbench.automata.dfa import Dfa
+from workbench.automata.minimize import minimize
+from workbench.automata.operations import first_match, without_match
+from workbench.automata.thompson import thompson
+from workbench.limits import LIMITS, Limits
+from workbench.syntax.grammar_tree import Pattern, Stop
+from workbench.syntax.regex_tree import Regex
+
+
+def regex_dfa(regex: Regex, limits: Limits = LIMITS) -> Dfa:
+    """The smallest machine over bytes that accepts the full matches of a regex.
+
+    Raises: LimitError where unrolling, subsets or the time pass a budget.
+    """
+    return minimize(determinize(thompson(regex, limits), limits), limits)
+
+
+def pattern_dfa(pattern: Pattern, limits: Limits = LIMITS) -> Dfa:
+    """The smallest machine of a regex terminal, which may stop where its ``stop`` says.
+
+    Raises: LimitError where unrolling, subsets or the time pass a budget.
+    """
+    match pattern.stop:
+        case Stop.ANYWHERE:
+            return regex_dfa(pattern.regex, limits)
+        case Stop.FIRST_MATCH:
+            return first_match(regex_dfa(pattern.regex, limits), limits)
+        case Stop.BEFORE_MATCH:
+            return without_match(pattern.regex, limits)

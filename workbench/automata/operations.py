@@ -1,0 +1,150 @@
+"""Operations on languages: machines in, the smallest machine of the result out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.determinize import determinize
+from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.explore import explore, nothing, trimmed
+from workbench.automata.minimize import minimize
+from workbench.automata.nfa import BYTES, NfaBuilder
+from workbench.automata.thompson import add, check_size
+from workbench.limits import LIMITS, Limits
+from workbench.syntax.regex_tree import Regex
+
+#: A pair of states, one in each machine; either may be ``DEAD``.
+_Pair = tuple[State, State]
+
+
+def complement(dfa: Dfa, limits: Limits = LIMITS) -> Dfa:
+    """All texts over the same symbols that the machine does not accept."""
+    dead = len(dfa)
+    width = dfa.table.shape[1]
+    table = np.vstack([dfa.table, np.full((1, width), dead, np.int32)])
+    table[table == DEAD] = dead
+    return minimize(trimmed(dfa.classes, table, ~np.append(dfa.finals, False), dfa.initial), limits)
+
+
+def intersection(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
+    """The texts both machines accept."""
+    return _product(left, right, lambda a, b: a and b, lambda a, b: DEAD not in (a, b), limits)
+
+
+def union(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
+    """The texts at least one machine accepts."""
+    return _product(left, right, lambda a, b: a or b, lambda a, b: (a, b) != (DEAD, DEAD), limits)
+
+
+def difference(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
+    """The texts the left machine accepts and the right one does not."""
+    return _product(left, right, lambda a, b: a and not b, lambda a, _: a != DEAD, limits)
+
+
+def concatenation(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
+    """A text of the left machine, then one of the right."""
+    builder = NfaBuilder(len(left.classes))
+    start, middle, end = (builder.new_state() for _ in range(3))
+    builder.embed(left, start, middle)
+    builder.embed(right, middle, end)
+    return minimize(determinize(builder.build(start, {end}), limits), limits)
+
+
+def first_match(dfa: Dfa, limits: Limits = LIMITS) -> Dfa:
+    """The non-empty texts of the machine of which no shorter non-empty beginning is accepted.
+
+    Source: ``#e'…'`` of KBNF: it stops at the first match.
+    """
+    start = len(dfa)  # a copy of the initial state: the empty text is never a match
+    table = np.vstack([dfa.table, dfa.table[dfa.initial]])
+    finals = np.append(dfa.finals, False)
+    table[finals] = DEAD
+    return minimize(trimmed(dfa.classes, table, finals, start), limits)
+
+
+def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
+    """The non-empty byte strings no piece of which is matched by the regex.
+
+    Source: ``#ex'…'`` of KBNF: the complement of ``Σ* R Σ*``, byte by byte.
+    """
+    check_size(regex, limits)
+    builder = NfaBuilder()
+    anywhere, end = builder.new_state(), builder.new_state()
+    builder.edge(anywhere, 0, BYTES - 1, anywhere)
+    add(builder, regex, anywhere, end)
+    return _avoiding(builder, anywhere, end, limits)
+
+
+def _avoiding(builder: NfaBuilder, start: int, end: int, limits: Limits) -> Dfa:
+    """The non-empty byte strings no beginning of which leads from ``start`` to ``end``."""
+    found = determinize(builder.build(start, {end}), limits)
+    if found.is_empty:
+        return minimize(some_bytes(), limits)
+    table = np.where(found.finals[found.table] & (found.table != DEAD), DEAD, found.table)
+    # every other state of `found` is open: any byte may follow, and any end is good
+    start_copy = np.int32(len(found))
+    table = np.vstack([table, table[found.initial]]).astype(np.int32)
+    finals = np.append(~found.finals, False)
+    if found.finals[found.initial]:
+        return nothing(BYTES)
+    return minimize(trimmed(found.classes, table, finals, int(start_copy)), limits)
+
+
+def some_bytes() -> Dfa:
+    """Any byte string but the empty one."""
+    return Dfa(
+        np.zeros(BYTES, np.uint16), np.ones((2, 1), np.int32), np.array([False, True], np.bool_)
+    )
+
+
+def literals(words: Sequence[bytes], limits: Limits = LIMITS) -> Dfa:
+    """Exactly these byte strings."""
+    builder = NfaBuilder()
+    start, end = builder.new_state(), builder.new_state()
+    for word in words:
+        builder.literal(word, start, end)
+        limits.check("unrolled", len(builder))
+    return minimize(determinize(builder.build(start, {end}), limits), limits)
+
+
+def _product(
+    left: Dfa,
+    right: Dfa,
+    is_final: Callable[[bool, bool], bool],
+    is_open: Callable[[State, State], bool],
+    limits: Limits,
+) -> Dfa:
+    """Both machines walked side by side; a pair that is not open is dead."""
+    classes, pairs = joint_classes(left, right)
+    rows_left = _columns(left, [a for a, _ in pairs])
+    rows_right = _columns(right, [b for _, b in pairs])
+
+    def step(pair: _Pair) -> list[_Pair | None]:
+        followers = zip(rows_left[pair[0]], rows_right[pair[1]], strict=True)
+        return [(a, b) if is_open(a, b) else None for a, b in followers]
+
+    def final(pair: _Pair) -> bool:
+        a, b = pair
+        return is_final(a != DEAD and bool(left.finals[a]), b != DEAD and bool(right.finals[b]))
+
+    start = (left.initial, right.initial)
+    return minimize(explore(start, step, final, classes, limits), limits)
+
+
+def joint_classes(left: Dfa, right: Dfa) -> tuple[npt.NDArray[np.uint16], list[tuple[int, int]]]:
+    """The coarsest partition finer than both machines' classes, and the pair behind each class."""
+    pairs: dict[tuple[int, int], int] = {}
+    classes = [
+        pairs.setdefault(pair, len(pairs))
+        for pair in zip(left.classes.tolist(), right.classes.tolist(), strict=True)
+    ]
+    return np.array(classes, np.uint16), list(pairs)
+
+
+def _columns(dfa: Dfa, columns: list[int]) -> list[list[int]]:
+    """The rows of a table by joint class; the last row is that of ``DEAD``."""
+    table = dfa.table[:, columns]
+    return np.vstack([table, np.full((1, table.shape[1]), DEAD, np.int32)]).tolist()  # type: ignore[no-any-return]
