@@ -1,0 +1,63 @@
+"""parse_kbnf() against the recorded behaviour of the KBNF engine (specification, section 11)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.errors import ParseError
+from workbench.source import Source
+from workbench.syntax.kbnf_parser import parse_kbnf
+
+DATA = Path(__file__).parents[1] / "data"
+CASES: list[dict[str, Any]] = json.loads(
+    gzip.decompress((DATA / "kbnf_cases.json.gz").read_bytes())
+)
+GRAMMARS: dict[str, dict[str, Any]] = json.loads(
+    gzip.decompress((DATA / "grammar_cases.json.gz").read_bytes())
+)
+#: What the text alone shows; the other categories are found by the checks of `pushdown`.
+IN_THE_TEXT = {"syntax", "bad_escape", "bad_regex", "unsupported_regex"}
+MISTAKEN = [case for case in CASES if case["error"] in IN_THE_TEXT]
+READABLE = [
+    case for case in CASES if case["error"] not in IN_THE_TEXT and case["grammar"]
+]  # the empty text is an undefined start in the engine, and a ParseError of that kind here
+
+
+def test_the_cases_are_all_there() -> None:
+    assert (len(CASES), len(MISTAKEN), len(GRAMMARS)) == (76, 9, 22)
+
+
+@pytest.mark.parametrize("case", MISTAKEN, ids=lambda case: case["name"])
+def test_error_category(case: dict[str, Any]) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_kbnf(Source(case["grammar"], "grammar"))
+    assert caught.value.kind in case["error_accept"], case["tags"]
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("case", READABLE, ids=lambda case: case["name"])
+def test_reads(case: dict[str, Any]) -> None:
+    tree = parse_kbnf(Source(case["grammar"], "grammar"))
+    assert tree.rules
+    assert all(
+        tree.source.text[rule.name_span.start : rule.name_span.end] == rule.name
+        for rule in tree.rules
+    )
+
+
+def test_error_for_the_empty_text() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_kbnf(Source("", "grammar"))
+    assert caught.value.kind == "undefined_nonterminal"
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_reads_the_shared_grammars(name: str) -> None:
+    case = GRAMMARS[name]
+    tree = parse_kbnf(Source(case["kbnf"], name))
+    assert case["start"] in {rule.name for rule in tree.rules}
