@@ -1,0 +1,196 @@
+"""The exact engine: the mask of a state is one walk of the trie with the machine, remembered.
+
+In come a byte machine and a ``Vocabulary``; out comes a ``Constraint`` that keeps the exact rule of
+``protocol``. ``DfaConstraint`` runs a plain DFA; ``stack.StackConstraint`` runs a grammar network.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.constraint.compose import cannot_spell, compose
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.rows import Walk, mark
+from workbench.errors import TokenNotAllowed
+from workbench.limits import LIMITS, Limits
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: Above every stack depth.
+_NO_FLOOR = 2**31 - 1
+
+
+class AutomatonConstraint(ABC):
+    """What both exact engines share: remembered masks, steps by token, forced text.
+
+    States are small integers. A mask is computed when its state is first asked for,
+    kept up to ``limits.rows`` of them, and returned as it is. Safe to share between
+    threads.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
+        self.vocabulary = vocabulary
+        self.limits = limits
+        self._walk = Walk(vocabulary.trie, len(vocabulary))
+        self._masks: dict[State, TokenMask] = {}
+        self._steps: dict[tuple[State, TokenId], State] = {}
+        self._growing = threading.RLock()
+
+    @property
+    @abstractmethod
+    def initial(self) -> State: ...
+
+    @abstractmethod
+    def is_final(self, state: State) -> bool:
+        """Whether the text read so far is accepted."""
+
+    @abstractmethod
+    def step(self, state: State, byte: int) -> State:
+        """The state after a byte, or ``DEAD``."""
+
+    @abstractmethod
+    def _row(self, state: State) -> npt.NDArray[np.uint32]:
+        """The bits of the tokens that may come next, the end token aside; a new array."""
+
+    def mask(self, state: State) -> TokenMask:
+        """The tokens that may come next."""
+        known = self._masks.get(state)
+        return known if known is not None else self._make_mask(state)
+
+    def _make_mask(self, state: State) -> TokenMask:
+        with self._growing:
+            bits = self._row(state)
+            end = self.vocabulary.end
+            if end is not None and self.is_final(state):
+                bits[end >> 5] |= np.uint32(1 << (end & 31))
+            while len(self._masks) >= self.limits.rows:
+                del self._masks[next(iter(self._masks))]
+            made = self._masks[state] = TokenMask(bits, len(self.vocabulary))
+        return made
+
+    def advance(self, state: State, token_id: TokenId) -> State:
+        """The state after a token; the end token leads to the same state.
+
+        Raises: TokenNotAllowed where the token is not in the mask.
+        """
+        key = (state, token_id)
+        known = self._steps.get(key)
+        if known is None:
+            known = self._advance(state, token_id)
+            if len(self._steps) > 16 * self.limits.rows:
+                self._steps.clear()
+            self._steps[key] = known
+        return known
+
+    def _advance(self, state: State, token_id: TokenId) -> State:
+        if not 0 <= token_id < len(self.vocabulary):
+            raise TokenNotAllowed(
+                f"token {token_id} is not in a vocabulary of {len(self.vocabulary)}"
+            )
+        token = self.vocabulary.tokens[token_id]
+        if token_id == self.vocabulary.end and self.is_final(state):
+            return state
+        there = None if token is None else self.step_bytes(state, token)
+        if there is None or not self._leads_on(there):
+            raise TokenNotAllowed(f"token {token_id} ({token!r}) is not allowed here")
+        return there
+
+    def _leads_on(self, state: State) -> bool:
+        """Whether whole tokens lead from a state to an accepted text."""
+        return True
+
+    def step_bytes(self, state: State, data: bytes) -> State | None:
+        """The state after raw bytes, or None where they cannot be read."""
+        with self._growing:
+            for byte in data:
+                if (state := self.step(state, byte)) == DEAD:
+                    return None
+        return state
+
+    def next_bytes(self, state: State) -> list[int]:
+        """The bytes some accepted text goes on with, sorted."""
+        with self._growing:
+            return [byte for byte in range(256) if self.step(state, byte) != DEAD]
+
+    def forced(self, state: State) -> bytes:
+        """The bytes every accepted text goes on with; empty where it branches or may end."""
+        found = bytearray()
+        while not self.is_final(state) and len(following := self.next_bytes(state)) == 1:
+            found.append(following[0])
+            state = self.step(state, following[0])
+        return bytes(found)
+
+    def _marked(
+        self,
+        state: int,
+        tables: Callable[[], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]],
+        classes: npt.NDArray[np.uint16],
+        grow: Callable[[int, int], object],
+    ) -> tuple[npt.NDArray[np.uint32], int]:
+        """Walk the trie from a state, growing the machine where it is not known yet.
+
+        Returns the bits of what can be read, and the lowest stack depth looked at.
+        """
+        trie = self._walk.trie
+        bits, path = self._walk.words(), self._walk.path(state)
+        clock = self.limits.clock()
+        node, floor = 0, _NO_FLOOR
+        while True:
+            table, floors = tables()
+            node, floor = mark(
+                table, classes, floors, trie.byte, trie.depth, trie.skip, trie.first,
+                trie.token_ids, path, node, floor, bits,
+            )  # fmt: skip
+            if node == len(trie):
+                return bits, int(floor)
+            grow(int(path[trie.depth[node]]), int(classes[trie.byte[node]]))
+            clock.check()
+
+
+class DfaConstraint(AutomatonConstraint):
+    """A regular language over tokens; its states are the DFA's.
+
+    Raises: VocabularyError where the vocabulary spells no accepted text.
+    Source: Koo et al. 2024, Algorithm 2, the rows made when they are first asked for.
+    """
+
+    def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
+        super().__init__(vocabulary, limits)
+        self.dfa = dfa
+        self._tables = (dfa.table, np.zeros(len(dfa), np.int32))
+        used = {b for b in range(256) if (dfa.table[:, dfa.classes[b]] != DEAD).any()}
+        if dfa.is_empty:
+            raise cannot_spell(vocabulary)
+        #: The explicit machine, made only where single bytes are missing and dead ends threaten.
+        self._trimmed = (
+            None if used <= vocabulary.single_bytes else compose(dfa, vocabulary, limits)
+        )
+
+    @property
+    def initial(self) -> State:
+        return self.dfa.initial
+
+    def is_final(self, state: State) -> bool:
+        return bool(self.dfa.finals[state])
+
+    def step(self, state: State, byte: int) -> State:
+        return self.dfa.step(state, byte)
+
+    def _leads_on(self, state: State) -> bool:
+        trimmed = self._trimmed
+        return trimmed is None or bool(trimmed.finals[state]) or len(trimmed.row(state)) > 0
+
+    def _row(self, state: State) -> npt.NDArray[np.uint32]:
+        if self._trimmed is not None:
+            return TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
+        bits, _ = self._marked(state, lambda: self._tables, self.dfa.classes, _complete)
+        return bits
+
+
+def _complete(state: int, byte_class: int) -> None:
+    raise AssertionError(f"a DFA's table knows every step, also {state}, {byte_class}")

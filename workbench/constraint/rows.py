@@ -1,0 +1,114 @@
+"""Rows on demand: the walk of a vocabulary's trie with a machine, as kernels.
+
+In come a table over byte classes and a ``Trie``; out come the tokens a state can read. This is the
+composed machine A ∘ T_V one row at a time (Koo et al. 2024, §2.4 and Algorithm 2): a byte that
+cannot be read cuts off every token below it.
+
+The trie lies in preorder, so the walk is one loop without a stack: ``path[d]`` holds the state
+after d bytes of the token at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import DEAD
+from workbench.pushdown.runner import UNKNOWN
+from workbench.vocabulary.trie import Trie
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    def njit(**_: Any) -> Callable[[Any], Any]: ...
+
+else:
+    from numba import njit
+
+_DEAD, _UNKNOWN = DEAD, UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """A trie made ready for walks, with room for one path."""
+
+    trie: Trie
+    size: int
+
+    def words(self) -> npt.NDArray[np.uint32]:
+        """An empty mask."""
+        return np.zeros((self.size + 31) // 32, np.uint32)
+
+    def path(self, state: int) -> npt.NDArray[np.int32]:
+        """A path that starts in ``state``."""
+        path = np.zeros(self.trie.height + 1, np.int32)
+        path[0] = state
+        return path
+
+
+@njit(cache=True, nogil=True)
+def mark(  # type: ignore[no-untyped-def]  # numba reads the types from the arguments
+    table, classes, floors, byte, depth, skip, first, token_ids, path, node, floor, bits
+):
+    """Set the bit of every token that can be read, from trie node ``node`` on.
+
+    Returns where the walk stands and the lowest floor met: (N, floor) when it is through; the
+    node whose step is ``UNKNOWN`` when the machine has to grow first.
+    """
+    while node < len(byte):
+        level = depth[node]
+        state = table[path[level], classes[byte[node]]]
+        if state == _DEAD:
+            node = skip[node]
+            continue
+        if state == _UNKNOWN:
+            return node, floor
+        path[level + 1] = state
+        floor = min(floor, floors[state])
+        for k in range(first[node], first[node + 1]):
+            token_id = token_ids[k]
+            bits[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
+        node += 1
+    return node, floor
+
+
+@njit(cache=True, nogil=True)
+def count_edges(table, classes, byte, depth, skip, first, path):  # type: ignore[no-untyped-def]
+    """How many token edges leave a state of a complete table."""
+    node = 0
+    count = 0
+    while node < len(byte):
+        level = depth[node]
+        state = table[path[level], classes[byte[node]]]
+        if state == _DEAD:
+            node = skip[node]
+            continue
+        path[level + 1] = state
+        count += first[node + 1] - first[node]
+        node += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def fill_edges(  # type: ignore[no-untyped-def]
+    table, classes, byte, depth, skip, first, token_ids, path, ids, targets
+):
+    """The token edges of a state: their tokens into ``ids`` and where they lead into ``targets``."""
+    node = 0
+    count = 0
+    while node < len(byte):
+        level = depth[node]
+        state = table[path[level], classes[byte[node]]]
+        if state == _DEAD:
+            node = skip[node]
+            continue
+        path[level + 1] = state
+        for k in range(first[node], first[node + 1]):
+            ids[count] = token_ids[k]
+            targets[count] = state
+            count += 1
+        node += 1
+    return count

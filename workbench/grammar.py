@@ -1,0 +1,226 @@
+"""Grammar: the front door to the machine half; text of any notation in, one machine out.
+
+What it says is exact and knows no vocabulary: whether a text is accepted, whether it can still
+become one, and where and why it fails.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from workbench.automata.build import regex_dfa
+from workbench.automata.describe import describe
+from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.fold import character_edges
+from workbench.limits import LIMITS, Limits
+from workbench.pushdown.build import build, network_of
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
+from workbench.source import Source
+from workbench.syntax.grammar_tree import GrammarTree
+from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex_tree import Ranges, Regex
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a grammar says of a text.
+
+    Unit: ``offset`` counts characters of the text, ``byte`` its UTF-8 bytes.
+    """
+
+    accepted: bool
+    #: The first character after which nothing can be accepted; None where the text is accepted
+    #: or only ends too early.
+    offset: int | None
+    byte: int | None
+    #: The characters that could have stood at the place of failure (or at the end).
+    expected: Ranges
+    #: Whether the text could have ended there.
+    may_end: bool
+    #: The rules that were being read there, the outermost first (of one way to read it).
+    rules: tuple[str, ...]
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the text is the beginning of an accepted one, and not accepted itself."""
+        return not self.accepted and self.offset is None
+
+    def __str__(self) -> str:
+        if self.accepted:
+            return "accepted"
+        wanted = describe(self.expected) if self.expected else ""
+        ending = "the end" if self.may_end else ""
+        expected = " or ".join(part for part in (wanted, ending) if part)
+        where = "ends too early" if self.offset is None else f"fails at column {self.offset + 1}"
+        return f"{where}: expected {expected}"
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """A formal language given by a regex or a grammar, as a machine over bytes.
+
+    ``str`` is read as UTF-8, ``bytes`` as they are. Making one does the work anew at
+    every call; nothing is remembered by text.
+    """
+
+    source: Source
+    #: ``regex`` or ``kbnf``.
+    notation: str
+    #: The machine: a plain automaton where the language needs no stack.
+    machine: Dfa | Network
+    #: The regex as a tree, or None.
+    regex: Regex | None = None
+    #: The rules as a tree, or None.
+    tree: GrammarTree | None = None
+    start: str = "start"
+    limits: Limits = LIMITS
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @staticmethod
+    def from_regex(pattern: str, *, limits: Limits = LIMITS, name: str = "regex") -> Grammar:
+        """The language of all full matches of a regex (Python's dialect).
+
+        Raises: ParseError, LimitError.
+        """
+        source = Source(pattern, name)
+        regex = parse_regex(source)
+        return Grammar(source, "regex", regex_dfa(regex, limits), regex=regex, limits=limits)
+
+    @staticmethod
+    def from_kbnf(
+        text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
+    ) -> Grammar:
+        """The language of a KBNF grammar.
+
+        Raises: ParseError, BuildError, LimitError.
+        """
+        source = Source(text, name)
+        tree = parse_kbnf(source)
+        machine = build(tree, start, limits)
+        return Grammar(source, "kbnf", machine, tree=tree, start=start, limits=limits)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether the machine needs no stack."""
+        return isinstance(self.machine, Dfa)
+
+    @property
+    def dfa(self) -> Dfa | None:
+        """The minimal automaton of a regular grammar, None for others."""
+        return self.machine if isinstance(self.machine, Dfa) else None
+
+    @cached_property
+    def network(self) -> Network:
+        """The rules as automata that call each other; one rule where no stack is needed."""
+        if isinstance(self.machine, Network):
+            return self.machine
+        return network_of(self.machine, self.start if self.tree else "regex")
+
+    @cached_property
+    def _runner(self) -> Runner:
+        return Runner(self.network, self.limits)
+
+    def accepts(self, text: str | bytes) -> bool:
+        """Whether the whole text is in the language."""
+        with self._lock:
+            here = self._run(_utf8(text))
+            return here != DEAD and self._is_final(here)
+
+    def is_prefix(self, text: str | bytes) -> bool:
+        """Whether some accepted text begins so."""
+        if isinstance(self.machine, Dfa) and self.machine.is_empty:
+            return False
+        with self._lock:
+            return self._run(_utf8(text)) != DEAD
+
+    def check(self, text: str | bytes) -> Verdict:
+        """Whether a text is accepted; if not, where it fails and what was expected there."""
+        data = _utf8(text)
+        with self._lock:
+            here = self._initial
+            for position, byte in enumerate(data):
+                there = self._step(here, byte)
+                if there == DEAD:
+                    return self._failure(data, position)
+                here = there
+            accepted = self._is_final(here)
+            return Verdict(
+                accepted, None, None, self._expected(here), accepted, self._rules(here)
+            )
+
+    def _failure(self, data: bytes, position: int) -> Verdict:
+        """The verdict on a text whose byte at ``position`` cannot be read."""
+        start = position
+        while start > 0 and data[start] & 0xC0 == 0x80:
+            start -= 1  # back to where the character begins
+        here = self._run(data[:start])
+        return Verdict(
+            accepted=False,
+            offset=len(data[:start].decode("utf-8", "replace")),
+            byte=position,
+            expected=self._expected(here),
+            may_end=self._is_final(here),
+            rules=self._rules(here),
+        )
+
+    def _expected(self, here: State) -> Ranges:
+        """The characters that can be read next."""
+        found: Iterable[tuple[Ranges, State]] = character_edges(
+            self._step, here, self._byte_classes
+        )
+        return _union(ranges for ranges, _ in found)
+
+    def _rules(self, here: State) -> tuple[str, ...]:
+        """The names of the rules being read, the outermost first."""
+        if isinstance(self.machine, Dfa):
+            return (self.start,) if self.tree else ()
+        network = self.machine
+        state, node = self._runner.configurations(here)[0]
+        stack = (*self._runner.stack(node), state)
+        return tuple(network.names[network.owner[at]] for at in stack)
+
+    @property
+    def _initial(self) -> State:
+        machine = self.machine
+        return machine.initial if isinstance(machine, Dfa) else self._runner.initial
+
+    @property
+    def _byte_classes(self) -> object:
+        machine = self.machine
+        return machine.classes if isinstance(machine, Dfa) else machine.byte_classes
+
+    def _step(self, state: State, byte: int) -> State:
+        machine = self.machine
+        if isinstance(machine, Dfa):
+            return machine.step(state, byte)
+        return self._runner.step(state, byte)
+
+    def _run(self, data: bytes) -> State:
+        machine = self.machine
+        return machine.run(data) if isinstance(machine, Dfa) else self._runner.run(data)
+
+    def _is_final(self, state: State) -> bool:
+        machine = self.machine
+        if isinstance(machine, Dfa):
+            return bool(machine.finals[state])
+        return self._runner.is_final(state)
+
+
+def _utf8(text: str | bytes) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def _union(parts: Iterable[Ranges]) -> Ranges:
+    """Code point ranges as one sorted, disjoint list."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(piece for ranges in parts for piece in ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = merged[-1][0], max(high, merged[-1][1])
+        else:
+            merged.append((low, high))
+    return tuple(merged)

@@ -1,0 +1,231 @@
+"""What a grammar must be to be built: in come its rules, out come errors, each at its place.
+
+Checked are undefined nonterminals (in unused rules too), the arguments of ``except!``, left
+recursion, and whether anything is left. Unused rules, ambiguity and recursion of every other
+kind are not errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from workbench.errors import BuildError
+from workbench.pushdown.cfg import Cfg, calls
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Except,
+    Expression,
+    GrammarTree,
+    Literal,
+    Nonterminal,
+    Repetition,
+    Sequence,
+)
+
+
+def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str) -> None:
+    """Every called nonterminal has a rule, and so has the start symbol.
+
+    Raises: BuildError of kind ``undefined_nonterminal`` at the first call without one.
+    """
+    for rule in tree.rules:
+        for call in _all_calls(rule.body):
+            if call.name not in rules:
+                raise BuildError(
+                    f"the nonterminal {call.name!r} has no rule",
+                    tree.source,
+                    call.span,
+                    _near(call.name, rules) or f"add a rule such as  {call.name} ::= '…';",
+                    kind="undefined_nonterminal",
+                )
+    if start not in rules:
+        whole = tree.rules[0].name_span if tree.rules else Span(0, len(tree.source.text))
+        raise BuildError(
+            f"the start symbol {start!r} has no rule",
+            tree.source,
+            whole,
+            f"name the first rule {start!r}, or choose another start symbol",
+            kind="undefined_nonterminal",
+        )
+
+
+def _all_calls(expression: Expression) -> Iterator[Nonterminal]:
+    """Calls, and the nonterminals named by ``except!``."""
+    match expression:
+        case Except(excepted=Nonterminal() as called):
+            yield called
+        case Nonterminal():
+            yield expression
+        case Sequence(items=parts) | Choice(options=parts):
+            for part in parts:
+                yield from _all_calls(part)
+        case Repetition(item=item):
+            yield from _all_calls(item)
+
+
+def _near(name: str, rules: Mapping[str, Expression]) -> str:
+    """A hint naming a rule that is spelt alike, or nothing."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(rules), n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def excepted_strings(
+    node: Except, rules: Mapping[str, Expression], source: Source
+) -> tuple[bytes, ...]:
+    """The strings of an ``except!``: a literal, or a nonterminal fully expanded.
+
+    Raises: BuildError of kind ``invalid_except`` for regexes, repetitions, recursion and
+            empty strings.
+    """
+
+    def refuse(place: Expression, what: str) -> BuildError:
+        span = place.span if not seen else node.excepted.span
+        return BuildError(
+            f"except! takes an alternation of non-empty strings, not {what}",
+            source,
+            span,
+            "name a rule that is nothing but strings and '|'",
+            kind="invalid_except",
+        )
+
+    seen: list[str] = []
+
+    def expand(expression: Expression) -> Iterator[bytes]:
+        match expression:
+            case Literal(value=value):
+                yield value
+            case Choice(options=options):
+                for option in options:
+                    yield from expand(option)
+            case Sequence(items=items):
+                pieces = [b""]
+                for item in items:
+                    pieces = [left + right for left in pieces for right in expand(item)]
+                yield from pieces
+            case Nonterminal(name=name):
+                if name in seen:
+                    raise refuse(expression, f"the recursive rule {name!r}")
+                seen.append(name)
+                yield from expand(rules[name])
+                seen.pop()
+            case _:
+                raise refuse(expression, "regexes or repetitions")
+
+    strings = tuple(expand(node.excepted))
+    if not all(strings):
+        raise refuse(node.excepted, "the empty string")
+    return strings
+
+
+def check_left_recursion(cfg: Cfg) -> None:
+    """No nonterminal may begin with itself, at once or behind nullable parts.
+
+    Raises: BuildError of kind ``left_recursion`` at the call that closes the circle.
+    """
+    finished: set[str] = set()
+    for root in cfg.rules:
+        path: list[str] = []
+        walk: list[Iterator[Nonterminal]] = [iter([Nonterminal(root, Span(0, 0))])]
+        while walk:
+            call = next(walk[-1], None)
+            if call is None:
+                walk.pop()
+                if path:
+                    finished.add(path.pop())
+            elif call.name in path:
+                circle = [*path[path.index(call.name) :], call.name]
+                raise BuildError(
+                    f"left recursion: {' → '.join(circle)} calls itself before reading anything",
+                    cfg.source,
+                    call.span,
+                    "write the repetition as  x ::= a (b)*;  or make the rule recursive on the right",
+                    kind="left_recursion",
+                )
+            elif call.name not in finished:
+                path.append(call.name)
+                walk.append(_first_calls(cfg, cfg.rules[call.name]))
+
+
+def _first_calls(cfg: Cfg, expression: Expression) -> Iterator[Nonterminal]:
+    """The calls an expression can begin with."""
+    match expression:
+        case Nonterminal():
+            yield expression
+        case Choice(options=options):
+            for option in options:
+                yield from _first_calls(cfg, option)
+        case Repetition(item=item):
+            yield from _first_calls(cfg, item)
+        case Sequence(items=items):
+            for item in items:
+                yield from _first_calls(cfg, item)
+                if not cfg.is_nullable(item):
+                    return
+
+
+def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
+    """The start symbol derives a text that is not empty.
+
+    Raises: BuildError of kind ``empty_grammar``.
+    """
+    place = next(rule.name_span for rule in tree.rules if rule.name == cfg.start)
+    if cfg.start not in cfg.productive:
+        raise BuildError(
+            f"{cfg.start!r} never finishes: no text can be derived from it",
+            cfg.source,
+            place,
+            "give a recursive rule an alternative that ends",
+            kind="unproductive",
+        )
+    if not _derives_something(cfg):
+        raise BuildError(
+            "nothing is left of the grammar but the empty text",
+            cfg.source,
+            place,
+            "let the start symbol read at least one character",
+            kind="empty_grammar",
+        )
+
+
+def _derives_something(cfg: Cfg) -> bool:
+    """Whether some derivation from the start symbol reads a byte."""
+    reading: set[str] = set()
+    while True:
+        grown = {n for n, body in cfg.rules.items() if _reads(cfg, body, reading)}
+        if cfg.start in grown:
+            return True
+        if grown == reading:
+            return False
+        reading = grown
+
+
+def _reads(cfg: Cfg, expression: Expression, reading: set[str]) -> bool:
+    match expression:
+        case Literal(value=value):
+            return bool(value)
+        case Nonterminal(name=name):
+            return name in reading
+        case Sequence(items=items):
+            return cfg.is_productive(expression) and any(_reads(cfg, i, reading) for i in items)
+        case Choice(options=options):
+            return any(_reads(cfg, option, reading) for option in options)
+        case Repetition(item=item, high=high):
+            return high != 0 and cfg.is_productive(item) and _reads(cfg, item, reading)
+        case _:
+            machine = cfg.machine(expression)
+            return bool((machine.table >= 0).any())
+
+
+def reachable(cfg: Cfg) -> list[str]:
+    """The nonterminals that some derivation from the start symbol calls, in order of finding."""
+    found = [cfg.start]
+    for name in found:
+        found.extend(
+            call.name
+            for call in dict.fromkeys(calls(cfg.rules[name]))
+            if call.name not in found and call.name in cfg.productive
+        )
+    return list(dict.fromkeys(found))

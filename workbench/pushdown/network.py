@@ -1,0 +1,125 @@
+"""Network: a recursive transition network, each rule a deterministic automaton over bytes and calls.
+
+This is the grammar as a machine: a call pushes the state to return to, a finished rule pops it
+(Koo et al. 2024, §3.1; Allauzen & Riley 2012, §4.5). All rules share one table and one numbering of
+states. A call is a symbol of its own: 256 + the called rule's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import DEAD, State
+
+#: The symbol of the call of rule 0; bytes are the symbols below it.
+CALLS = 256
+
+#: A way to read on from a state: the calls entered on the way push these return states.
+Move = tuple[State, tuple[State, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The rules that recurse, as automata; rules that do not are already part of them.
+
+    No rule but the start accepts the empty text: where a rule is nullable, its callers
+    have a way around the call. No rule calls itself before reading a byte, so every
+    closure over calls is finite.
+
+    Shape: R rules, Q states, C symbol classes. ``classes`` (256 + R,) uint16; ``table``
+           (Q, C) int32, the next state or ``DEAD``; ``finals`` (Q,) bool; ``owner`` (Q,)
+           int32, the rule of a state.
+    """
+
+    names: tuple[str, ...]
+    #: The first state of each rule.
+    initials: tuple[State, ...]
+    #: The number of the start rule.
+    start: int
+    classes: npt.NDArray[np.uint16]
+    table: npt.NDArray[np.int32]
+    finals: npt.NDArray[np.bool_]
+    owner: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        """The number of states."""
+        return len(self.finals)
+
+    @property
+    def initial(self) -> State:
+        return self.initials[self.start]
+
+    @cached_property
+    def byte_classes(self) -> npt.NDArray[np.uint16]:
+        """The class of each byte, (256,), numbered from 0 without gaps."""
+        _, numbered = np.unique(self.classes[:CALLS], return_inverse=True)
+        return numbered.astype(np.uint16)
+
+    @cached_property
+    def class_bytes(self) -> tuple[tuple[int, ...], ...]:
+        """The bytes of each byte class."""
+        count = int(self.byte_classes.max()) + 1
+        return tuple(
+            tuple(np.flatnonzero(self.byte_classes == c).tolist()) for c in range(count)
+        )
+
+    def calls_from(self, state: State) -> Iterator[tuple[int, State]]:
+        """The rules a state can call, each with the state it returns to."""
+        for rule in range(len(self.names)):
+            target = int(self.table[state, self.classes[CALLS + rule]])
+            if target != DEAD:
+                yield rule, target
+
+    @cached_property
+    def calling(self) -> tuple[tuple[tuple[int, State], ...], ...]:
+        """``calls_from`` of every state."""
+        return tuple(tuple(self.calls_from(state)) for state in range(len(self)))
+
+    @cached_property
+    def goes_on(self) -> npt.NDArray[np.bool_]:
+        """Whether a state has any edge at all, (Q,)."""
+        result: npt.NDArray[np.bool_] = (self.table != DEAD).any(axis=1)
+        return result
+
+    @cached_property
+    def returns(self) -> tuple[tuple[State, ...], ...]:
+        """For each rule the states its callers wait in."""
+        found: list[set[State]] = [set() for _ in self.names]
+        for edges in self.calling:
+            for rule, target in edges:
+                found[rule].add(target)
+        return tuple(tuple(sorted(states)) for states in found)
+
+    @cached_property
+    def _openings(self) -> dict[State, tuple[Move, ...]]:
+        return {}
+
+    def openings(self, state: State) -> tuple[Move, ...]:
+        """The states bytes are read from when the machine stands in ``state``.
+
+        Each comes with the return states pushed on the way, the innermost last: the state
+        itself with none, and the first states of everything it can call.
+        """
+        known = self._openings.get(state)
+        if known is None:
+            found: list[Move] = [(state, ())]
+            for rule, target in self.calling[state]:
+                for inner, pushed in self.openings(self.initials[rule]):
+                    found.append((inner, (target, *pushed)))
+            known = self._openings[state] = tuple(found)
+        return known
+
+    def moves(self, state: State, byte_class: int) -> list[Move]:
+        """Where a byte of a class leads from a state, with what is pushed on the way."""
+        byte = self.class_bytes[byte_class][0]
+        column = self.classes[byte]
+        return [
+            (int(target), pushed)
+            for inner, pushed in self.openings(state)
+            if (target := self.table[inner, column]) != DEAD
+        ]

@@ -1,0 +1,122 @@
+"""Pda: the push-down automaton of the textbooks, written out edge by edge.
+
+In comes a ``Network``; out comes the tuple (Σ, Π, S, Q, I, F, E) of Koo et al. 2024, §3.1, for
+pictures, lessons and small machines. Decoding runs on the network itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.automata.dfa import DEAD, State
+from workbench.pushdown.dotted import dotted
+from workbench.pushdown.network import Network
+from workbench.syntax.regex_tree import Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class PdaEdge:
+    """One edge: what is read, what must lie on the stack and goes, what is put on it."""
+
+    source: State
+    target: State
+    #: The bytes read; no range where nothing is read (ε).
+    ranges: Ranges
+    #: Stack symbols taken off, the top last.
+    pops: tuple[int, ...]
+    #: Stack symbols put on, the top last.
+    pushes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pda:
+    """A push-down automaton over bytes.
+
+    Stack symbols are numbered; ``symbols`` holds what each stands for, a dotted rule:
+    the place to return to (Earley 1970). Symbol 0 is the initial stack symbol S, which
+    only the last edge takes off; the text is accepted in a final state.
+    """
+
+    states: int
+    initial: State
+    finals: frozenset[State]
+    edges: tuple[PdaEdge, ...]
+    symbols: tuple[str, ...]
+    state_labels: tuple[str, ...]
+
+
+#: The number of the initial stack symbol S.
+BOTTOM = 0
+
+
+def pda(network: Network) -> Pda:
+    """The network written out as a PDA.
+
+    A call and the first byte read inside it are one edge, as in Koo's Figure 6; a
+    return is an ε edge that pops, and the end of the whole text is one that pops S.
+    States nobody reaches (the first state of a rule that is only ever entered by such
+    an edge) are left out.
+
+    Source: Koo et al. 2024, §3.1 and Figure 6; Allauzen & Riley 2012, §4.5.
+    """
+    found = [network.initial]
+    raw: list[tuple[State, State, Ranges, tuple[State, ...], tuple[State, ...]]] = []
+    for state in found:
+        for target, ranges, pops, pushes in _edges_from(network, state):
+            raw.append((state, target, ranges, pops, pushes))
+            if target not in found:
+                found.append(target)
+    number = {state: i for i, state in enumerate(found)}
+    last = len(found)
+    waiting = sorted({symbol for edge in raw for symbol in (*edge[3], *edge[4])})
+    symbol = {state: i for i, state in enumerate(waiting, start=BOTTOM + 1)}
+    edges = [
+        PdaEdge(
+            number[source],
+            number[target],
+            ranges,
+            tuple(symbol[s] for s in pops),
+            tuple(symbol[s] for s in pushes),
+        )
+        for source, target, ranges, pops, pushes in raw
+    ]
+    edges += [
+        PdaEdge(number[state], last, (), (BOTTOM,), ())
+        for state in found
+        if network.finals[state] and network.owner[state] == network.start
+    ]
+    names = [f"{network.names[network.owner[state]]} · {state}" for state in found]
+    return Pda(
+        states=last + 1,
+        initial=number[network.initial],
+        finals=frozenset({last}),
+        edges=tuple(edges),
+        symbols=("S", *(dotted(network, state) for state in waiting)),
+        state_labels=(*names, "end"),
+    )
+
+
+def _edges_from(
+    network: Network, state: State
+) -> Iterator[tuple[State, Ranges, tuple[State, ...], tuple[State, ...]]]:
+    """Every edge of a state: (target, bytes read, popped, pushed)."""
+    for inner, pushed in network.openings(state):
+        targets: dict[State, list[int]] = {}
+        for byte in range(256):
+            target = int(network.table[inner, network.classes[byte]])
+            if target != DEAD:
+                targets.setdefault(target, []).append(byte)
+        for target, members in targets.items():
+            yield target, _ranges(members), (), pushed
+    if network.finals[state]:
+        for waiting in network.returns[network.owner[state]]:
+            yield waiting, (), (waiting,), ()
+
+
+def _ranges(members: list[int]) -> Ranges:
+    """Sorted bytes as inclusive ranges."""
+    breaks = np.flatnonzero(np.diff(members) != 1) + 1
+    return tuple((int(run[0]), int(run[-1])) for run in np.split(np.array(members), breaks))

@@ -1,0 +1,189 @@
+"""Runner: a network run byte by byte, as a deterministic machine that is built while it runs.
+
+In come bytes; out come numbers of *situations*. A situation is the set of all configurations
+(state, stack) a network can be in, interned: equal sets have one number, so a rewind is keeping an
+old number, and the step from a situation by a byte class is computed once. Stacks are interned too,
+as nodes of a tree that share what lies below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import DEAD, State
+from workbench.limits import LIMITS, Limits
+from workbench.pushdown.network import Network
+
+#: A step not computed yet.
+UNKNOWN = -2
+
+#: The number of a stack node; 0 is the empty stack.
+StackNode = int
+EMPTY: StackNode = 0
+
+#: One way the text can have been read: a state and what waits below it.
+Configuration = tuple[State, StackNode]
+
+#: The number of an interned set of configurations.
+Situation = int
+
+
+class Runner:
+    """The situations of a network, grown on demand.
+
+    It only ever adds, so a situation's number stays valid as long as the runner.
+    Several threads may read what is there; growing is guarded by the caller.
+
+    Shape: ``table`` (capacity, C) int32: the next situation by byte class, ``DEAD`` or
+           ``UNKNOWN``; ``floors`` (capacity,) int32: the lowest stack depth any step into
+           this situation looked at, −1 where the empty stack itself was asked for more.
+    Raises: LimitError past ``limits.configurations`` or ``limits.stack_depth``, or when the
+            tables pass ``limits.megabytes``.
+    Source: subset construction on demand, as in lazily built DFAs (Thompson 1968), over the
+            configurations of Koo et al. 2024, §3.1; nondeterminism is carried, not refused.
+    """
+
+    initial: Situation = 0
+
+    def __init__(self, network: Network, limits: Limits = LIMITS) -> None:
+        self.network = network
+        self.limits = limits
+        self.classes = network.byte_classes
+        self._parents: list[StackNode] = [EMPTY]
+        self._symbols: list[State] = [DEAD]
+        self._depths: list[int] = [0]
+        self._nodes: dict[tuple[StackNode, State], StackNode] = {}
+        self._moves: dict[tuple[State, int], list[tuple[State, tuple[State, ...]]]] = {}
+        self._numbers: dict[tuple[Configuration, ...], Situation] = {}
+        self._situations: list[tuple[Configuration, ...]] = []
+        self.table: npt.NDArray[np.int32] = np.empty((0, len(network.class_bytes)), np.int32)
+        self.floors: npt.NDArray[np.int32] = np.empty(0, np.int32)
+        self._finals = network.finals.tolist()
+        self._goes_on = network.goes_on.tolist()
+        self._number({(network.initial, EMPTY)}, 0)
+
+    def __len__(self) -> int:
+        """How many situations have been met so far."""
+        return len(self._situations)
+
+    def configurations(self, situation: Situation) -> tuple[Configuration, ...]:
+        """All ways the text can have been read, sorted."""
+        return self._situations[situation]
+
+    def stack(self, node: StackNode) -> tuple[State, ...]:
+        """The return states that wait, the innermost last."""
+        return tuple(reversed(list(self.unstack(node))))
+
+    def unstack(self, node: StackNode) -> Iterator[State]:
+        """The return states that wait, the innermost first."""
+        while node != EMPTY:
+            yield self._symbols[node]
+            node = self._parents[node]
+
+    def parent(self, node: StackNode) -> StackNode:
+        return self._parents[node]
+
+    def depth(self, node: StackNode) -> int:
+        return self._depths[node]
+
+    def is_final(self, situation: Situation) -> bool:
+        """Whether the text read so far is accepted."""
+        return any(
+            node == EMPTY and self._finals[state] for state, node in self._situations[situation]
+        )
+
+    def step(self, situation: Situation, byte: int) -> Situation:
+        """The situation after a byte, or ``DEAD``."""
+        byte_class = int(self.classes[byte])
+        known = int(self.table[situation, byte_class])
+        return self.successor(situation, byte_class) if known == UNKNOWN else known
+
+    def run(self, data: bytes, situation: Situation = 0) -> Situation:
+        """The situation after all of ``data``, or ``DEAD``."""
+        for byte in data:
+            situation = self.step(situation, byte)
+            if situation == DEAD:
+                return DEAD
+        return situation
+
+    def successor(self, situation: Situation, byte_class: int) -> Situation:
+        """Compute and remember the step of a situation by a byte class."""
+        found: set[Configuration] = set()
+        floor = self.limits.stack_depth
+        for state, node in self._situations[situation]:
+            for target, pushed in self._moves_of(state, byte_class):
+                inner = node
+                for symbol in pushed:
+                    inner = self._push(inner, symbol)
+                floor = min(floor, self._settle(target, inner, found))
+        self.limits.check(
+            "configurations",
+            len(found),
+            "the grammar is ambiguous without bound here; factor its alternatives",
+        )
+        result = self._number(found, floor) if found else DEAD
+        self.table[situation, byte_class] = result
+        return result
+
+    def _moves_of(self, state: State, byte_class: int) -> list[tuple[State, tuple[State, ...]]]:
+        key = (state, byte_class)
+        known = self._moves.get(key)
+        if known is None:
+            known = self._moves[key] = self.network.moves(state, byte_class)
+        return known
+
+    def _settle(self, state: State, node: StackNode, found: set[Configuration]) -> int:
+        """Add a configuration and all it returns to; the lowest stack depth looked at.
+
+        Where a rule may end here its caller goes on, so both stay alive. What can
+        only return is not kept itself.
+        """
+        while True:
+            if node == EMPTY or self._goes_on[state]:
+                if (state, node) in found:
+                    return self._depths[node]
+                found.add((state, node))
+            if not self._finals[state]:
+                return self._depths[node]
+            if node == EMPTY:
+                return -1
+            state, node = self._symbols[node], self._parents[node]
+
+    def _push(self, node: StackNode, symbol: State) -> StackNode:
+        key = (node, symbol)
+        known = self._nodes.get(key)
+        if known is None:
+            known = self._nodes[key] = len(self._parents)
+            depth = self._depths[node] + 1
+            self.limits.check("stack_depth", depth, "the text nests too deeply")
+            self._parents.append(node)
+            self._symbols.append(symbol)
+            self._depths.append(depth)
+        return known
+
+    def _number(self, found: set[Configuration], floor: int) -> Situation:
+        key = tuple(sorted(found))
+        known = self._numbers.get(key)
+        if known is not None:
+            self.floors[known] = min(self.floors[known], floor)
+            return known
+        number = self._numbers[key] = len(self._situations)
+        self._situations.append(key)
+        if number >= len(self.table):
+            self._grow()
+        self.floors[number] = floor
+        return number
+
+    def _grow(self) -> None:
+        """Double the table."""
+        rows = max(64, 2 * len(self.table))
+        columns = self.table.shape[1]
+        self.limits.check("megabytes", rows * (columns + 1) * 4 / 2**20)
+        table = np.full((rows, columns), UNKNOWN, np.int32)
+        floors = np.zeros(rows, np.int32)
+        table[: len(self.table)] = self.table
+        floors[: len(self.floors)] = self.floors
+        self.table, self.floors = table, floors

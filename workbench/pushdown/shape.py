@@ -1,0 +1,130 @@
+"""The shape of recursion: which rules need a stack, and which can be written into their callers.
+
+In comes a ``Cfg``; out comes the set of nonterminals that stay rules of their own. A rule that does
+not recurse, or recurses only at its end, is a piece of automaton and is written in where it is called.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from workbench.pushdown.cfg import Cfg, calls
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    Literal,
+    Nonterminal,
+    Repetition,
+    Sequence,
+)
+
+#: The most machine states the written-in rules of a grammar may come to, estimated.
+_WRITTEN_IN = 20_000
+
+
+def kept_rules(cfg: Cfg) -> frozenset[str]:
+    """The nonterminals that must be called with a stack, the start symbol aside.
+
+    Kept is every member of a circle of calls that has a call not at its rule's end
+    (self-embedding, the sign of a language that is not regular: Chomsky 1959); and, so
+    that nothing explodes, a rule whose copies would come to too many states.
+    """
+    kept = {
+        name
+        for circle in _circles(cfg)
+        if any(called in circle for name in circle for called in _inner_calls(cfg.rules[name]))
+        for name in circle
+    }
+    uses = Counter(c.name for body in cfg.rules.values() for c in calls(body))
+    while True:
+        sizes = _sizes(cfg, frozenset(kept))
+        if sum(sizes[name] for name in {*kept, cfg.start}) <= _WRITTEN_IN:
+            return frozenset(kept)
+        large = [n for n in cfg.rules if uses[n] > 1 and n not in kept and n != cfg.start]
+        if not large:
+            return frozenset(kept)
+        kept.add(max(large, key=lambda name: sizes[name] * (uses[name] - 1)))
+
+
+def tail_calls(expression: Expression) -> Iterator[Nonterminal]:
+    """The calls after which the expression reads nothing more."""
+    match expression:
+        case Nonterminal():
+            yield expression
+        case Choice(options=options):
+            for option in options:
+                yield from tail_calls(option)
+        case Repetition(item=item, high=1):
+            yield from tail_calls(item)
+        case Sequence(items=items) if items:
+            yield from tail_calls(items[-1])
+
+
+def _inner_calls(expression: Expression) -> list[str]:
+    """The names called somewhere that is not the end."""
+    at_end = Counter(id(call) for call in tail_calls(expression))
+    return [call.name for call in calls(expression) if not at_end[id(call)]]
+
+
+def _circles(cfg: Cfg) -> list[frozenset[str]]:
+    """The sets of rules that call each other in circles (Tarjan 1972, without recursion)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_names: list[str] = []
+    found: list[frozenset[str]] = []
+    for root in cfg.rules:
+        work: list[tuple[str, Iterator[str]]] = [] if root in index else [_enter(cfg, root)]
+        while work:
+            name, called = work[-1]
+            if name not in index:
+                index[name] = low[name] = len(index)
+                open_names.append(name)
+            following = next(called, None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == index[name]:
+                    at = open_names.index(name)
+                    members = frozenset(open_names[at:])
+                    del open_names[at:]
+                    if len(members) > 1 or any(c.name == name for c in calls(cfg.rules[name])):
+                        found.append(members)
+            elif following not in index:
+                work.append(_enter(cfg, following))
+            elif following in open_names:
+                low[name] = min(low[name], index[following])
+    return found
+
+
+def _enter(cfg: Cfg, name: str) -> tuple[str, Iterator[str]]:
+    return name, iter(dict.fromkeys(call.name for call in calls(cfg.rules[name])))
+
+
+def _sizes(cfg: Cfg, kept: frozenset[str]) -> dict[str, int]:
+    """About how many states each rule comes to with everything but ``kept`` written in."""
+    sizes: dict[str, int] = {}
+
+    def size(expression: Expression) -> int:
+        match expression:
+            case Literal(value=value):
+                return len(value)
+            case Nonterminal(name=name):
+                return 1 if name in kept else rule_size(name)
+            case Sequence(items=parts) | Choice(options=parts):
+                return sum(map(size, parts))
+            case Repetition(item=item, low=low, high=high):
+                return size(item) * max(1, low, high or 0)
+            case _:
+                return len(cfg.machine(expression))
+
+    def rule_size(name: str) -> int:
+        if name not in sizes:
+            sizes[name] = 1  # what a call at the end of its own circle comes to
+            sizes[name] = min(size(cfg.rules[name]), 10 * _WRITTEN_IN)
+        return sizes[name]
+
+    for name in cfg.rules:
+        rule_size(name)
+    return sizes
