@@ -1,0 +1,143 @@
+"""Byte edges of any machine become character edges: UTF-8 chains are read back into code points.
+
+``automata.fold`` does this for a Dfa; here it is done for what is not deterministic: an Nfa, a PDA,
+the rules of a network. A chain that does not spell whole characters stays as the bytes it is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from workbench.syntax.regex_tree import Ranges
+
+#: ``(low, high, target)``
+ByteEdge = tuple[int, int, int]
+
+_FULL = (0x80, 0xBF)
+
+#: First byte of a character: how many bytes follow.
+_LEADS = ((0xC2, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xF4, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterEdges:
+    """What a machine reads, as characters where it can be said so, as bytes where not."""
+
+    characters: dict[tuple[int, int], Ranges]
+    raw: dict[tuple[int, int], Ranges]
+    #: The states between characters, in the order they were found.
+    states: tuple[int, ...]
+
+
+def read_back(
+    rows: Sequence[Sequence[ByteEdge]], entries: Iterable[int], solid: Collection[int]
+) -> CharacterEdges:
+    """The edges of all states reached from ``entries``, as characters.
+
+    ``solid`` states are never inside a character: something else than reading happens there.
+    """
+    rows = [_tidy(row) for row in rows]
+    characters: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    raw: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    states = list(dict.fromkeys(entries))
+    known = set(states)
+    for state in states:
+        for low, high, target in rows[state]:
+            for part_low, part_high, length in _parts(low, high):
+                ends = list(_follow(rows, target, length, solid)) if length >= 0 else [None]
+                whole = [end for end in ends if end is not None]
+                if len(whole) < len(ends):  # somewhere it is no character: the byte is shown
+                    raw[state, target].append((part_low, part_high))
+                    reached = [target]
+                else:
+                    for rest, end in whole:
+                        points = _code_points(((part_low, part_high), *rest))
+                        characters[state, end].extend(points)
+                    reached = [end for _, end in whole]
+                states.extend(new for new in dict.fromkeys(reached) if new not in known)
+                known.update(reached)
+    return CharacterEdges(
+        {ends: joined(found) for ends, found in characters.items()},
+        {ends: joined(found) for ends, found in raw.items()},
+        tuple(states),
+    )
+
+
+def _tidy(row: Iterable[ByteEdge]) -> list[ByteEdge]:
+    """The same edges, neighbouring ranges to one target as one: full byte ranges show as such."""
+    to: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for low, high, target in row:
+        to[target].append((low, high))
+    return [(low, high, target) for target, found in to.items() for low, high in joined(found)]
+
+
+def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The same members as sorted ranges that neither overlap nor touch."""
+    result: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if result and low <= result[-1][1] + 1:
+            result[-1] = (result[-1][0], max(high, result[-1][1]))
+        else:
+            result.append((low, high))
+    return tuple(result)
+
+
+def _parts(low: int, high: int) -> Iterator[tuple[int, int, int]]:
+    """A byte range cut by how many bytes follow; -1 where no character can start."""
+    cuts = [(0x00, 0x7F, 0), *_LEADS, (0x80, 0xC1, -1), (0xF5, 0xFF, -1)]
+    for first, last, length in cuts:
+        if low <= last and first <= high:
+            yield max(low, first), min(high, last), length
+
+
+_Rest = tuple[tuple[tuple[int, int], ...], int]
+
+
+def _follow(
+    rows: Sequence[Sequence[ByteEdge]], state: int, length: int, solid: Collection[int]
+) -> Iterator[_Rest | None]:
+    """Every way through ``length`` more bytes; None where a way is no character."""
+    if length == 0:
+        yield (), state
+        return
+    if state in solid or not rows[state]:
+        yield None
+        return
+    for low, high, target in rows[state]:
+        if low < _FULL[0] or high > _FULL[1]:
+            yield None
+            return
+        for rest in _follow(rows, target, length - 1, solid):
+            yield rest and (((low, high), *rest[0]), rest[1])
+
+
+@lru_cache(maxsize=4096)
+def _code_points(sequence: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """The characters whose bytes are, one after the other, in these ranges."""
+    whole = len(sequence)
+    while whole > 1 and sequence[whole - 1] == _FULL:
+        whole -= 1
+    # all bytes before the last partial one are taken one by one; what follows is contiguous
+    heads = product(*(range(low, high + 1) for low, high in sequence[: whole - 1]))
+    low, high = sequence[whole - 1]
+    tail = len(sequence) - whole
+    return [
+        (
+            _decode((*head, low, *[_FULL[0]] * tail)),
+            _decode((*head, high, *[_FULL[1]] * tail)),
+        )
+        for head in heads
+    ]
+
+
+def _decode(data: Sequence[int]) -> int:
+    if len(data) == 1:
+        return data[0]
+    point = data[0] & (0x7F >> len(data))
+    for byte in data[1:]:
+        point = point << 6 | byte & 0x3F
+    return point

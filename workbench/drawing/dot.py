@@ -1,0 +1,126 @@
+"""Graph → DOT, written by the ``graphviz`` package: shapes and class names, no colours.
+
+Every text in a graph may come from a stranger. The package quotes and escapes; what it leaves to
+its caller (entities, characters no picture can hold) is dealt with here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import graphviz
+
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.text import printable, shorten
+
+Direction = Literal["LR", "TB"]
+
+#: Lines one edge label may have, and letters a line, before the rest is left to the hover text.
+_LINES = 6
+_WIDTH = 30
+
+#: Letters that fit into a circle; longer labels get a box.
+_IN_CIRCLE = 3
+
+#: Courier has the width of every monospaced font (0.6 em), so the layout fits whichever the
+#: browser has.
+_FONT = {"fontname": "Courier", "fontsize": "11"}
+
+#: What Graphviz would read as an entity even when its ampersand is escaped (2.43 does).
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+
+#: Keeps an ampersand and the name after it apart; the renderer takes it out again.
+WORD_JOINER = "\u2060"
+
+
+def dot(graph: Graph, direction: Direction = "LR") -> str:
+    """The graph as DOT text."""
+    drawn = graphviz.Digraph(
+        name=_text(graph.name),
+        graph_attr={
+            "rankdir": direction,
+            "bgcolor": "transparent",
+            "nodesep": "0.28",
+            "ranksep": "0.42",
+            "pad": "0.12",
+            **_FONT,
+        },
+        node_attr={"shape": "circle", **_FONT},
+        edge_attr={"arrowsize": "0.6", "arrowhead": "normal", **_FONT},
+    )
+    for node in graph.nodes:
+        if not node.cluster:
+            _draw_node(drawn, node)
+    for number, cluster in enumerate(_clusters(graph)):
+        with drawn.subgraph(name=f"cluster_{number}") as frame:
+            frame.attr(
+                label=_text(cluster),
+                id=f"rule-{number}",
+                **{"class": "rule", "labeljust": "l", "style": "rounded", "margin": "10"},
+            )
+            for node in graph.nodes:
+                if node.cluster == cluster:
+                    _draw_node(frame, node)
+    for number, edge in enumerate(graph.edges):
+        _draw_edge(drawn, number, edge)
+    return str(drawn.source)
+
+
+def _clusters(graph: Graph) -> list[str]:
+    """The names of the frames, in the order of their first nodes."""
+    return list(dict.fromkeys(node.cluster for node in graph.nodes if node.cluster))
+
+
+def _draw_node(drawn: graphviz.Digraph, node: Node) -> None:
+    label = printable(node.label)
+    attributes = {
+        "id": node.element,
+        "class": " ".join(("state", *node.kinds)),
+        "tooltip": _text(printable(node.title or f"state {node.id}")),
+        **_shape(node, label),
+    }
+    if "final" in node.kinds:
+        attributes["peripheries"] = "2"
+    if "initial" in node.kinds:
+        attributes["penwidth"] = "1.6" if "final" in node.kinds else "2.2"
+    drawn.node(node.id, _text(label), **attributes)
+
+
+def _shape(node: Node, label: str) -> dict[str, str]:
+    if "call" in node.kinds:
+        return {"shape": "box", "margin": "0.1,0.05", "height": "0.3"}
+    if len(label) <= _IN_CIRCLE:
+        return {"width": "0.42", "fixedsize": "true"}
+    return {"shape": "box", "style": "rounded", "margin": "0.1,0.05", "height": "0.36"}
+
+
+def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge) -> None:
+    title = edge.title or " · ".join(edge.labels)
+    attributes = {
+        "id": f"edge-{number}",
+        "class": " ".join(("arc", *edge.kinds)),
+        "tooltip": _text(printable(shorten(title, 400))),
+        "label": _text(_edge_label(edge)),
+    }
+    if "skip" in edge.kinds:
+        attributes["style"] = "dashed"
+    if "bytes" in edge.kinds:
+        attributes["style"] = "dotted"
+    drawn.edge(edge.source, edge.target, **attributes)
+
+
+def _edge_label(edge: Edge) -> str:
+    """The labels under one another, no more than a reader takes in at once."""
+    lines = [line for label in edge.labels for line in printable(label).split("\n")]
+    if len(lines) > _LINES:
+        lines = [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1:,} more"]
+    # a margin on both sides, or the letters touch the line they stand at
+    return "\n".join(f" {shorten(line, _WIDTH)} " for line in lines)
+
+
+def _text(text: str) -> str:
+    """The text so that Graphviz shows exactly it: no escapes, no HTML, no entities."""
+    apart = _ENTITY.sub("&" + WORD_JOINER, text)
+    escaped: str = graphviz.escape(apart.replace("&", "&amp;"))
+    return escaped

@@ -1,0 +1,122 @@
+"""Graph: a picture as data. In come nodes and edges, out comes what `dot` writes and tests read.
+
+Nothing here knows a machine, Graphviz or a colour: ``kinds`` become class names in the SVG, and the
+style sheet says how they look. Making a graph small enough to read is ``reductions``' work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+#: What an id may be made of: it becomes an XML id, a DOT name and part of a CSS selector.
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def _check_names(*names: str) -> None:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"expected letters, digits, '_' or '-', got {name!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A state, or a box that stands for a call.
+
+    ``kinds`` in use: ``initial``, ``final``, ``rule`` (first state of a rule), ``call`` (a
+    rectangular box), ``inside`` (between the bytes of one character), ``more`` (has
+    neighbours that are not shown).
+    """
+
+    id: str
+    label: str = ""
+    kinds: tuple[str, ...] = ()
+    #: Said on hover and to screen readers.
+    title: str = ""
+    #: The name of the frame the node is drawn in, or empty.
+    cluster: str = ""
+
+    def __post_init__(self) -> None:
+        _check_names(self.id, *self.kinds)
+
+    @property
+    def element(self) -> str:
+        """The id of this node in the SVG."""
+        return f"state-{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arc; each of its labels is one way to take it.
+
+    A label is text made for reading; a line break in it starts a new line. ``kinds`` in
+    use: ``class`` (more than one character), ``chain`` (states folded into it), ``skip``
+    (tokens that pass over other states), ``epsilon``, ``bytes`` (pieces of characters),
+    ``push``, ``pop``, ``back`` (to the root of a transducer).
+    """
+
+    source: str
+    target: str
+    labels: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    #: How many tokens the edge stands for; 0 where tokens are not what is counted.
+    count: int = 0
+    #: A few of them, as text.
+    examples: tuple[str, ...] = ()
+    #: Said on hover.
+    title: str = ""
+    #: Everything, for whoever asks (a table, the side panel); not drawn.
+    detail: str = ""
+    #: Where states are folded in: for each label the edges it was made of, in order.
+    chains: tuple[tuple[Edge, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_names(self.source, self.target, *self.kinds)
+        if self.chains and len(self.chains) != len(self.labels):
+            raise ValueError(f"{len(self.chains)} chains for {len(self.labels)} labels")
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """The ids of the states folded into this edge."""
+        return tuple(step.target for chain in self.chains for step in chain[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A picture: nodes and edges in drawing order.
+
+    Raises: ValueError for two nodes of one id, or an edge to no node.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    #: A sentence about what is shown or left out.
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        known = {node.id for node in self.nodes}
+        if len(known) != len(self.nodes):
+            raise ValueError("two nodes have the same id")
+        for edge in self.edges:
+            if edge.source not in known or edge.target not in known:
+                raise ValueError(f"edge {edge.source} → {edge.target} has no node at its end")
+
+    @cached_property
+    def initial(self) -> str | None:
+        """The id of the first initial node."""
+        return next((node.id for node in self.nodes if "initial" in node.kinds), None)
+
+    @cached_property
+    def where(self) -> dict[str, str]:
+        """For each state the id of the SVG element that shows it: itself, or the edge it is in."""
+        shown = dict(self._folded())
+        shown.update((node.id, node.element) for node in self.nodes)
+        return shown
+
+    def _folded(self) -> Iterator[tuple[str, str]]:
+        for number, edge in enumerate(self.edges):
+            for state in edge.inside:
+                yield state, f"edge-{number}"

@@ -1,0 +1,82 @@
+"""The program of the layout process: framed requests come in, framed pictures go out.
+
+It is started by its path, not as a module, so that it never imports this project nor runs
+anybody's ``__main__`` a second time; it knows pygraphviz and nothing else. One request is one JSON
+object with ``dot``, ``prog``, ``format``, ``attributes`` and ``seconds``; one answer is a byte
+(``+`` or ``-``) and the picture or a sentence. Every frame begins with its length in four bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import sys
+from typing import BinaryIO
+
+#: What the layout of one picture may take; far above any that ends in time.
+_MEMORY = 2 << 30
+
+
+def main() -> int:
+    """Answer requests until the other side closes."""
+    requests, answers = _channels()
+    _cap_memory()
+    try:
+        import pygraphviz
+    except ImportError as error:
+        _send(answers, b"!" + str(error).encode())
+        return 1
+    _send(answers, b"+ready")
+    while (head := requests.read(4)) and len(head) == 4:
+        request = json.loads(requests.read(struct.unpack(">I", head)[0]))
+        _send(answers, _answer(pygraphviz, request))
+    return 0
+
+
+def _answer(pygraphviz: object, request: dict[str, object]) -> bytes:
+    # the parent kills a layout that takes too long; should the parent be gone, this does
+    alarm = getattr(signal, "alarm", None)
+    if alarm is not None:
+        alarm(int(float(str(request["seconds"]))) + 2)
+    try:
+        graph = pygraphviz.AGraph(string=request["dot"])  # type: ignore[attr-defined]
+        attributes = request["attributes"]
+        if isinstance(attributes, dict):
+            graph.graph_attr.update(**attributes)
+        picture = graph.draw(prog=request["prog"], format=request["format"])
+        graph.close()
+        return b"+" + bytes(picture)
+    except Exception as error:  # whatever Graphviz says goes back as a sentence
+        return b"-" + f"{type(error).__name__}: {error}".encode()
+    finally:
+        if alarm is not None:
+            alarm(0)
+
+
+def _channels() -> tuple[BinaryIO, BinaryIO]:
+    """The two pipes; Graphviz itself may print, and must not print into one of them."""
+    answers = os.fdopen(os.dup(1), "wb")
+    requests = os.fdopen(os.dup(0), "rb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    return requests, answers
+
+
+def _cap_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+
+
+def _send(stream: BinaryIO, message: bytes) -> None:
+    stream.write(struct.pack(">I", len(message)) + message)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

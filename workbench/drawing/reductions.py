@@ -1,0 +1,247 @@
+"""A graph becomes a smaller one that says the same, or the part of it around one state.
+
+Source: layouts measured for this project: past 60 states a picture cannot be read, past 200 it
+cannot be laid out; so the graph is made small before Graphviz sees it, never after.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from workbench.drawing.graph import Edge, Graph, Node
+
+#: Up to here every state is drawn: a reader can follow each one.
+CALM = 16
+
+#: Up to here a picture can be read at all.
+LIMIT = 60
+
+#: Kinds that say how a label came about, not what the edge does; they do not keep edges apart.
+_ASIDE = frozenset({"class", "chain"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A graph as it is drawn, and how much of the whole that is."""
+
+    graph: Graph
+    total_nodes: int
+    shown_nodes: int
+    text: str
+
+
+def reduce(graph: Graph, limit: int = LIMIT, centre: str | None = None) -> Shown:
+    """The graph as a reader can bear it: whole, folded, or what lies around ``centre``.
+
+    Chains are folded only where the whole would not be calm. Where even that leaves more
+    than ``limit`` states or three edges for each, the states nearest to ``centre`` (or to
+    the initial state) are kept.
+    """
+    total = len(graph.nodes)
+    small = merge_parallel(graph)
+    if total > CALM:
+        small = collapse_chains(small)
+    folded = total - len(small.nodes)
+    kept = min(limit, len(small.nodes))
+    here = _visible_centre(small, centre)
+    part = nearest(small, here, kept)
+    while len(part.edges) > 3 * limit and kept > 8:
+        kept = kept * 3 // 4
+        part = nearest(small, here, kept)
+    return Shown(part, total, len(part.nodes), _told(part, small, total, folded, here))
+
+
+def _told(part: Graph, small: Graph, total: int, folded: int, centre: str | None) -> str:
+    if len(part.nodes) == total:
+        return f"{total:,} state{'' if total == 1 else 's'}"
+    text = f"showing {len(part.nodes):,} of {total:,} states"
+    if len(part.nodes) < len(small.nodes):
+        return f"{text}, those around {centre}"
+    return f"{text}; {folded:,} stand inside edges"
+
+
+def _visible_centre(graph: Graph, centre: str | None) -> str | None:
+    """The centre itself, or the source of the edge it was folded into, or the initial state."""
+    if any(node.id == centre for node in graph.nodes):
+        return centre
+    for edge in graph.edges:
+        if centre in edge.inside:
+            return edge.source
+    return graph.initial or (graph.nodes[0].id if graph.nodes else None)
+
+
+def merge_parallel(graph: Graph) -> Graph:
+    """Edges between the same two nodes that do the same become one, with all their labels."""
+    groups: dict[tuple[str, str, frozenset[str]], list[Edge]] = {}
+    for edge in graph.edges:
+        key = (edge.source, edge.target, frozenset(edge.kinds) - _ASIDE)
+        groups.setdefault(key, []).append(edge)
+    return replace(graph, edges=tuple(_merged(group) for group in groups.values()))
+
+
+def _merged(group: list[Edge]) -> Edge:
+    if len(group) == 1:
+        return group[0]
+    # two folded paths may read the same (in an NFA); both are kept, or their states would be lost
+    folded = any(edge.chains for edge in group)
+    ways = [(label, way) for edge in group for label, way in _ways(edge)]
+    labels = [label for label, _ in ways]
+    return Edge(
+        group[0].source,
+        group[0].target,
+        tuple(labels if folded else dict.fromkeys(labels)),
+        tuple(dict.fromkeys(kind for edge in group for kind in edge.kinds)),
+        sum(edge.count for edge in group),
+        tuple(dict.fromkeys(text for edge in group for text in edge.examples))[:3],
+        "\n".join(dict.fromkeys(edge.title for edge in group if edge.title)),
+        "\n".join(dict.fromkeys(edge.detail for edge in group if edge.detail)),
+        tuple(way for _, way in ways) if folded else (),
+    )
+
+
+def _ways(edge: Edge) -> Iterator[tuple[str, tuple[Edge, ...]]]:
+    """Each label of an edge with the edges it stands for."""
+    if edge.chains:
+        yield from zip(edge.labels, edge.chains, strict=True)
+    else:
+        for label in edge.labels:
+            yield label, (replace(edge, labels=(label,)),)
+
+
+def collapse_chains(graph: Graph) -> Graph:
+    """Linear runs of plain states become one edge labelled with what the run reads.
+
+    A state goes into an edge if it is plain (no kinds), has one way in and one way out,
+    and both only read. What goes in can still be found: ``Graph.where``.
+    """
+    into: dict[str, list[Edge]] = defaultdict(list)
+    out: dict[str, list[Edge]] = defaultdict(list)
+    for edge in graph.edges:
+        into[edge.target].append(edge)
+        out[edge.source].append(edge)
+    frame = {node.id: node.cluster for node in graph.nodes}
+    inner = {
+        node.id
+        for node in graph.nodes
+        if not node.kinds
+        and len(into[node.id]) == len(out[node.id]) == 1
+        and _foldable(into[node.id][0], out[node.id][0])
+        and frame[into[node.id][0].source] == node.cluster == frame[out[node.id][0].target]
+    }
+    inner -= _rings(inner, out)
+    edges = [_followed(edge, out, inner) for edge in graph.edges if edge.source not in inner]
+    nodes = tuple(node for node in graph.nodes if node.id not in inner)
+    return merge_parallel(replace(graph, nodes=nodes, edges=tuple(edges)))
+
+
+def _foldable(entry: Edge, leave: Edge) -> bool:
+    return entry.source != entry.target and all(
+        len(edge.labels) == 1 and edge.count <= 1 and _ASIDE.issuperset(edge.kinds)
+        for edge in (entry, leave)
+    )
+
+
+def _rings(inner: set[str], out: dict[str, list[Edge]]) -> set[str]:
+    """One state of each closed ring, which would vanish if all of it were folded."""
+    kept: set[str] = set()
+    done: set[str] = set()
+    for start in sorted(inner):
+        here, path = start, []
+        while here in inner and here not in done:
+            done.add(here)
+            path.append(here)
+            here = out[here][0].target
+        if here in path:
+            kept.add(here)
+    return kept
+
+
+def _followed(edge: Edge, out: dict[str, list[Edge]], inner: set[str]) -> Edge:
+    """The edge prolonged through every state that is to be folded."""
+    steps = [edge]
+    while steps[-1].target in inner:
+        steps.append(out[steps[-1].target][0])
+    if len(steps) == 1:
+        return edge
+    label = _spelled([step.labels[0] for step in steps], [step.kinds for step in steps])
+    chain = tuple(part for step in steps for part in (step.chains[0] if step.chains else (step,)))
+    return Edge(
+        edge.source,
+        steps[-1].target,
+        (label,),
+        ("chain",),
+        title=f"{label} · through {len(chain) - 1} more state{'' if len(chain) == 2 else 's'}",
+        chains=(chain,),
+    )
+
+
+def _spelled(labels: list[str], kinds: list[tuple[str, ...]]) -> str:
+    """The labels of a chain as one; a class read several times in a row is counted."""
+    written: list[str] = []
+    i = 0
+    while i < len(labels):
+        same = i + 1
+        while "class" in kinds[i] and same < len(labels) and labels[same] == labels[i]:
+            same += 1
+        written.append(labels[i] if same == i + 1 else f"{labels[i]}{{{same - i}}}")
+        i = same
+    return "".join(written)
+
+
+def neighbourhood(graph: Graph, centre: str, steps: int) -> Graph:
+    """What can be reached from ``centre``, with or against the arrows, in so many steps.
+
+    Nodes with neighbours outside get the kind ``more``.
+    """
+    distance = _distances(graph, centre)
+    return _part(graph, {node for node, far in distance.items() if far <= steps})
+
+
+def nearest(graph: Graph, centre: str | None, count: int) -> Graph:
+    """The ``count`` nodes nearest to ``centre``; the whole graph where it is not larger."""
+    if count >= len(graph.nodes) or centre is None:
+        return graph
+    # what hangs together with the centre first, then the rest in its own order
+    order = [*_distances(graph, centre), *(node.id for node in graph.nodes)]
+    return _part(graph, set(list(dict.fromkeys(order))[:count]))
+
+
+def _distances(graph: Graph, centre: str) -> dict[str, int]:
+    """Every node connected with ``centre`` by its distance, nearest first."""
+    beside: dict[str, list[str]] = defaultdict(list)
+    for edge in graph.edges:
+        beside[edge.source].append(edge.target)
+        beside[edge.target].append(edge.source)
+    distance = {centre: 0}
+    waiting = deque([centre])
+    while waiting:
+        here = waiting.popleft()
+        for other in beside[here]:
+            if other not in distance:
+                distance[other] = distance[here] + 1
+                waiting.append(other)
+    return distance
+
+
+def _part(graph: Graph, kept: set[str]) -> Graph:
+    edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
+    cut = Counter(_border(graph.edges, kept))
+    nodes = tuple(_marked(node, cut[node.id]) for node in graph.nodes if node.id in kept)
+    return replace(graph, nodes=nodes, edges=edges)
+
+
+def _border(edges: Iterable[Edge], kept: set[str]) -> Iterable[str]:
+    """The kept end of every edge that is cut."""
+    for edge in edges:
+        if (edge.source in kept) != (edge.target in kept):
+            yield edge.source if edge.source in kept else edge.target
+
+
+def _marked(node: Node, cut: int) -> Node:
+    if not cut:
+        return node
+    told = f"{cut} more edge{'' if cut == 1 else 's'} not shown"
+    title = f"{node.title} · {told}" if node.title else told
+    return replace(node, kinds=(*node.kinds, "more"), title=title)

@@ -1,0 +1,238 @@
+"""Push-down machines become graphs: Pda, TokenPda, and the network of a grammar's rules.
+
+A label has what is read on top, then what goes off the stack marked ``)`` and what is put on it
+marked ``(``; the initial stack symbol is a dot between ``[`` and ``]`` (Koo et al. 2024, Figure 6).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge
+from workbench.drawing.characters import ByteEdge, read_back
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.machines import (
+    TOY,
+    WRITTEN_OUT,
+    WRITTEN_OUT_TOY,
+    byte_edges,
+    reading_edges,
+    state_node,
+)
+from workbench.drawing.text import printable, visible
+from workbench.pushdown.network import Network
+from workbench.pushdown.pda import BOTTOM, Pda
+
+#: The initial stack symbol, as Koo et al. write it.
+_DOT = "·"
+
+
+def draw_pda(pda: Pda, name: str = "push-down automaton") -> Graph:
+    """A push-down automaton over characters, with dotted rules as stack symbols."""
+    # an edge that pushes is drawn as if it left a state of its own, so that a character
+    # whose first byte pushes is still read back as one character
+    rows: list[list[ByteEdge]] = [[] for _ in range(pda.states)]
+    doors: dict[tuple[int, tuple[int, ...]], int] = {}
+    silent: list[Edge] = []
+    for edge in pda.edges:
+        if not edge.ranges:
+            silent.append(_silent(pda, edge.source, edge.target, edge.pops, edge.pushes))
+            continue
+        door = edge.source
+        if edge.pushes:
+            door = doors.setdefault((edge.source, edge.pushes), len(rows))
+            if door == len(rows):
+                rows.append([])
+        rows[door].extend((low, high, edge.target) for low, high in edge.ranges)
+    solid = {edge.source for edge in pda.edges if not edge.ranges or edge.pushes} | pda.finals
+    entries = [pda.initial, *doors.values(), *(int(edge.target) for edge in silent)]
+    read = read_back(rows, entries, solid)
+    behind = {door: (source, pushes) for (source, pushes), door in doors.items()}
+    reading = [_pushing(pda, edge, behind) for edge in reading_edges(read)]
+    nodes = tuple(
+        state_node(s, pda.initial, s in pda.finals, pda.state_labels[s])
+        for s in sorted(read.states)
+        if s < pda.states
+    )
+    return Graph(name, nodes, (*reading, *silent), _stack_note())
+
+
+def _stack_note() -> str:
+    return "the stack holds one dot at the beginning; the last edge takes it off"
+
+
+def _silent(
+    pda: Pda, source: int, target: int, pops: tuple[int, ...], pushes: tuple[int, ...]
+) -> Edge:
+    label = "\n".join(("ε", *_edits(pda.symbols, pops, pushes)))
+    return Edge(str(source), str(target), (label,), ("epsilon", *_kinds(pops, pushes)))
+
+
+def _pushing(pda: Pda, edge: Edge, behind: dict[int, tuple[int, tuple[int, ...]]]) -> Edge:
+    """The edge from the state behind the door, with what it pushes under what it reads."""
+    source, pushes = behind.get(int(edge.source), (int(edge.source), ()))
+    label = "\n".join((*edge.labels, *_edits(pda.symbols, (), pushes)))
+    return Edge(
+        str(source),
+        edge.target,
+        (label,),
+        (*edge.kinds, *_kinds((), pushes)),
+        title=edge.title,
+        detail=edge.detail,
+    )
+
+
+def _edits(
+    symbols: tuple[str, ...], pops: tuple[int, ...], pushes: tuple[int, ...]
+) -> Iterator[str]:
+    for symbol in pops:
+        yield f"]{_DOT}" if symbol == BOTTOM else f"){_one_line(symbols[symbol])}"
+    for symbol in pushes:
+        yield f"[{_DOT}" if symbol == BOTTOM else f"({_one_line(symbols[symbol])}"
+
+
+def _one_line(text: str) -> str:
+    """A dotted rule with the line breaks it may have in its literals made visible."""
+    return printable(text.replace("\n", "⏎"))
+
+
+def _kinds(pops: tuple[int, ...], pushes: tuple[int, ...]) -> tuple[str, ...]:
+    return ("pop",) * bool(pops) + ("push",) * bool(pushes)
+
+
+def draw_token_pda(
+    machine: TokenPda, network: Network, name: str = "token push-down automaton"
+) -> Graph:
+    """The machine over tokens; brackets stand between a token's characters, where they happen.
+
+    Source: Koo et al. 2024, Figure 7 (right).
+    """
+    groups: defaultdict[tuple[int, int, tuple[int, ...], tuple[int, ...]], list[TokenPdaEdge]]
+    groups = defaultdict(list)
+    for edge in machine.edges:
+        groups[edge.source, edge.target, edge.pops, edge.pushes].append(edge)
+    edges = tuple(_token_edge(machine, network, group) for group in groups.values())
+    nodes = tuple(
+        state_node(s, machine.initial, s in machine.finals, machine.state_labels[s])
+        for s in range(machine.states)
+    )
+    return Graph(name, nodes, edges, _stack_note())
+
+
+def _token_edge(machine: TokenPda, network: Network, group: list[TokenPdaEdge]) -> Edge:
+    first = group[0]
+    most = WRITTEN_OUT_TOY if len(machine.vocabulary) <= TOY else WRITTEN_OUT
+    written = [bracketed(machine, network, edge) for edge in group[: max(most, 3)]]
+    examples = tuple(_token_text(machine, edge) for edge in group[:3])
+    labels = tuple(written)
+    if len(group) > most:
+        labels = (f"{'  '.join(written[:3])}\n{len(group):,} tokens",)
+    edits = "\n".join(_edits(machine.symbols, first.pops, first.pushes))
+    counted = f"{len(group):,} token{'' if len(group) == 1 else 's'}: {'  '.join(examples)}"
+    return Edge(
+        str(first.source),
+        str(first.target),
+        labels,
+        _kinds(first.pops, first.pushes),
+        len(group),
+        examples,
+        title=f"{counted}\n{edits}" if edits else counted,
+    )
+
+
+def _token_text(machine: TokenPda, edge: TokenPdaEdge) -> str:
+    return visible(machine.vocabulary.tokens[edge.token_id] or b"")
+
+
+def bracketed(machine: TokenPda, network: Network, edge: TokenPdaEdge) -> str:
+    """The token with a bracket wherever something is put on the stack or taken off."""
+    token = machine.vocabulary.tokens[edge.token_id] or b""
+    goal = (
+        machine.network_states[edge.target],
+        tuple(machine.network_symbols[symbol] for symbol in edge.pops),
+        tuple(machine.network_symbols[symbol] for symbol in edge.pushes),
+    )
+    for way in _ways(network, machine.network_states[edge.source], token, (), ()):
+        if way[1:] == goal:
+            return way[0]
+    raise ValueError(f"edge {edge} is not in the network it is said to come from")
+
+
+_Way = tuple[str, int, tuple[int, ...], tuple[int, ...]]
+
+#: How ``compose_pda`` calls the state after the end, and the symbol under everything.
+_END = -1
+
+
+def _ways(
+    network: Network, state: int, token: bytes, popped: tuple[int, ...], pushed: tuple[int, ...]
+) -> Iterator[_Way]:
+    """Every way to read the token: as text with brackets, where it ends, popped and pushed."""
+    if not token:
+        yield "", state, popped, pushed
+    elif state != _END:
+        byte_class = int(network.byte_classes[token[0]])
+        letter = visible(token[:1])
+        for target, opened in network.moves(state, byte_class):
+            read = "(" * len(opened) + letter
+            for way in _returns(network, target, popped, (*pushed, *opened)):
+                for rest in _ways(network, way[1], token[1:], way[2], way[3]):
+                    yield read + way[0] + rest[0], *rest[1:]
+
+
+def _returns(
+    network: Network, state: int, popped: tuple[int, ...], pushed: tuple[int, ...]
+) -> Iterator[_Way]:
+    """The state itself, and every state it can return to without reading."""
+    yield "", state, popped, pushed
+    if not network.finals[state]:
+        return
+    if pushed:
+        ends = [(pushed[-1], popped, pushed[:-1])]
+    else:
+        callers = network.returns[network.owner[state]]
+        ends = [(waiting, (*popped, waiting), ()) for waiting in callers]
+    # a token takes one symbol off at most as often as it is long, plus once: no endless ways
+    for end, off, on in ends if len(popped) < 32 else ():
+        for way in _returns(network, end, off, on):
+            yield ")" + way[0], *way[1:]
+    if not pushed and network.owner[state] == network.start:
+        yield "]", _END, (*popped, _END), ()
+
+
+def draw_network(network: Network, name: str = "rules") -> Graph:
+    """The rules of a grammar, a small machine each; a call is a box on the way.
+
+    Boxes have the id ``call-<rule>-<state to return to>``: what lies on the stack is
+    that state, so a live stack can be shown on them.
+    """
+    rows = byte_edges(network.classes, network.table)
+    calls = [(s, rule, back) for s in range(len(network)) for rule, back in network.calling[s]]
+    finals = set(np.flatnonzero(network.finals).tolist())
+    solid = finals | {s for s, _, _ in calls}
+    entries = [*network.initials, *(back for _, _, back in calls)]
+    read = read_back(rows, entries, solid)
+    nodes = [_rule_state(network, s) for s in sorted(read.states)]
+    edges = list(reading_edges(read))
+    for rule, back in dict.fromkeys((rule, back) for _, rule, back in calls):
+        box = f"call-{rule}-{back}"
+        called = printable(network.names[rule])
+        title = f"calls {called}, then goes on in state {back}"
+        home = network.names[network.owner[back]]
+        nodes.append(Node(box, f"→ {called}", ("call",), title, home))
+        edges.append(Edge(box, str(back), kinds=("call",)))
+        edges += [Edge(str(s), box, kinds=("call",)) for s, r, b in calls if (r, b) == (rule, back)]
+    return Graph(name, tuple(nodes), tuple(edges))
+
+
+def _rule_state(network: Network, state: int) -> Node:
+    rule = int(network.owner[state])
+    plain = state_node(
+        state, network.initial, bool(network.finals[state]), cluster=network.names[rule]
+    )
+    if state != network.initials[rule]:
+        return plain
+    return Node(plain.id, plain.label, (*plain.kinds, "rule"), plain.title, plain.cluster)

@@ -1,0 +1,122 @@
+"""Graphviz's SVG becomes SVG that may stand in a page: only shapes, text, classes and names.
+
+What is kept is listed; whatever else (links, scripts, handlers, styles, foreign content) goes.
+Colours go too, except that black becomes ``currentColor``: the style sheet knows light and dark.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from workbench.drawing.dot import WORD_JOINER
+
+_NAMESPACE = "http://www.w3.org/2000/svg"
+_TITLE_OF_LINK = "{http://www.w3.org/1999/xlink}title"
+
+_SHAPES = frozenset({"path", "polygon", "polyline", "ellipse", "circle", "rect", "text", "title"})
+_ATTRIBUTES = frozenset(
+    {"id", "class", "transform", "d", "points", "cx", "cy", "rx", "ry", "r", "x", "y"}
+    | {"width", "height", "text-anchor", "font-size", "stroke-width", "stroke-dasharray"}
+)
+
+#: Only these two may be said in the picture; anything else would be a colour of somebody's.
+_PAINT = {"none": "none", "black": "currentColor"}
+
+_MONOSPACED = "ui-monospace,SF Mono,Cascadia Mono,Menlo,Consolas,DejaVu Sans Mono,monospace"
+
+_ARROW = re.compile(r"([A-Za-z0-9_-]+)->([A-Za-z0-9_-]+)")
+
+
+def sanitised(picture: bytes, name: str, description: str = "") -> str:
+    """The picture with nothing in it that could act, named for screen readers.
+
+    Raises: ValueError for what is no SVG.
+    """
+    text = picture.decode("utf-8")
+    start = text.find("<svg")
+    if start < 0 or "<!ENTITY" in text:
+        raise ValueError("expected an SVG document without entities")
+    # the prolog and the document type stay behind, and with them any way to name a file
+    root = ElementTree.fromstring(text[start:])
+    drawn = ElementTree.Element("svg", _frame(root, name))
+    if description:
+        ElementTree.SubElement(drawn, "desc").text = description
+    for child in root:
+        _copy(child, drawn)
+    return ElementTree.tostring(drawn, encoding="unicode", short_empty_elements=True)
+
+
+def _frame(root: ElementTree.Element, name: str) -> dict[str, str]:
+    """The outermost attributes; a label, since a title here would pop up everywhere."""
+    return {
+        "xmlns": _NAMESPACE,
+        "class": "machine",
+        "role": "group",
+        "aria-label": name,
+        "width": root.get("width", ""),
+        "height": root.get("height", ""),
+        "viewBox": root.get("viewBox", ""),
+        "font-family": _MONOSPACED,
+    }
+
+
+def _copy(element: ElementTree.Element, into: ElementTree.Element) -> None:
+    tag = _local(element.tag)
+    if tag == "g":
+        _copy_group(element, into)
+    elif tag == "a":  # a hover text; its link, had it one, stays behind
+        for child in element:
+            _copy(child, into)
+    elif tag in _SHAPES and tag != "title":
+        copied = ElementTree.SubElement(into, tag, _attributes(element))
+        if tag == "text":
+            copied.text = _shown("".join(element.itertext()))
+
+
+def _copy_group(element: ElementTree.Element, into: ElementTree.Element) -> None:
+    """A graph, frame, node or edge; the group around a link adds nothing and goes."""
+    link = next((child for child in element if _local(child.tag) == "a"), None)
+    if element.get("class") is None and link is not None:
+        _copy(link, into)
+        return
+    copied = ElementTree.SubElement(into, "g", _attributes(element))
+    kinds = copied.get("class", "").split()
+    title = element.findtext(f"{{{_NAMESPACE}}}title", "")
+    if "edge" in kinds and (ends := _ARROW.fullmatch(title)):
+        copied.set("data-source", ends[1])
+        copied.set("data-target", ends[2])
+    hover = _hover(element)
+    if hover and "graph" not in kinds:
+        ElementTree.SubElement(copied, "title").text = hover
+    for child in element:
+        _copy(child, copied)
+
+
+def _hover(group: ElementTree.Element) -> str:
+    """The tooltip Graphviz wrote, as a link's title somewhere in the group's own marks."""
+    for child in group:
+        if _local(child.tag) == "a":
+            return _shown(child.get(_TITLE_OF_LINK, ""))
+        if _local(child.tag) == "g" and child.get("class") is None:
+            return _hover(child)
+    return ""
+
+
+def _attributes(element: ElementTree.Element) -> dict[str, str]:
+    kept = {name: value for name, value in element.items() if name in _ATTRIBUTES}
+    for name in ("fill", "stroke"):
+        if name in element.attrib:
+            kept[name] = _PAINT.get(element.attrib[name], "none")
+    if _local(element.tag) == "text":
+        kept["fill"] = "currentColor"
+    return kept
+
+
+def _shown(text: str) -> str:
+    """Graphviz writes two spaces as a space and a hard one; the joiner was ours."""
+    return text.replace("\u00a0", " ").replace(WORD_JOINER, "")
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]

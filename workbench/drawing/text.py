@@ -1,0 +1,47 @@
+"""Any text or bytes become text that can be seen: in come characters, out come glyphs.
+
+White space is drawn as ``·`` ``⏎`` ``⇥``; control characters and bytes that are no UTF-8 as
+``<0xE2>``; characters without a shape of their own (format, private, unassigned) as ``<U+202E>``.
+What comes out has no line break, nothing XML forbids, and nothing that turns the reading order.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+#: Drawn in place of white space; the space itself would vanish in a picture.
+_GLYPHS = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
+
+#: Categories without a glyph, or whose glyph depends on what surrounds it.
+_SHAPELESS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+
+
+def visible(text: str | bytes) -> str:
+    """The text with everything invisible spelt out; half characters as their bytes."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "surrogateescape")
+    shown = "".join(_GLYPHS.get(c) or printable(c) for c in text)
+    # an accent with nothing under it would sit on whatever the picture has before it
+    return "◌" + shown if shown and unicodedata.combining(shown[0]) else shown
+
+
+def printable(text: str) -> str:
+    """Text made for reading, with only what no picture can hold spelt out: spaces stay."""
+    return "".join(c if c in " \n" else _spelt(c) for c in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """At most ``width`` characters: the beginning and the end, with ``…`` between."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 3
+    return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
+
+
+def _spelt(character: str) -> str:
+    if unicodedata.category(character) not in _SHAPELESS:
+        return character
+    point = ord(character)
+    if 0xDC80 <= point <= 0xDCFF:  # a byte that could not be decoded (surrogateescape)
+        return f"<0x{point - 0xDC00:02X}>"
+    return f"<0x{point:02X}>" if point < 0x80 else f"<U+{point:04X}>"

@@ -1,0 +1,204 @@
+"""Vocabularies and transducers become graphs: the detokenizing FST, trie-merged and as first built.
+
+Labels are ``read:written`` with ε for nothing (Koo et al. 2024, Figures 3, 4, 7 and 9).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.text import visible
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: Tokens whose whole transducer is still drawn; of more, this many are.
+EXCERPT = 24
+
+
+@dataclass(frozen=True, slots=True)
+class FstEdge:
+    """One edge; None where nothing is read, or nothing written."""
+
+    source: int
+    target: int
+    reads: bytes | None
+    writes: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fst:
+    """A finite-state transducer (Σ, Δ, Q, I, F, E).
+
+    Source: Koo et al. 2024, §2.2.
+    """
+
+    states: int
+    initial: int
+    finals: frozenset[int]
+    edges: tuple[FstEdge, ...]
+
+    def transduce(self, text: Sequence[bytes]) -> set[bytes]:
+        """Everything the machine can write while it reads these symbols.
+
+        A machine that writes in circles without reading has no answer; there are none here.
+        """
+        results: set[bytes] = set()
+        waiting = [(self.initial, 0, b"")]
+        while waiting:
+            state, read, written = waiting.pop()
+            if read == len(text) and state in self.finals:
+                results.add(written)
+            for edge in self.edges:
+                if edge.source != state:
+                    continue
+                if edge.reads is None:
+                    waiting.append((edge.target, read, written + (edge.writes or b"")))
+                elif read < len(text) and text[read] == edge.reads:
+                    waiting.append((edge.target, read + 1, written + (edge.writes or b"")))
+        return results
+
+
+def fst(edges: Iterable[tuple[int, int, str, str]], finals: Iterable[int], initial: int = 0) -> Fst:
+    """A transducer written out by hand: (source, target, read, written), empty for ε."""
+    listed = tuple(
+        FstEdge(source, target, reads.encode() or None, writes.encode() or None)
+        for source, target, reads, writes in edges
+    )
+    states = 1 + max(max(edge.source, edge.target) for edge in listed)
+    return Fst(states, initial, frozenset(finals), listed)
+
+
+#: Koo et al. 2024, Figure 3: ab becomes x; an odd number of as becomes xox…x; runs are bracketed.
+AB_TO_X = fst([(0, 1, "a", "x"), (1, 2, "b", "")], finals=[2])
+ODD_TO_XOX = fst([(0, 1, "a", "x"), (1, 0, "a", "o")], finals=[1])
+BRACKETED_RUNS = fst(
+    [
+        (0, 1, "", "["),
+        (1, 1, "a", "a"),
+        (1, 3, "", "]"),
+        (0, 2, "", "["),
+        (2, 2, "b", "b"),
+        (2, 3, "", "]"),
+    ],
+    finals=[3],
+)
+
+
+def detokenizer(tokens: Iterable[bytes]) -> Fst:
+    """The transducer that reads tokens and writes their characters, a cycle a token.
+
+    Source: Koo et al. 2024, Algorithm 1 and Figure 9 (left).
+    """
+    edges: list[FstEdge] = []
+    states = 1
+    for token in tokens:
+        here = 0
+        for written in _characters(token)[:-1]:
+            edges.append(FstEdge(here, states, None, written))
+            here = states
+            states += 1
+        edges.append(FstEdge(here, 0, token, _characters(token)[-1]))
+    return Fst(states, 0, frozenset({0}), tuple(edges))
+
+
+def merged_detokenizer(tokens: Iterable[bytes]) -> Fst:
+    """The same with the common beginnings of the cycles merged into a trie.
+
+    Source: Koo et al. 2024, §2.3, Appendix B.1.2 and Figures 4 and 9 (right).
+    """
+    edges: list[FstEdge] = []
+    node_of: dict[bytes, int] = {b"": 0}
+    for token in tokens:
+        characters = _characters(token)
+        here, read = 0, b""
+        for written in characters[:-1]:
+            read += written
+            if read not in node_of:
+                node_of[read] = len(node_of)
+                edges.append(FstEdge(here, node_of[read], None, written))
+            here = node_of[read]
+        edges.append(FstEdge(here, 0, token, characters[-1]))
+    return Fst(len(node_of), 0, frozenset({0}), tuple(edges))
+
+
+def _characters(token: bytes) -> list[bytes]:
+    """A token cut into characters; bytes that are none stand alone."""
+    return [c.encode("utf-8", "surrogateescape") for c in token.decode("utf-8", "surrogateescape")]
+
+
+def draw_fst(machine: Fst, name: str, note: str = "") -> Graph:
+    """A transducer as a graph."""
+    nodes = tuple(
+        Node(
+            str(state),
+            str(state),
+            (*(["initial"] if state == machine.initial else []), *_final(state in machine.finals)),
+        )
+        for state in range(machine.states)
+    )
+    grouped: defaultdict[tuple[int, int, tuple[str, ...]], list[FstEdge]] = defaultdict(list)
+    for edge in machine.edges:
+        grouped[edge.source, edge.target, _kinds(machine, edge)].append(edge)
+    edges = tuple(
+        Edge(str(source), str(target), tuple(_label(e) for e in group), kinds)
+        for (source, target, kinds), group in grouped.items()
+    )
+    return Graph(name, nodes, edges, note)
+
+
+def _final(is_final: bool) -> list[str]:
+    return ["final"] if is_final else []
+
+
+def _kinds(machine: Fst, edge: FstEdge) -> tuple[str, ...]:
+    if edge.reads is None:
+        return ("epsilon",)
+    return ("back",) if edge.target == machine.initial else ()
+
+
+def _label(edge: FstEdge) -> str:
+    return f"{_symbol(edge.reads)}:{_symbol(edge.writes)}"
+
+
+def _symbol(symbol: bytes | None) -> str:
+    return "ε" if symbol is None else visible(symbol)
+
+
+def draw_detokenizer(vocabulary: Vocabulary, count: int = EXCERPT) -> Graph:
+    """The vocabulary's detokenizing transducer T_V, prefixes merged; of a large one an excerpt."""
+    tokens, note = _excerpt(vocabulary, count)
+    return draw_fst(merged_detokenizer(tokens), "detokenizing transducer", note)
+
+
+def draw_unmerged_detokenizer(vocabulary: Vocabulary, count: int = EXCERPT) -> Graph:
+    """The same as Algorithm 1 builds it, before any prefix is merged."""
+    tokens, note = _excerpt(vocabulary, count)
+    return draw_fst(detokenizer(tokens), "detokenizing transducer, prefixes not merged", note)
+
+
+def _excerpt(vocabulary: Vocabulary, count: int) -> tuple[list[bytes], str]:
+    """The tokens to draw, and a sentence about those left out."""
+    usual = [(i, token) for i, token in enumerate(vocabulary.tokens) if token is not None]
+    if len(usual) <= count:
+        return [token for _, token in usual], ""
+    chosen = sorted(_telling(usual, count))
+    note = f"{len(chosen):,} of {len(usual):,} tokens of {vocabulary.name}: some that begin alike"
+    return [token for _, token in chosen], note
+
+
+def _telling(usual: list[tuple[TokenId, bytes]], count: int) -> Iterator[tuple[TokenId, bytes]]:
+    """Tokens that share beginnings, so that the merging can be seen: families around one stem."""
+    families: defaultdict[bytes, list[tuple[TokenId, bytes]]] = defaultdict(list)
+    for entry in usual:
+        if 2 <= len(entry[1]) <= 6 and entry[1].isascii() and entry[1].isalpha():
+            families[entry[1][:2]].append(entry)
+    left = count
+    for family in sorted(families.values(), key=lambda f: (-min(len(f), 6), f[0][0])):
+        for entry in family[: min(6, left)]:
+            yield entry
+            left -= 1
+        if left <= 0:
+            return
+    yield from (entry for entry in usual[:left] if len(entry[1]) == 1)
