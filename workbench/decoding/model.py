@@ -22,7 +22,7 @@ class Session(Protocol):
 
         What this sequence shares with that of the call before is not computed
         again; so rewinding and forking are just calls with another sequence.
-        Shape: (V,) float32.
+        Shape: (V,) float32; models that pad their output give further rows, which are no tokens.
         """
         ...
 

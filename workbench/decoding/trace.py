@@ -68,7 +68,8 @@ class Step:
     masked_logprob: float
     #: The model's own first choice, every token allowed.
     favourite_id: TokenId
-    #: The probability of everything the mask let through.
+    #: The probability of everything the mask let through; nan, like ``logprob``, where the model
+    #: was not asked.
     kept: float
     #: 1 for the model's own first choice.
     rank: int
@@ -100,8 +101,11 @@ class Step:
 
     @property
     def mask_bits(self) -> float:
-        """What the mask cost at this step: −log2 of the probability it let through."""
-        return -math.log2(self.kept) if self.kept > 0 else math.inf
+        """What the mask cost at this step: −log2 of the probability it let through.
+
+        nan where the model was not asked.
+        """
+        return math.inf if self.kept == 0 else -math.log2(self.kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,14 +132,15 @@ class Trace:
     def perplexity(self) -> float:
         """exp of the mean surprisal of the generated tokens, the end token left out; nan if none.
 
+        Tokens the model was not asked about (``forward`` is False) are left out too.
         Source: the project's design, §6; the model's unmasked probabilities.
         """
-        return perplexity(step.logprob for step in self.steps if not step.is_end)
+        return perplexity(s.logprob for s in self.steps if s.forward and not s.is_end)
 
     @property
     def perplexity_with_end(self) -> float:
         """The same, with the end token counted."""
-        return perplexity(step.logprob for step in self.steps)
+        return perplexity(step.logprob for step in self.steps if step.forward)
 
     @property
     def forward_passes(self) -> int:
@@ -148,10 +153,15 @@ class Trace:
     @property
     def mask_bits(self) -> float:
         """What the mask cost over the whole text, in bits."""
-        return math.fsum(step.mask_bits for step in self.steps)
+        return math.fsum(step.mask_bits for step in self.steps if step.forward)
 
 
 def perplexity(logprobs: Iterable[float]) -> float:
     """exp(mean −log p) of log-probabilities in nats; nan where there are none."""
     values: Sequence[float] = list(logprobs)
-    return math.exp(-math.fsum(values) / len(values)) if values else math.nan
+    if not values:
+        return math.nan
+    try:
+        return math.exp(-math.fsum(values) / len(values))
+    except OverflowError:
+        return math.inf

@@ -1,0 +1,140 @@
+"""Sampling: the order of its steps, its statistics, its seeds, its edges."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.decoding.sampling import Sampling, SamplingError, likeliest, log_softmax, log_sum
+from workbench.errors import WorkbenchError
+
+LOGITS = np.log(np.array([0.4, 0.3, 0.2, 0.1], np.float32))
+ALL = np.ones(4, np.bool_)
+
+
+def drawn(
+    sampling: Sampling, allowed: npt.NDArray[np.bool_], count: int = 4000
+) -> dict[int, float]:
+    """How often each token comes out."""
+    counts = Counter(sampling.choose(LOGITS, allowed, sampling.rng(i)) for i in range(count))
+    return {token: n / count for token, n in counts.items()}
+
+
+ONE, HALF = 1.0, 0.5
+AS_IS = {0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}
+
+#   temperature, top-k, top-p  forbidden  expected shares    because
+SHARES = [
+    ((ONE, None, None),        (),   AS_IS,                  "as they are"),
+    ((ONE, None, None),        (0,), {1: 1/2, 2: 1/3, 3: 1/6}, "mask, then renormalised"),
+    ((HALF, None, None),       (),   {0: 16/30, 1: 9/30, 2: 4/30, 3: 1/30}, "squared"),
+    ((ONE, 2, None),           (),   {0: 4/7, 1: 3/7},       "the two likeliest"),
+    ((ONE, 2, None),           (0,), {1: 3/5, 2: 2/5},       "top-k counts the allowed"),
+    ((ONE, None, 0.7),         (),   {0: 4/7, 1: 3/7},       "0.4 + 0.3 is enough"),
+    ((ONE, None, 0.71),        (),   {0: 4/9, 1: 3/9, 2: 2/9}, "0.7 is not 0.71"),
+    ((ONE, None, 0.01),        (),   {0: 1.0},               "one is always kept"),
+    ((HALF, None, 0.8),        (),   {0: 16/25, 1: 9/25},    "temperature comes before top-p"),
+    ((ONE, 2, 0.6),            (),   {0: 4/7, 1: 3/7},       "top-p of what top-k left: 4/7 < 0.6"),
+    ((ONE, 9, None),           (),   AS_IS,                  "more than there are"),
+    ((ONE, None, 1.0),         (),   AS_IS,                  "all of it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "forbidden", "expected", "because"), SHARES)
+def test_statistics(
+    settings: tuple[float, int | None, float | None],
+    forbidden: tuple[int, ...],
+    expected: dict[int, float],
+    because: str,
+) -> None:
+    sampling = Sampling(*settings)
+    allowed = ALL.copy()
+    allowed[list(forbidden)] = False
+    found = drawn(sampling, allowed)
+    assert found.keys() == expected.keys(), because
+    for token, share in expected.items():
+        # five standard deviations of 4,000 draws; the seeds are fixed, so this cannot flicker
+        assert abs(found[token] - share) < 5 * math.sqrt(share * (1 - share) / 4000) + 1e-9, because
+
+
+def test_greedy_takes_the_likeliest_allowed_and_the_lowest_of_equals() -> None:
+    rng = Sampling().rng(0)
+    assert Sampling().choose(LOGITS, ALL, rng) == 0
+    assert Sampling().choose(LOGITS, np.array([False, False, True, True]), rng) == 2
+    assert Sampling().choose(np.array([1, 2, 2], np.float32), ALL[:3], rng) == 1
+
+
+def test_greedy_where_the_model_gives_the_allowed_nothing() -> None:
+    logits = np.array([0, -np.inf, -np.inf], np.float32)
+    allowed = np.array([False, True, True])
+    assert Sampling().choose(logits, allowed, Sampling().rng(0)) == 1
+    warm = Sampling(temperature=1.0)
+    assert {warm.choose(logits, allowed, warm.rng(i)) for i in range(30)} == {1, 2}
+
+
+def test_rows_that_are_no_tokens_are_never_taken() -> None:
+    padded = np.array([0, 1, 50, 60], np.float32)
+    warm = Sampling(temperature=5.0)
+    assert {warm.choose(padded, ALL[:2], warm.rng(i)) for i in range(50)} == {0, 1}
+
+
+def test_a_step_repeats_itself_and_differs_from_others() -> None:
+    warm = Sampling(temperature=1.0, seed=3)
+    first = [warm.choose(LOGITS, ALL, warm.rng(i)) for i in range(50)]
+    assert first == [warm.choose(LOGITS, ALL, warm.rng(i)) for i in range(50)]
+    other = Sampling(temperature=1.0, seed=4)
+    assert first != [other.choose(LOGITS, ALL, other.rng(i)) for i in range(50)]
+    assert len(set(first)) > 1
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 1e-9, 1e9])
+def test_extreme_temperatures_do_not_overflow(temperature: float) -> None:
+    sampling = Sampling(temperature=temperature)
+    assert sampling.choose(LOGITS * 1000, ALL, sampling.rng(0)) in range(4)
+
+
+ERRORS = [
+    ({"temperature": -0.1}, "expected a temperature of 0 or more, not -0.1"),
+    ({"temperature": math.nan}, "expected a temperature of 0 or more, not nan"),
+    ({"temperature": math.inf}, "expected a temperature of 0 or more, not inf"),
+    ({"top_k": 0}, "expected top-k to be 1 or more, not 0"),
+    ({"top_p": 0.0}, "expected top-p above 0 and up to 1, not 0.0"),
+    ({"top_p": 1.1}, "expected top-p above 0 and up to 1, not 1.1"),
+    ({"seed": -1}, "expected a seed of 0 or more, not -1"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), ERRORS)
+def test_error_settings(settings: dict[str, float], message: str) -> None:
+    with pytest.raises(SamplingError) as caught:
+        Sampling(**settings)  # type: ignore[arg-type]
+    assert caught.value.message == message
+    assert isinstance(caught.value, WorkbenchError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_error_nothing_allowed() -> None:
+    with pytest.raises(SamplingError, match="at least one allowed token"):
+        Sampling().choose(LOGITS, ~ALL, Sampling().rng(0))
+
+
+def test_log_softmax_keeps_small_probabilities() -> None:
+    logprobs = log_softmax(np.array([0.0, -60.0, -np.inf], np.float32))
+    assert logprobs.dtype == np.float64
+    assert logprobs[1] == pytest.approx(-60.0)
+    assert logprobs[2] == -math.inf
+    assert log_sum(logprobs) == pytest.approx(0.0, abs=1e-12)
+    assert log_sum(logprobs[:0]) == log_sum(logprobs[2:]) == -math.inf
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=12), st.integers(0, 14))
+def test_likeliest_is_a_stable_sort(scores: list[int], count: int) -> None:
+    array = np.array(scores, np.float32)
+    expected = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:count]
+    assert likeliest(array, count).tolist() == expected

@@ -1,0 +1,69 @@
+"""Small worlds for the loop's tests: an obvious constraint, models with given logits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.constraint.mask import TokenMask
+from workbench.decoding.model import Logits
+from workbench.errors import TokenNotAllowed
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+class FiniteConstraint:
+    """The texts of a finite set, by trying every token; a state is the text so far."""
+
+    def __init__(self, vocabulary: Vocabulary, texts: Iterable[bytes]) -> None:
+        self.vocabulary = vocabulary
+        self.texts = frozenset(texts)
+
+    @property
+    def initial(self) -> bytes:
+        return b""
+
+    def mask(self, state: object) -> TokenMask:
+        assert isinstance(state, bytes)
+        allowed = [
+            i
+            for i, token in enumerate(self.vocabulary.tokens)
+            if token is not None and any(text.startswith(state + token) for text in self.texts)
+        ]
+        if state in self.texts and self.vocabulary.end is not None:
+            allowed.append(self.vocabulary.end)
+        return TokenMask.of(allowed, len(self.vocabulary))
+
+    def advance(self, state: object, token_id: TokenId) -> bytes:
+        assert isinstance(state, bytes)
+        if token_id not in self.mask(state):
+            raise TokenNotAllowed(f"token {token_id} is not in the mask")
+        return state + (self.vocabulary.tokens[token_id] or b"")
+
+    def is_final(self, state: object) -> bool:
+        return state in self.texts
+
+    def forced(self, state: object) -> bytes:
+        return b""
+
+
+@dataclass(eq=False)
+class TableModel:
+    """A model that answers the same logits for every context, or those written for a context."""
+
+    vocabulary: Vocabulary
+    usual: Sequence[float]
+    after: Mapping[tuple[TokenId, ...], Sequence[float]] = field(default_factory=dict)
+    name: str = "table"
+    asked: list[list[TokenId]] = field(default_factory=list)
+
+    def encode(self, text: str) -> list[TokenId]:
+        return self.vocabulary.ids(*text) or [0]
+
+    def session(self) -> TableModel:
+        return self
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        self.asked.append(list(token_ids))
+        return np.array(self.after.get(tuple(token_ids), self.usual), np.float32)

@@ -1,0 +1,125 @@
+"""Sampling: logits and what the mask allows come in, one token goes out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import WorkbenchError
+from workbench.vocabulary.vocabulary import TokenId
+
+#: Logits or log-probabilities of some tokens.
+Scores = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+
+
+class SamplingError(WorkbenchError, ValueError):
+    """A sampling setting is outside its range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a token is drawn from the allowed ones: mask, temperature, top-k, top-p, in this order.
+
+    Unit:   ``temperature`` divides the logits; 0 is greedy (ties go to the lowest id).
+            ``top_p`` is a probability after mask, temperature and top-k.
+    Raises: SamplingError for a setting outside its range.
+    """
+
+    temperature: float = 0.0
+    #: Draw from the k likeliest of the allowed tokens; None for all of them.
+    top_k: int | None = None
+    #: Draw from the fewest tokens that hold this probability together; None for all of them.
+    top_p: float | None = None
+    #: The same seed gives the same tokens, step by step, also after a rewind.
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise SamplingError(
+                f"expected a temperature of 0 or more, not {self.temperature!r}",
+                "0 always takes the likeliest token, 0.7 is a usual choice",
+            )
+        if self.top_k is not None and self.top_k < 1:
+            raise SamplingError(
+                f"expected top-k to be 1 or more, not {self.top_k!r}", "leave it out to keep all"
+            )
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise SamplingError(
+                f"expected top-p above 0 and up to 1, not {self.top_p!r}", "1 keeps all tokens"
+            )
+        if self.seed < 0:
+            raise SamplingError(f"expected a seed of 0 or more, not {self.seed!r}")
+
+    def rng(self, index: int) -> np.random.Generator:
+        """The random numbers of step ``index``: its own stream, so a rewind repeats itself."""
+        return np.random.Generator(np.random.PCG64((self.seed, index)))
+
+    def choose(
+        self, logits: Scores, allowed: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> TokenId:
+        """One of the tokens that ``allowed`` lets through.
+
+        Shape:  ``logits`` (V,) or longer (rows that are no token); ``allowed`` (V,).
+        Raises: SamplingError where nothing is allowed.
+        """
+        ids = np.flatnonzero(allowed)
+        if not len(ids):
+            raise SamplingError("expected at least one allowed token to choose from")
+        return int(ids[self.pick(logits[ids], rng)])
+
+    def pick(self, scores: Scores, rng: np.random.Generator) -> int:
+        """The index of one of ``scores``, which are those of the allowed tokens alone."""
+        if self.temperature == 0 or len(scores) == 1:
+            return int(np.argmax(scores))  # the first of equals
+        best = scores.max()
+        if best == -math.inf:
+            return int(rng.integers(len(scores)))
+        weights = np.exp((scores.astype(np.float64) - best) / self.temperature)
+        order = self._kept(weights)
+        total = np.cumsum(weights if order is None else weights[order])
+        drawn = int(np.searchsorted(total, rng.random() * total[-1], side="right"))
+        drawn = min(drawn, len(total) - 1)  # rounding may reach the very end
+        return drawn if order is None else int(order[drawn])
+
+    def _kept(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.intp] | None:
+        """The indices top-k and top-p keep, likeliest first; None for all of them."""
+        if self.top_k is None and self.top_p is None:
+            return None  # the order does not matter, and sorting 131k weights takes 10 ms
+        order = np.argsort(-weights, kind="stable")[: self.top_k]
+        if self.top_p is not None:
+            before = np.cumsum(weights[order])
+            before, total = before - weights[order], before[-1]
+            order = order[: max(1, int(np.count_nonzero(before < self.top_p * total)))]
+        return order
+
+
+def log_softmax(logits: Scores) -> npt.NDArray[np.float64]:
+    """Log-probabilities in nats.
+
+    Shape: (V,) in, (V,) float64 out; float32 loses the small ones at V = 131k.
+    """
+    shifted: npt.NDArray[np.float64] = np.subtract(logits, logits.max(), dtype=np.float64)
+    shifted -= math.log(float(np.exp(shifted).sum()))
+    return shifted
+
+
+def log_sum(logprobs: npt.NDArray[np.float64]) -> float:
+    """The log-probability of all of these together; −inf where there is none."""
+    if not len(logprobs) or (best := float(logprobs.max())) == -math.inf:
+        return -math.inf
+    return best + math.log(float(np.exp(logprobs - best).sum()))
+
+
+def likeliest(scores: Scores, count: int) -> npt.NDArray[np.intp]:
+    """The indices of the ``count`` highest scores, highest first, the lowest index of equals."""
+    if count <= 0:
+        return np.empty(0, np.intp)
+    if count < len(scores):
+        threshold = np.partition(scores, len(scores) - count)[len(scores) - count]
+        few = np.flatnonzero(scores >= threshold)
+    else:
+        few = np.arange(len(scores))
+    return few[np.argsort(-scores[few], kind="stable")[:count]]

@@ -1,0 +1,190 @@
+"""TransformersModel: a causal language model of the transformers library as a LanguageModel."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.decoding.checkpoint import load_checkpoint
+from workbench.decoding.model import Logits
+from workbench.errors import ModelError, VocabularyError
+from workbench.resources import BUILTIN_MODEL
+from workbench.vocabulary.load import load_tokenizer, load_vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import DynamicCache
+
+
+class TransformersModel:
+    """Any causal language model of transformers: a local directory or a hub id.
+
+    Code that comes with a checkpoint is never run and pickled weights are never
+    read. One forward pass at a time: threads wait for each other.
+
+    Raises: ModelError where it cannot be loaded; VocabularyError where its tokens
+            cannot be mapped to bytes exactly.
+    """
+
+    def __init__(self, path_or_id: str, device: str | None = None) -> None:
+        self.name = path_or_id
+        self.vocabulary: Vocabulary = load_vocabulary(path_or_id)
+        self._tokenizer = load_tokenizer(path_or_id)
+        where = str(BUILTIN_MODEL) if path_or_id == "builtin" else path_or_id
+        self.module: torch.nn.Module = load_checkpoint(where, device)
+        self.lock = threading.Lock()
+        config: Any = self.module.config
+        text: Any = config.get_text_config()
+        #: How many tokens it can read at once, None where it does not say.
+        self.context_length: int | None = getattr(text, "max_position_embeddings", None)
+        #: How many rows its embedding has; may be more or less than V.
+        self.rows: int = self.module.get_input_embeddings().num_embeddings  # type: ignore[operator]
+        self._first: TokenId | None = (
+            self.vocabulary.end if self.vocabulary.end is not None else text.bos_token_id
+        )
+
+    def __repr__(self) -> str:
+        return f"TransformersModel({self.name!r})"
+
+    def encode(self, text: str) -> list[TokenId]:
+        """The prompt in the model's own tokens, with the beginning it was trained to see."""
+        found: list[TokenId] = list(self._tokenizer.encode(text).ids)
+        if found and found[-1] == self.vocabulary.end:
+            found.pop()  # some tokenizers close every text; a prompt goes on
+        if not found and self._first is None:
+            raise ModelError("expected a prompt: this model has no token to begin with")
+        return found or [self._first or 0]
+
+    def session(self) -> TransformersSession:
+        return TransformersSession(self)
+
+
+class TransformersSession:
+    """One conversation: the keys and values of the tokens read last, cropped when they change."""
+
+    def __init__(self, model: TransformersModel) -> None:
+        self._model = model
+        parameters = inspect.signature(model.module.forward).parameters
+        #: Logits of the last position alone, where the model can be asked for them.
+        self._extra: dict[str, Any] = (
+            {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
+        )
+        #: Recurrent models keep a state that cannot be cropped: they read everything each time.
+        self._croppable = not getattr(model.module, "_is_stateful", False)
+        self._cache: DynamicCache | None = None
+        self._read: list[TokenId] = []
+        self._last: Logits | None = None
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        """The logits after the whole sequence, as LanguageModel says.
+
+        Shape:  (rows,) float32: as many as the model has, at least one a token.
+        Raises: ModelError past the model's context, or where it fails.
+        """
+        wanted = list(token_ids)
+        self._check(wanted)
+        with self._model.lock:
+            if wanted == self._read and self._last is not None:
+                return self._last
+            try:
+                self._last = self._forward(wanted)
+            except Exception as error:
+                self._cache, self._read, self._last = None, [], None
+                # out of memory, or whatever a third party's forward pass raises
+                told = (str(error).splitlines() or [type(error).__name__])[0]
+                raise ModelError(f"the model failed: {told}", "try a shorter prompt") from error
+            self._read = wanted
+            return self._last
+
+    def _check(self, wanted: list[TokenId]) -> None:
+        if not wanted:
+            raise ModelError("expected at least one token", "an empty prompt is the end token")
+        if not 0 <= min(wanted) <= max(wanted) < self._model.rows:
+            raise ModelError(
+                f"expected token ids below {self._model.rows}, not {max(wanted)}",
+                "use the model's own tokenizer",
+            )
+        longest = self._model.context_length
+        if longest is not None and len(wanted) > longest:
+            raise ModelError(
+                f"{len(wanted)} tokens are more than the {longest} this model can read",
+                "shorten the prompt, or ask for fewer tokens",
+            )
+
+    def _forward(self, wanted: list[TokenId]) -> Logits:
+        """One forward pass over what the cache does not hold yet."""
+        import torch
+
+        known = min(_shared(self._read, wanted), len(wanted) - 1) if self._croppable else 0
+        with torch.inference_mode():
+            cached = self._cropped(known)
+            device = next(self._model.module.parameters()).device
+            ids = torch.tensor([wanted[known:]], device=device)  # (1, new)
+            out = self._model.module(
+                input_ids=ids, past_key_values=cached, use_cache=self._croppable, **self._extra
+            )
+            self._cache = out.past_key_values if self._croppable else None
+            row = out.logits[0, -1].float().cpu()  # (rows,)
+        found: Logits = row.numpy()
+        if not self._croppable:
+            found = np.array(found)
+        return found
+
+    def _cropped(self, known: int) -> DynamicCache | None:
+        """The cache with its first ``known`` tokens; a new one where nothing is shared."""
+        if not self._croppable:
+            return None
+        if self._cache is None or known == 0:
+            from transformers import DynamicCache
+
+            # without a configuration every layer keeps all tokens, also those that only look
+            # at a window: it costs memory, and can be cropped anywhere
+            return DynamicCache()
+        if known < len(self._read):
+            self._cache.crop(known - len(self._read))  # by how much; newer ones take no length
+        return self._cache
+
+
+def _shared(left: list[TokenId], right: list[TokenId]) -> int:
+    """How many tokens two sequences begin with alike."""
+    if right[: len(left)] == left:  # the usual case, compared at C speed
+        return len(left)
+    return next(
+        (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(right)
+    )
+
+
+_loading = threading.Lock()
+
+
+@cache
+def _loaded(name: str, device: str | None) -> TransformersModel:
+    return TransformersModel(name, device)
+
+
+def load_model(name: str = "builtin", device: str | None = None) -> TransformersModel:
+    """The model of that name, loaded once a process: ``builtin``, a directory or a hub id.
+
+    Raises: ModelError, VocabularyError.
+    """
+    with _loading:  # two people asking at once wait for one load
+        return _loaded(name, device)
+
+
+def builtin_model() -> TransformersModel:
+    """The embedded model.
+
+    Raises: ModelError where its files are missing.
+    """
+    try:
+        return load_model("builtin")
+    except VocabularyError as error:
+        raise ModelError(
+            f"the embedded model cannot be loaded: {error.message}", error.hint
+        ) from error

@@ -1,0 +1,160 @@
+"""A vocabulary's name comes in, the Vocabulary goes out, loaded once a process."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import VocabularyError
+from workbench.resources import BUILTIN_MODEL
+from workbench.vocabulary.exactness import check_exact
+from workbench.vocabulary.hub import directory_of, local_first
+from workbench.vocabulary.mistral import MISTRAL, mistral_vocabulary
+from workbench.vocabulary.tokenizer import vocabulary_of
+from workbench.vocabulary.toy import TOYS, named_toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerBase
+
+#: Vocabularies of whole models known by a short name.
+NAMES: tuple[str, ...] = ("builtin", *MISTRAL, *TOYS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loaded:
+    """A vocabulary and, where it comes from the tokenizers library, its tokenizer."""
+
+    vocabulary: Vocabulary
+    tokenizer: Tokenizer | None
+
+
+_loaded: dict[str, _Loaded] = {}
+_loading = threading.Lock()
+
+
+def load_vocabulary(name: str) -> Vocabulary:
+    """``builtin``, ``mistral-v1``, ``mistral-v3``, ``tekken``, a toy, a directory or a hub id.
+
+    Raises: VocabularyError with what to install or to do.
+    """
+    return _load(name).vocabulary
+
+
+def load_tokenizer(name: str) -> Tokenizer:
+    """The tokenizer of the same name.
+
+    Raises: VocabularyError where it cannot be had, or where the name is that of a vocabulary
+            alone.
+    """
+    tokenizer = _load(name).tokenizer
+    if tokenizer is None:
+        raise VocabularyError(
+            f"{name} is a vocabulary alone, without a tokenizer to encode with",
+            "pass a model's directory or hub id",
+        )
+    return tokenizer
+
+
+def _load(name: str) -> _Loaded:
+    with _loading:
+        if name not in _loaded:
+            _loaded[name] = _read(name)
+        return _loaded[name]
+
+
+def _read(name: str) -> _Loaded:
+    if name in MISTRAL:
+        return _Loaded(mistral_vocabulary(name), None)
+    if name in TOYS:
+        return _Loaded(named_toy(name), None)
+    if name == "builtin":
+        return _from_directory(BUILTIN_MODEL, name)
+    try:
+        directory = directory_of(name)
+    except FileNotFoundError as error:
+        raise VocabularyError(str(error), f"or one of {', '.join(NAMES)}") from None
+    if directory is not None and (directory / "tokenizer.json").is_file():
+        return _from_directory(directory, name)
+    return _from_transformers(name if directory is None else str(directory), name)
+
+
+def _from_directory(directory: Path, name: str) -> _Loaded:
+    """Read tokenizer.json directly, which spares importing transformers (two seconds)."""
+    from tokenizers import Tokenizer
+
+    path = directory / "tokenizer.json"
+    try:
+        text = path.read_text(encoding="utf-8")
+        spec = json.loads(text)
+        tokenizer = Tokenizer.from_str(text)
+    except FileNotFoundError:
+        raise VocabularyError(
+            f"expected tokenizer.json in {directory}", "pass the directory of a whole model"
+        ) from None
+    except Exception as error:  # the tokenizers library raises a bare Exception
+        raise VocabularyError(f"cannot read {path}: {error}") from error
+    return _made(tokenizer, spec, _end_of(directory, tokenizer), name)
+
+
+def _end_of(directory: Path, tokenizer: Tokenizer) -> TokenId | None:
+    """The end token as the directory's files name it, the tokenizer's word before the model's."""
+    said = _json(directory / "tokenizer_config.json").get("eos_token")
+    text = said.get("content") if isinstance(said, dict) else said
+    if isinstance(text, str) and (found := tokenizer.token_to_id(text)) is not None:
+        return found
+    for file in ("generation_config.json", "config.json"):
+        ids = _json(directory / file).get("eos_token_id")
+        first = ids[0] if isinstance(ids, list) and ids else ids
+        if isinstance(first, int) and first < tokenizer.get_vocab_size():
+            return first
+    return None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """A file's object; empty where there is no such file or no object in it."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _from_transformers(where: str, name: str) -> _Loaded:
+    """Let transformers find, fetch or convert the tokenizer."""
+    from transformers import AutoTokenizer
+
+    def load(local: bool) -> PreTrainedTokenizerBase:
+        found: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            where, local_files_only=local, trust_remote_code=False, use_fast=True
+        )
+        return found
+
+    try:
+        found = local_first(load)
+    except OSError as error:
+        raise VocabularyError(
+            f"the tokenizer of {name!r} is not on this machine and the hub does not answer or"
+            " does not know it",
+            "download the model once with network, or pass a local directory",
+        ) from error
+    except Exception as error:  # transformers raises what it meets while converting
+        raise VocabularyError(f"cannot load the tokenizer of {name!r}: {error}") from error
+    tokenizer = getattr(found, "backend_tokenizer", None)
+    if tokenizer is None or not hasattr(tokenizer, "to_str"):
+        raise VocabularyError(
+            f"the tokenizer of {name!r} is written in Python and cannot be read exactly",
+            "choose a model that ships tokenizer.json",
+        )
+    return _made(tokenizer, json.loads(tokenizer.to_str()), found.eos_token_id, name)
+
+
+def _made(tokenizer: Tokenizer, spec: dict[str, Any], end: TokenId | None, name: str) -> _Loaded:
+    """The vocabulary, once it was held against its own tokenizer."""
+    vocabulary = vocabulary_of(spec, name=name, end=end)
+    check_exact(vocabulary, lambda text: tokenizer.encode(text, add_special_tokens=False).ids)
+    return _Loaded(vocabulary, tokenizer)

@@ -1,0 +1,55 @@
+"""Toy vocabularies: the figures' and a text's own, small enough to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from workbench.errors import VocabularyError
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def toy(words: Iterable[str | bytes], *, end: bool = True, name: str = "toy") -> Vocabulary:
+    """The words as tokens, in this order, and an end token after them if wanted."""
+    tokens: list[bytes | None] = [w.encode() if isinstance(w, str) else w for w in words]
+    if end:
+        return Vocabulary((*tokens, None), end=len(tokens), name=name)
+    return Vocabulary(tokens, name=name)
+
+
+def bytes_of(text: str | bytes, *, end: bool = True) -> Vocabulary:
+    """One token for each byte that occurs in a text, in byte order."""
+    data = text.encode() if isinstance(text, str) else text
+    return toy((bytes((b,)) for b in sorted(set(data))), end=end, name="bytes of a text")
+
+
+def all_bytes(*, end: bool = True) -> Vocabulary:
+    """One token for each of the 256 bytes; a token's id is its byte."""
+    return toy((bytes((b,)) for b in range(256)), end=end, name="all bytes")
+
+
+def words_of(text: str, *, end: bool = True) -> Vocabulary:
+    """The bytes of a text and its words, each also with a space before it."""
+    words = dict.fromkeys(text.split())
+    data = dict.fromkeys(bytes((b,)) for b in sorted(set(text.encode())))
+    spelt = dict.fromkeys(piece.encode() for word in words for piece in (word, f" {word}"))
+    return toy((data | spelt), end=end, name="words of a text")
+
+
+#: The named ones: Koo et al. 2024, Figures 4 and 7, and the vocabulary of the project's examples.
+TOYS: dict[str, Callable[[], Vocabulary]] = {
+    "figure-4": lambda: toy(("f", "oo", "foo", "for", "food"), name="figure-4"),
+    "figure-7": lambda: toy(("a", "b", "bb", "aaab"), name="figure-7"),
+    "all-bytes": all_bytes,
+}
+
+
+def named_toy(name: str) -> Vocabulary:
+    """A toy vocabulary by its name.
+
+    Raises: VocabularyError for a name that is none.
+    """
+    if name not in TOYS:
+        raise VocabularyError(
+            f"expected a toy vocabulary, not {name!r}", f"there are {', '.join(TOYS)}"
+        )
+    return TOYS[name]()
