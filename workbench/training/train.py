@@ -1,0 +1,74 @@
+"""Settings in; a trained, measured and exported model out, with progress on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from workbench.training import bpe, card, checkpoint
+from workbench.training.evaluate import measure_all
+from workbench.training.export import export, load, size
+from workbench.training.loop import LOG, Progress, begin, steps
+from workbench.training.mixture import held_out, mixture
+from workbench.training.network import network, parameters
+from workbench.training.settings import TrainSettings
+
+TOKENIZER = "tokenizer.json"
+#: The folder inside ``settings.out`` which holds the finished model.
+MODEL = "model"
+
+
+def tokenizer_for(settings: TrainSettings) -> Tokenizer:
+    """The tokenizer of the run being resumed, or a new one, kept beside the checkpoint."""
+    path = settings.out / TOKENIZER
+    if settings.resume and path.is_file():
+        return bpe.load(path)
+    tokenizer = bpe.train_tokenizer(
+        f"tokenizer {settings.seed}",
+        tokens=settings.shape.tokens,
+        documents=settings.tokenizer_documents,
+    )
+    tokenizer.save(str(path))
+    return tokenizer
+
+
+def publish(settings: TrainSettings, folder: Path) -> card.Facts:
+    """Export the last checkpoint into ``folder``, measure what was exported, write its card."""
+    saved = checkpoint.read(settings.out)
+    tokenizer = bpe.load(settings.out / TOKENIZER)
+    trained = network(settings.shape, end=bpe.end_of(tokenizer))
+    trained.load_state_dict(saved.model)
+    export(trained, tokenizer, folder)
+    model, tokenizer = load(folder)
+    facts = card.Facts(
+        settings=settings,
+        parameters=parameters(model),
+        weights=size(folder),
+        step=saved.step,
+        seconds=saved.seconds,
+        losses=card.mean_losses(settings.out / LOG, max(1, saved.step // 12)),
+        figures=tuple(measure_all(model, tokenizer, held_out(settings.held_out))),
+    )
+    card.write(facts, folder)
+    return facts
+
+
+def train(settings: TrainSettings) -> Iterator[Progress]:
+    """Train, yielding a record for each step, then export, measure and write the card.
+
+    Nothing happens until it is iterated. A run cut short by ``minutes`` leaves its checkpoint and
+    a model as well. The finished model directory is ``settings.out / MODEL``.
+
+    Raises: ValueError for settings that cannot be; FileNotFoundError for a resume without a
+            checkpoint.
+    """
+    settings.out.mkdir(parents=True, exist_ok=True)
+    if settings.resume:
+        checkpoint.read(settings.out)
+    elif (log := settings.out / LOG).exists():
+        log.unlink()
+    tokenizer = tokenizer_for(settings)
+    yield from steps(begin(settings, tokenizer), tokenizer, mixture())
+    publish(settings, settings.out / MODEL)
