@@ -46,6 +46,8 @@ class Pda:
     edges: tuple[PdaEdge, ...]
     symbols: tuple[str, ...]
     state_labels: tuple[str, ...]
+    #: The network's number of each state; the last one, the end, has none.
+    network_states: tuple[State, ...] = ()
 
 
 #: The number of the initial stack symbol S.
@@ -96,6 +98,7 @@ def pda(network: Network) -> Pda:
         edges=tuple(edges),
         symbols=("S", *(dotted(network, state) for state in waiting)),
         state_labels=(*names, "end"),
+        network_states=tuple(found),
     )
 
 
