@@ -37,7 +37,8 @@ WORD_JOINER = "\u2060"
 def dot(graph: Graph, direction: Direction = "LR") -> str:
     """The graph as DOT text."""
     drawn = graphviz.Digraph(
-        name=_text(graph.name),
+        # not the graph's own name: Graphviz writes this one into a comment of the SVG
+        name="machine",
         graph_attr={
             "rankdir": direction,
             "bgcolor": "transparent",
@@ -73,11 +74,11 @@ def _clusters(graph: Graph) -> list[str]:
 
 
 def _draw_node(drawn: graphviz.Digraph, node: Node) -> None:
-    label = printable(node.label)
+    label = shorten(printable(node.label), _WIDTH)
     attributes = {
         "id": node.element,
         "class": " ".join(("state", *node.kinds)),
-        "tooltip": _text(printable(node.title or f"state {node.id}")),
+        "tooltip": _text(node.title or f"state {node.id}"),
         **_shape(node, label),
     }
     if "final" in node.kinds:
@@ -100,7 +101,7 @@ def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge) -> None:
     attributes = {
         "id": f"edge-{number}",
         "class": " ".join(("arc", *edge.kinds)),
-        "tooltip": _text(printable(shorten(title, 400))),
+        "tooltip": _text(shorten(title, 400)),
         "label": _text(_edge_label(edge)),
     }
     if "skip" in edge.kinds:
@@ -121,6 +122,6 @@ def _edge_label(edge: Edge) -> str:
 
 def _text(text: str) -> str:
     """The text so that Graphviz shows exactly it: no escapes, no HTML, no entities."""
-    apart = _ENTITY.sub("&" + WORD_JOINER, text)
+    apart = _ENTITY.sub("&" + WORD_JOINER, printable(text))
     escaped: str = graphviz.escape(apart.replace("&", "&amp;"))
     return escaped

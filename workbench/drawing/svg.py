@@ -10,8 +10,10 @@ import re
 from xml.etree import ElementTree
 
 from workbench.drawing.dot import WORD_JOINER
+from workbench.drawing.text import printable
 
 _NAMESPACE = "http://www.w3.org/2000/svg"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _TITLE_OF_LINK = "{http://www.w3.org/1999/xlink}title"
 
 _SHAPES = frozenset({"path", "polygon", "polyline", "ellipse", "circle", "rect", "text", "title"})
@@ -41,7 +43,7 @@ def sanitised(picture: bytes, name: str, description: str = "") -> str:
     root = ElementTree.fromstring(text[start:])
     drawn = ElementTree.Element("svg", _frame(root, name))
     if description:
-        ElementTree.SubElement(drawn, "desc").text = description
+        ElementTree.SubElement(drawn, "desc").text = printable(description)
     for child in root:
         _copy(child, drawn)
     return ElementTree.tostring(drawn, encoding="unicode", short_empty_elements=True)
@@ -53,7 +55,7 @@ def _frame(root: ElementTree.Element, name: str) -> dict[str, str]:
         "xmlns": _NAMESPACE,
         "class": "machine",
         "role": "group",
-        "aria-label": name,
+        "aria-label": printable(name),
         "width": root.get("width", ""),
         "height": root.get("height", ""),
         "viewBox": root.get("viewBox", ""),
@@ -110,6 +112,7 @@ def _attributes(element: ElementTree.Element) -> dict[str, str]:
             kept[name] = _PAINT.get(element.attrib[name], "none")
     if _local(element.tag) == "text":
         kept["fill"] = "currentColor"
+        kept[_SPACE] = "preserve"
     return kept
 
 
