@@ -190,7 +190,7 @@ def test_error_in_a_regex_is_shown_where_it_was_written() -> None:
 
 @pytest.mark.parametrize(
     ("regex", "kind"),
-    [("a(?=b)", "unsupported_regex"), ("a(", "bad_regex"), ("(?P=x)", "unsupported_regex")],
+    [("a(?=b)", "bad_regex"), ("a(", "bad_regex"), (r"a\\bc", "unsupported_regex")],
 )
 def test_error_kinds_in_a_regex(regex: str, kind: str) -> None:
     with pytest.raises(ParseError) as caught:
@@ -229,7 +229,7 @@ def told(error: ParseError, text: str) -> None:
     assert error.span.end <= len(text)
     assert error.hint or error.kind in ("bad_regex", "unsupported_regex")
     assert str(error).count("\n") >= 1
-    assert not TERMINALS.search(error.message)
+    assert all(found[0] in text for found in TERMINALS.finditer(error.message))
 
 
 def read_or_told(text: str) -> None:
@@ -254,8 +254,8 @@ def test_half_typed_text_gives_an_error_with_a_place(path: Path) -> None:
 
 PIECES = [
     "a", "b ", "::=", "=", ";", "'x'", '"', "'", "#", "#ex'", "except!", "(", ")", "[", "]", "{",
-    "}", "|", ",", "?", "*", "+", "(*", "*)", "\\", "\n", " ", "1", "é", "\\\\d", ":", "!", "#'[", "(?",
-    "\ud800", "\0",
+    "}", "|", ",", "?", "*", "+", "(*", "*)", "\\", "\n", " ", "1", "é", "\\\\d", ":", "!", "#'[",
+    "(?", "\ud800", "\0",
 ]  # fmt: skip
 texts = st.one_of(
     st.text(max_size=30),

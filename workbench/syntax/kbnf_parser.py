@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
 #: Brackets inside brackets. Nobody writes a dozen; what walks the tree later may recurse.
-NESTING = 100
+NESTING = 64
 #: Digits of an ``except!`` limit: a thousand million bytes are no limit.
 _LIMIT_DIGITS = 9
 
