@@ -1,0 +1,81 @@
+"""Sets of code points or bytes as ranges: sets come in, sorted disjoint sets go out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from workbench.syntax.regex_tree import Ranges
+
+MAX_CODE_POINT = 0x10FFFF
+#: Every code point that can be written in UTF-8: all but the surrogates.
+ANY_CHARACTER: Ranges = ((0, 0xD7FF), (0xE000, MAX_CODE_POINT))
+ANY_BYTE: Ranges = ((0, 0xFF),)
+
+
+def normalized(pieces: Iterable[tuple[int, int]]) -> Ranges:
+    """The same members, sorted, with ranges that overlap or touch made one."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(pieces):
+        if merged and low <= merged[-1][1] + 1:
+            if high > merged[-1][1]:
+                merged[-1] = (merged[-1][0], high)
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def union(*sets: Ranges) -> Ranges:
+    """The members of any of the sets."""
+    if len(sets) == 1:
+        return sets[0]
+    return normalized(piece for one in sets for piece in one)
+
+
+def intersection(left: Ranges, right: Ranges) -> Ranges:
+    """The members of both sets."""
+    common: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
+        if low <= high:
+            common.append((low, high))
+        if left[i][1] < right[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(common)
+
+
+def difference(left: Ranges, right: Ranges) -> Ranges:
+    """The members of the left set that are not in the right one."""
+    return intersection(left, _gaps(right))
+
+
+def symmetric_difference(left: Ranges, right: Ranges) -> Ranges:
+    """The members of exactly one of the sets."""
+    return union(difference(left, right), difference(right, left))
+
+
+def contains(ranges: Ranges, member: int) -> bool:
+    """Whether a code point or byte is in the set."""
+    position = bisect_right(ranges, (member, MAX_CODE_POINT)) - 1
+    return position >= 0 and ranges[position][1] >= member
+
+
+def size(ranges: Ranges) -> int:
+    """How many members a set has."""
+    return sum(high - low + 1 for low, high in ranges)
+
+
+def _gaps(ranges: Ranges) -> Ranges:
+    """What lies outside a set, from 0 to the last code point, the surrogates included."""
+    gaps: list[tuple[int, int]] = []
+    start = 0
+    for low, high in ranges:
+        if low > start:
+            gaps.append((start, low - 1))
+        start = high + 1
+    if start <= MAX_CODE_POINT:
+        gaps.append((start, MAX_CODE_POINT))
+    return tuple(gaps)

@@ -1,0 +1,93 @@
+"""Dialects and flags of regexes: the small table of what differs between Python's and Rust's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What one dialect reads otherwise than another; whatever is not here, they share."""
+
+    #: The name a person knows it by.
+    name: str
+    #: Letters that may stand in ``(?…)``, and those that may be turned off again.
+    flags: str
+    flags_off: str
+    #: ``(?i)`` may stand anywhere and counts to the end of its group; else at the start alone.
+    flags_anywhere: bool
+    #: ``a**`` repeats a repetition.
+    stacked_repeats: bool
+    #: A ``+`` after a repetition makes it possessive.
+    possessive: bool
+    #: ``{`` that begins no repetition is itself, and ``{,3}`` is ``{0,3}``.
+    lenient_braces: bool
+    #: ``\0``, ``\012`` and ``\141`` are characters.
+    octal: bool
+    #: ``(?#…)`` is skipped.
+    comments: bool
+    #: Inside brackets: nested classes, ``&&``, ``--``, ``~~``, ``[:alpha:]``, spaces under ``x``.
+    class_algebra: bool
+    #: Letters that name the end of the text: ``\Z``, ``\z``.
+    ends: str
+    #: A backslash makes any sign that is no letter or digit itself; else ASCII ones alone.
+    escapes_any_sign: bool
+    #: ``(?i)i`` matches İ and ı too.
+    turkic_i: bool
+    #: ``(?a)`` leaves sets of characters alone; without Unicode Rust thinks in bytes.
+    ascii_is_bytes: bool
+
+
+class Dialect(Enum):
+    """Whose syntax a regex is written in."""
+
+    PYTHON = Rules(
+        name="Python",
+        flags="aimsux",
+        flags_off="imsx",
+        flags_anywhere=False,
+        stacked_repeats=False,
+        possessive=True,
+        lenient_braces=True,
+        octal=True,
+        comments=True,
+        class_algebra=False,
+        ends="Zz",
+        escapes_any_sign=True,
+        turkic_i=True,
+        ascii_is_bytes=False,
+    )
+    RUST = Rules(
+        name="Rust",
+        flags="imsuxUR",
+        flags_off="imsuxUR",
+        flags_anywhere=True,
+        stacked_repeats=True,
+        possessive=False,
+        lenient_braces=False,
+        octal=False,
+        comments=False,
+        class_algebra=True,
+        ends="z",
+        escapes_any_sign=False,
+        turkic_i=False,
+        ascii_is_bytes=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """How a regex is read; ``(?…)`` inside it can change all but the last."""
+
+    ignorecase: bool = False
+    #: ``.`` is any character, line breaks too.
+    dotall: bool = False
+    #: ``^`` and ``$`` mean the ends of lines. They are refused then; all else reads the same.
+    multiline: bool = False
+    #: Spaces and comments from ``#`` on are skipped.
+    verbose: bool = False
+    #: ``\d \w \s`` and the other case of a letter are those of ASCII.
+    ascii: bool = False
+    #: The regex reads bytes, not characters.
+    bytes: bool = False

@@ -1,0 +1,248 @@
+"""Regex text becomes a regex tree, or an error a person understands.
+
+Each method's docstring is its own rule of the grammar. Escapes, classes, groups and anchors are
+read by the modules named so; what differs between dialects stands in ``regex_dialect``.
+"""
+
+from __future__ import annotations
+
+from workbench.source import Source, Span
+from workbench.syntax.regex_anchors import Anchor, Anchors, check_anchors
+from workbench.syntax.regex_classes import read_class
+from workbench.syntax.regex_counts import at_count, take_count
+from workbench.syntax.regex_dialect import Dialect, Flags
+from workbench.syntax.regex_escapes import read_escape
+from workbench.syntax.regex_groups import (
+    refuse_unsupported,
+    take_comment,
+    take_flags,
+    take_name,
+)
+from workbench.syntax.regex_reader import Reader
+from workbench.syntax.regex_tree import Alternate, Concat, Group, Ranges, Regex, Repeat
+
+__all__ = ["Dialect", "Flags", "parse_regex"]
+
+_LINE_FEED: Ranges = ((0x0A, 0x0A),)
+
+
+def parse_regex(
+    source: Source,
+    *,
+    dialect: Dialect = Dialect.PYTHON,
+    flags: Flags = Flags(),  # noqa: B008  # frozen
+    searched: bool = False,
+) -> Regex:
+    """The tree of a regex that has to match the whole of a text.
+
+    Lazy repetitions are read as greedy ones: they accept the same texts. Anchors at the
+    edges say nothing and are dropped; where a regex is ``searched`` for inside a text, as
+    that of a complement is, a ``^`` would say something, and is refused.
+
+    Raises: ParseError with the place, what was expected and a way out.
+    """
+    return _Parser(Reader(source, dialect, flags), searched=searched).parse()
+
+
+class _Parser:
+    """Recursive descent over one regex."""
+
+    def __init__(self, reader: Reader, *, searched: bool) -> None:
+        self.reader = reader
+        self.searched = searched
+        self.anchors: Anchors = {}
+        self.names: set[str] = set()
+        #: Where the flags that open a Python regex end.
+        self.opening_end = 0
+
+    def parse(self) -> Regex:
+        """regex = alternation end."""
+        reader = self.reader
+        regex = self._alternation()
+        if reader.ahead(")"):
+            raise reader.fail(
+                "expected '(' before this ')'",
+                Span(reader.at, reader.at + 1),
+                r"a parenthesis itself is written '\)'",
+            )
+        check_anchors(reader, regex, self.anchors)
+        return regex
+
+    def _alternation(self) -> Regex:
+        """alternation = sequence ("|" sequence)*."""
+        start = self.reader.at
+        options = [self._sequence()]
+        while self.reader.take("|"):
+            options.append(self._sequence())
+        if len(options) == 1:
+            return options[0]
+        return Alternate(tuple(options), self.reader.span(start))
+
+    def _sequence(self) -> Regex:
+        """sequence = (atom count*)*; it may be empty."""
+        reader = self.reader
+        start = reader.at
+        parts: list[Regex] = []
+        while True:
+            reader.skip_blanks()
+            if not reader.peek() or reader.peek() in "|)":
+                break
+            atom = self._atom()
+            if atom is not None:
+                parts.append(self._repeated(atom))
+        if len(parts) == 1:
+            return parts[0]
+        return Concat(tuple(parts), reader.span(start))
+
+    def _atom(self) -> Regex | None:
+        """atom = group | class | escape | "." | anchor | character; None for flags, comments."""
+        reader = self.reader
+        start = reader.at
+        character = reader.peek()
+        if character == "(":
+            return self._group()
+        if character == "[":
+            ranges = read_class(reader)
+            return reader.node(ranges, reader.span(start))
+        if character == "\\":
+            return self._escape()
+        if character in "*+?" or at_count(reader):
+            raise reader.fail(
+                f"expected something to repeat before '{character}'",
+                Span(start, start + 1),
+                rf"the sign itself is written '\{character}'",
+            )
+        reader.at += 1
+        if character == ".":
+            ranges = reader.universe if reader.flags.dotall else reader.without(_LINE_FEED)
+            return reader.node(ranges, reader.span(start))
+        if character in "^$":
+            return self._anchor(start, at_start=character == "^", of_lines=reader.flags.multiline)
+        return self._literal(start, ord(character))
+
+    def _literal(self, start: int, code: int) -> Regex:
+        reader = self.reader
+        span = reader.span(start)
+        if reader.flags.bytes and code > 0x7F:
+            raise reader.fail(
+                "expected an ASCII character where bytes are matched",
+                span,
+                r"write a byte as '\xHH'",
+            )
+        return reader.node(reader.cased(((code, code),)), span)
+
+    def _escape(self) -> Regex:
+        """escape = "\\" ("A" | "z" | "Z" | what regex_escapes reads)."""
+        reader = self.reader
+        start = reader.at
+        letter = reader.text[start + 1 : start + 2]
+        if letter == "A" or (letter and letter in reader.rules.ends):
+            reader.at += 2
+            return self._anchor(start, at_start=letter == "A", of_lines=False)
+        value = read_escape(reader, in_class=False)
+        span = reader.span(start)
+        ranges = value if isinstance(value, tuple) else reader.cased(((value, value),))
+        return reader.node(ranges, span)
+
+    def _anchor(self, start: int, *, at_start: bool, of_lines: bool) -> Regex:
+        """An anchor reads nothing: it is kept aside and looked at when the tree is whole."""
+        reader = self.reader
+        span = reader.span(start)
+        text = reader.text[start : reader.at]
+        if of_lines:
+            raise reader.fail(
+                f"'{text}' at the ends of lines is not supported",
+                span,
+                r"turn the flag 'm' off, and write '\n' where a line ends",
+                "unsupported_regex",
+            )
+        if at_start and self.searched:
+            raise reader.fail(
+                f"expected no '{text}': the regex is looked for at every place of the text",
+                span,
+                "leave it out",
+                "unsupported_regex",
+            )
+        self.anchors[span] = Anchor(text, at_start)
+        return Concat((), span)
+
+    def _group(self) -> Regex | None:
+        """group = "(" ("?" (":" | name | flags ":"))? alternation ")" | "(?" flags ")"."""
+        reader = self.reader
+        start = reader.at
+        reader.enter(start)
+        reader.at += 1
+        refuse_unsupported(reader, start)
+        if take_comment(reader, start):
+            reader.leave()
+            return None
+        outside = inside = reader.flags
+        name = take_name(reader, self.names)
+        captures = not reader.ahead("?")
+        if not captures:
+            inside = take_flags(reader, start)
+            if reader.take(")"):
+                self._set_flags(inside, start)
+                return None
+            reader.at += 1
+        reader.flags = inside
+        part = self._alternation()
+        reader.flags = outside
+        if not reader.take(")"):
+            raise reader.fail(
+                "expected ')' to close the group",
+                Span(start, start + 1),
+                r"a parenthesis itself is written '\('",
+            )
+        reader.leave()
+        return Group(part, name, reader.span(start)) if captures else part
+
+    def _set_flags(self, flags: Flags, start: int) -> None:
+        """``(?i)``: from here to the end of the group, or of the regex where it opens it."""
+        reader = self.reader
+        before = reader.text[self.opening_end : start]
+        if not reader.rules.flags_anywhere and (reader.depth > 1 or before.strip()):
+            raise reader.fail(
+                "expected flags at the start of the regex",
+                reader.span(start),
+                "for a part of it write them as in '(?i:…)'",
+            )
+        self.opening_end = reader.at
+        reader.flags = flags
+        reader.leave()
+
+    def _repeated(self, atom: Regex) -> Regex:
+        """count = ("*" | "+" | "?" | "{n}" | "{n,}" | "{n,m}") "?"?."""
+        reader = self.reader
+        whole = atom
+        counted = False
+        while True:
+            reader.skip_blanks()
+            start = reader.at
+            bounds = take_count(reader)
+            if bounds is None:
+                return whole
+            self._check_repeatable(whole, start, counted=counted)
+            if not reader.take("?") and reader.rules.possessive and reader.ahead("+"):
+                raise reader.fail(
+                    "possessive repetitions are not supported",
+                    Span(start, reader.at + 1),
+                    "leave out the '+': it takes texts away by how a matcher searches",
+                )
+            if whole.span not in self.anchors:
+                whole = Repeat(whole, *bounds, Span(atom.span.start, reader.at))
+            counted = True
+
+    def _check_repeatable(self, part: Regex, start: int, *, counted: bool) -> None:
+        reader = self.reader
+        if reader.rules.stacked_repeats:
+            return
+        span = reader.span(start)
+        if counted:
+            raise reader.fail(
+                "expected one repetition, not a second one",
+                span,
+                "put the first one in a group, as in '(?:a+)*'",
+            )
+        if part.span in self.anchors:
+            raise reader.fail("expected something to repeat, not an anchor", span, "leave it out")
