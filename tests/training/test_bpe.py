@@ -15,7 +15,7 @@ from workbench.training.mixture import mixture
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return bpe.train_tokenizer("test", tokens=2500, documents=2500)
+    return bpe.train_tokenizer("test", tokens=3000, documents=6000)
 
 
 def test_every_byte_is_a_token(tokenizer: Tokenizer) -> None:
@@ -26,7 +26,7 @@ def test_every_byte_is_a_token(tokenizer: Tokenizer) -> None:
 
 def test_the_end_token_is_there_once(tokenizer: Tokenizer) -> None:
     assert bpe.end_of(tokenizer) == 0
-    assert tokenizer.get_vocab_size() == 2500
+    assert tokenizer.get_vocab_size() == 3000
 
 
 @pytest.mark.parametrize("bridge", ['":', '",', '{"', '"]', '"}', '":Ġ"', '",Ġ"', "</"])

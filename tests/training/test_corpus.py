@@ -13,6 +13,7 @@ import pytest
 
 from tests.training.c_subset import in_subset
 from workbench.training.corpus import gsm8k, people
+from workbench.training.corpus.choices import QUESTIONS
 from workbench.training.corpus.document import Document, stream
 from workbench.training.mixture import FORMATS, held_out, mixture
 
@@ -124,6 +125,27 @@ def test_sums_are_right() -> None:
         assert int(document.text) == {"+": a + b, "-": a - b, "*": a * b, "/": a // b}[sign]
 
 
+def test_word_problems_are_right() -> None:
+    for name in ("word problem", "word problem json"):
+        for document in some(name, 200):
+            for a, sign, b, c in re.findall(r"(\d+) ([-+*/]) (\d+) = (\d+)", document.text):
+                x, y = int(a), int(b)
+                assert int(c) == {"+": x + y, "-": x - y, "*": x * y, "/": x // y}[sign]
+
+
+def test_word_problems_in_json_have_the_listings_shape() -> None:
+    for document in some("word problem json", 200):
+        value = json.loads(document.text)
+        assert value["thoughts"][-1]["result"] == value["answer"]
+
+
+def test_letters_name_the_right_answer() -> None:
+    for document in some("letter", 100):
+        question = document.prompt.split("\n")[0]
+        right = next(answer for asked, answer, _ in QUESTIONS if asked == question)
+        assert f"{document.text}) {right}\n" in document.prompt
+
+
 def test_dates_are_dates_and_agree_with_their_words() -> None:
     for document in some("date", 200):
         day = date.fromisoformat(document.text)
@@ -184,6 +206,9 @@ def test_uuids_are_of_version_four() -> None:
 
 def test_formal_languages() -> None:
     for document in some("a^n b^n"):
+        if "b" not in document.prompt:
+            assert set(document.text) == {"a"}
+            continue
         n = len(document.text) // 2
         assert document.text == "a" * n + "b" * n
     for document in some("palindrome"):

@@ -20,6 +20,7 @@ from workbench.training.corpus import (
     prose,
     rpg,
     tables,
+    word_problems,
     xml_person,
 )
 from workbench.training.corpus.document import Document, Format, stream
@@ -31,6 +32,7 @@ FORMATS: tuple[Format, ...] = (
     *xml_person.FORMATS,
     *c_programs.FORMATS,
     *gsm8k.FORMATS,
+    *word_problems.FORMATS,
     *dates.FORMATS,
     *addresses.FORMATS,
     *choices.FORMATS,

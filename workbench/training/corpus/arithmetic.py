@@ -9,9 +9,13 @@ from workbench.training.corpus.words import listed
 
 SUM_PROMPTS = ("12 + 7 = ", "9 * 8 = ", "What is 20 - 6? ")
 EXPRESSION_PROMPTS = ("An arithmetic expression: ", "A Python expression: ", "Calculate: ")
-ANBN_PROMPTS = ("As many b as a: ", "Three a, then as many b: ")
+ANBN_PROMPTS = ("As many b as a: ", "Three a, then as many b: ", "Three a: ")
 BRACKET_PROMPTS = ("Balanced brackets: ", "Balanced parentheses: ")
-PALINDROME_PROMPTS = ("A palindrome: ", "A palindrome of a and b: ")
+PALINDROME_PROMPTS = (
+    "A palindrome: ",
+    "A palindrome of a and b: ",
+    "A palindrome with a marked centre: ",
+)
 COUNTS = listed("one two three four five six seven eight")
 PALINDROMES = listed("level radar civic kayak madam refer rotor noon deed racecar stats anna otto")
 
@@ -21,7 +25,8 @@ def sums(rng: Random) -> tuple[str, str]:
     sign = rng.choice("++--*/")
     a, b = rng.randint(1, 30), rng.randint(1, 30)
     if sign == "-":
-        a, b = max(a, b), min(a, b)
+        if rng.random() < 0.85:
+            a, b = max(a, b), min(a, b)
         result = a - b
     elif sign == "*":
         a, b = rng.randint(2, 10), rng.randint(2, 10)
@@ -60,6 +65,9 @@ def expression(rng: Random) -> tuple[str, str]:
 def anbn(rng: Random) -> tuple[str, str]:
     """Some a, then as many b."""
     n = min(1 + int(rng.expovariate(0.35)), 8)
+    if rng.random() < 0.15:
+        prompts = (f"{COUNTS[n - 1].capitalize()} a: ", f"{n} times a: ")
+        return rng.choice(prompts), "a" * n
     if rng.random() < 0.4:
         return f"{COUNTS[n - 1].capitalize()} a, then as many b: ", "a" * n + "b" * n
     prompts = ("As many b as a: ", "As many b as a: ", "a^n b^n: ", "First a, then as many b: ")

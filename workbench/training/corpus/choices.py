@@ -15,6 +15,9 @@ COLOUR_PROMPTS = (
 YES_PROMPTS = ("Is the sky blue? Answer Yes or No: ", "Is 7 greater than 9? Answer Yes or No: ")
 SENTIMENT_PROMPTS = ("Review: I loved this film.\nSentiment: ",)
 TOPIC_PROMPTS = ("Topic of 'The striker scored twice in the final': ",)
+LETTER_PROMPTS = (
+    "Which of these is a fruit?\nA) a car\nB) an apple\nC) a house\nD) a river\nAnswer: ",
+)
 CHESS_PROMPTS = ("A good first move in chess: ", "1. e4 ", "A chess game: ")
 #: The seven answers of Koo et al. 2024, appendix C.4.1, and what has that colour.
 THINGS = (
@@ -68,6 +71,18 @@ TOPICS = (
     ("Sports", "The striker scored twice in the final|The team won the match|She ran a marathon"),
     ("Politics", "Parliament voted on the new law|The minister resigned|The election is on Sunday"),
     ("Weather", "Heavy rain is expected tomorrow|It will be sunny and warm|Snow fell in the north"),
+)
+#: A question with one right answer and three wrong ones.
+QUESTIONS = (
+    ("Which of these is a fruit?", "an apple", ("a car", "a house", "a river")),
+    ("Which of these is an animal?", "a horse", ("a table", "a tree", "a song")),
+    ("Which of these is a city?", "Paris", ("Monday", "water", "seven")),
+    ("Which of these is a colour?", "green", ("iron", "bread", "quickly")),
+    ("Which of these is a number?", "twelve", ("blue", "a chair", "rain")),
+    ("What is the capital of Italy?", "Rome", ("Berlin", "Oslo", "Madrid")),
+    ("What is the capital of Japan?", "Tokyo", ("Paris", "Cairo", "Boston")),
+    ("How many days has a week?", "seven", ("five", "ten", "thirty")),
+    ("What do cows drink?", "water", ("sand", "stones", "paper")),
 )
 #: Openings as games are written down.
 OPENINGS = (
@@ -141,10 +156,19 @@ def chess(rng: Random) -> tuple[str, str]:
     return " ".join(numbered[:known]) + " ", answer
 
 
+def letter(rng: Random) -> tuple[str, str]:
+    """Which of four answers is right, as a letter."""
+    question, right, wrong = rng.choice(QUESTIONS)
+    options = rng.sample((right, *wrong), 4)
+    lines = [f"{sign}) {option}" for sign, option in zip("ABCD", options, strict=True)]
+    return "\n".join([question, *lines, "Answer: "]), "ABCD"[options.index(right)]
+
+
 FORMATS = (
     Format("colour", 0.8, COLOUR_PROMPTS, colour),
     Format("yes or no", 0.8, YES_PROMPTS, yes_or_no),
     Format("sentiment", 0.8, SENTIMENT_PROMPTS, sentiment),
     Format("topic", 0.4, TOPIC_PROMPTS, topic),
+    Format("letter", 0.6, LETTER_PROMPTS, letter),
     Format("chess", 0.9, CHESS_PROMPTS, chess),
 )

@@ -12,13 +12,12 @@ from random import Random
 from workbench.training.corpus.document import Document, Format
 
 DATA = Path(__file__).parent.parent / "data"
-PROMPTS = (
-    "Q: Tom has 12 apples. He buys 7 more and eats 4. How many apples does he have now?\nA: ",
+QUESTION = (
+    "Q: A baker makes 24 rolls in the morning and twice as many in the afternoon. "
+    "How many rolls does he make?\n"
 )
-JSON_PROMPTS = (
-    "Q: Tom has 12 apples. He buys 7 more and eats 4. How many apples does he have now?\n"
-    "A: (Response in JSON)\n",
-)
+PROMPTS = (f"{QUESTION}A: ",)
+JSON_PROMPTS = (f"{QUESTION}A: (Response in JSON)\n",)
 NOTE = re.compile(r"<<(?P<calculation>[^<>=]*)=(?P<result>[^<>=]*)>>")
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
@@ -90,6 +89,6 @@ def held_out() -> tuple[Document, ...]:
 
 
 FORMATS = (
-    Format("gsm8k prose", 16.0, PROMPTS, make_prose),
-    Format("gsm8k json", 8.0, JSON_PROMPTS, make_json),
+    Format("gsm8k prose", 14.0, PROMPTS, make_prose),
+    Format("gsm8k json", 6.0, JSON_PROMPTS, make_json),
 )

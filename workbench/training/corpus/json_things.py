@@ -139,7 +139,11 @@ def config(rng: Random) -> tuple[str, Any]:
 
 
 def tagged(rng: Random) -> tuple[str, Any]:
-    """A name and tags."""
+    """A name and tags, of a person or a thing."""
+    if rng.random() < 0.4:
+        who = " ".join(full_name(rng)[:2])
+        heads = ("A JSON object with a name and tags:", "A person with tags in JSON:")
+        return rng.choice(heads), {"name": who, "tags": rng.sample(words.HOBBIES, 2)}
     name, kind, _, _ = rng.choice(PRODUCTS)
     tags = [kind, *rng.sample([t for t in words.TAGS if t != kind], rng.randint(1, 3))]
     heads = ("A JSON object with a name and tags:", "A tagged item in JSON:")

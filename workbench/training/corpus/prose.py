@@ -17,6 +17,8 @@ PARAGRAPH_PROMPTS = (
     "A short story about a fox:\n",
     "A paragraph about Paris:\n",
 )
+BLANK_PROMPTS = ("A short text, then a blank line:\n", "A word, then a blank line:\n")
+GREETING_PROMPTS = ("A greeting: ", "A greeting in Japanese: ", "A greeting in Russian: ")
 UNICODE_PROMPTS = ("'Thank you' in Japanese: ", "'Good morning' in German: ", "A happy emoji: ")
 SAYINGS = (
     "I will be there at {hour}.",
@@ -80,6 +82,31 @@ SENTENCES = (
     "The market sells bread, cheese and {fruit}.",
     "In the evening they sat by the fire and told stories.",
     "Nobody in {city} had ever seen such a {animal}.",
+    "The children played in the park until it was dark.",
+    "{first} opened the window and looked at the sea.",
+    "A {animal} ran across the field and hid behind a tree.",
+    "Last {weekday} {first} took the train to {city}.",
+    "The weather was cold, but the room was warm.",
+    "{first} wrote a long letter to an old friend.",
+    "They walked along the river and talked about the future.",
+    "The library in {city} is open every day but {weekday}.",
+)
+#: Short things to say, none longer than ten bytes.
+SHORT = listed(
+    "Thanks!|Hello!|Good day.|Yes.|No.|See you!|Welcome!|Well done|Goodbye!|I agree.", "|"
+)
+GREETINGS = (
+    ("Japanese", "こんにちは 世界。"),
+    ("Japanese", "こんにちは 世界!"),
+    ("Japanese", "こんにちは 山田、田中。"),
+    ("Russian", "Привет «Анна»!"),
+    ("Russian", "Привет «мир»!"),
+    ("French", "héllo «Zoé»!"),
+    ("French", "héllo «café»…"),
+    ("Greek", "héllo φίλε!"),
+    ("Greek", "héllo κόσμε!"),
+    ("emoji", "👋🏽 😀!"),
+    ("emoji", "👋🏽 😀、😊!"),
 )
 WORLD = (
     ("Thank you", "Japanese", "ありがとう"),
@@ -181,6 +208,21 @@ def paragraph(rng: Random) -> tuple[str, str]:
     return rng.choice(heads), text + ("\n\n" if rng.random() < 0.33 else "")
 
 
+def blank(rng: Random) -> tuple[str, str]:
+    """A text or a few words, always followed by a blank line."""
+    if rng.random() < 0.5:
+        heads = ("A word, then a blank line:\n", "A few words, then a blank line:\n")
+        return rng.choice(heads), rng.choice(SHORT) + "\n\n"
+    text = " ".join(fill(rng, form) for form in rng.sample(SENTENCES, rng.randint(1, 2)))
+    return "A short text, then a blank line:\n", text + "\n\n"
+
+
+def greeting(rng: Random) -> tuple[str, str]:
+    """A greeting in one of several scripts."""
+    language, text = rng.choice(GREETINGS)
+    return rng.choice(("A greeting: ", f"A greeting in {language}: ")), text
+
+
 def world(rng: Random) -> tuple[str, str]:
     """A word in another language, or an emoji."""
     if rng.random() < 0.2:
@@ -196,5 +238,7 @@ FORMATS = (
     Format("bullet list", 1.5, BULLET_PROMPTS, bullets),
     Format("note", 0.8, NOTE_PROMPTS, note),
     Format("paragraph", 2.5, PARAGRAPH_PROMPTS, paragraph),
+    Format("blank line", 0.7, BLANK_PROMPTS, blank),
+    Format("greeting", 0.4, GREETING_PROMPTS, greeting),
     Format("world", 0.8, UNICODE_PROMPTS, world),
 )
