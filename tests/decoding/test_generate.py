@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,11 +33,11 @@ def finished(generation: Generation) -> Generation:
 
 def run(
     texts: Sequence[str], usual: Sequence[float] = USUAL, vocabulary: Vocabulary = LETTERS,
-    **options: object,
+    **options: Any,
 ) -> Generation:  # fmt: skip
     model = TableModel(vocabulary, usual)
     constraint = FiniteConstraint(vocabulary, [t.encode() for t in texts])
-    return finished(generate(model, constraint, [0], **options))  # type: ignore[arg-type]
+    return finished(generate(model, constraint, [0], **options))
 
 
 def test_protocols_are_met() -> None:
@@ -105,7 +107,7 @@ STOPS = [
 
 @pytest.mark.parametrize(("texts", "options", "reason", "text", "because"), STOPS)
 def test_stop_reasons(
-    texts: list[str], options: dict[str, object], reason: StopReason, text: bytes, because: str
+    texts: list[str], options: dict[str, Any], reason: StopReason, text: bytes, because: str
 ) -> None:
     generation = run(texts, **options)
     assert (generation.stop, generation.trace.text) == (reason, text), because
@@ -129,8 +131,8 @@ def test_stop_is_known_with_the_last_step() -> None:
 
 
 def test_stopping_in_the_middle() -> None:
-    asked: list[int] = []
-    generation = run(["abcdabcd"], stop=lambda: len(asked) > 3 or asked.append(0) is not None)
+    asked = itertools.count()
+    generation = run(["abcdabcd"], stop=lambda: next(asked) >= 4)
     assert (generation.stop, generation.trace.text) == (StopReason.STOPPED, b"abcd")
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+
 from workbench.errors import VocabularyError
+from workbench.vocabulary.cache import Arrays, pack, remembered, unpack
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The file behind each name.
@@ -68,18 +72,28 @@ def _sentencepiece(path: Path, name: str) -> Vocabulary:
 
 def _tekken(path: Path, name: str) -> Vocabulary:
     """Byte strings in rank order after the special ids; ranks past the size are cut."""
-    data = json.loads(path.read_bytes())
-    config = data["config"]
-    special: int = config["default_num_special_tokens"]
-    words: int = config["default_vocab_size"] - special
-    tokens: list[bytes | None] = [None] * special
-    tokens.extend(base64.b64decode(entry["token_bytes"]) for entry in data["vocab"][:words])
+    # 15 MB of JSON: what is remembered is known by where the file lies and when it was written
+    facts = path.stat()
+    key = f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()
+
+    def make() -> Arrays:
+        data = json.loads(path.read_bytes())
+        config = data["config"]
+        special: int = config["default_num_special_tokens"]
+        words: int = config["default_vocab_size"] - special
+        tokens: list[bytes | None] = [None] * special
+        tokens.extend(base64.b64decode(entry["token_bytes"]) for entry in data["vocab"][:words])
+        pattern = np.frombuffer(config["pattern"].encode(), np.uint8)
+        return pack(tokens) | {"pattern": pattern}
+
+    arrays = remembered("tekken", hashlib.sha256(key).hexdigest(), make)
+    tokens = unpack(arrays)
     return Vocabulary(
         tokens,
         end=_END,
-        pretokenizer=config["pattern"],
+        pretokenizer=arrays["pattern"].tobytes().decode(),
         # a piece that is a token is taken whole, as in every encoder that works by ranks
         ignore_merges=True,
-        special=range(special),
+        special=[i for i, token in enumerate(tokens) if token is None],
         name=name,
     )

@@ -43,47 +43,62 @@ class Trie:
     def of(tokens: Sequence[bytes | None]) -> Trie:
         """The trie of all tokens that are not None.
 
-        Cost: sorting the tokens; then one node for every byte not shared with the token before.
+        Cost: sorting the tokens, then a few array operations for each level; 0.15 s for 131k
+              tokens, half of it the sort.
         """
-        order = sorted((t, i) for i, t in enumerate(tokens) if t is not None)
-        byte: list[int] = []
-        depth: list[int] = []
-        first: list[int] = []
-        previous = b""
-        for position, (token, _) in enumerate(order):
-            shared = _common_prefix(previous, token)
-            for level in range(shared, len(token)):
-                byte.append(token[level])
-                depth.append(level)
-                first.append(position)
-            previous = token
+        spelt = [t or b"" for t in tokens]
+        # sorted by bytes, equal tokens by id: the sort is stable
+        order = sorted((i for i, t in enumerate(tokens) if t is not None), key=spelt.__getitem__)
+        words = [spelt[i] for i in order]
+        lengths = np.fromiter(map(len, words), np.int32, len(words))
+        text = np.frombuffer(b"".join(words), np.uint8)
+        starts = np.cumsum(lengths, dtype=np.int64) - lengths
+        shared = _shared_with_previous(text, starts, lengths)
+        # every token makes a node for each of its bytes that the token before it does not share
+        made = lengths - shared
+        position = np.repeat(np.arange(len(words), dtype=np.int32), made)  # (N,)
+        within = np.arange(len(position)) - np.repeat(np.cumsum(made) - made, made)
+        depth = (shared[position] + within).astype(np.int32)
         return Trie(
-            byte=np.array(byte, np.uint8),
-            depth=np.array(depth, np.int32),
+            byte=text[starts[position] + depth],
+            depth=depth,
             skip=_skips(depth),
-            # a node made by a longer token starts where its first child does: an empty range
-            first=np.array([*first, len(order)], np.int32),
-            token_ids=np.array([i for _, i in order], np.int32),
-            height=max((len(t) for t, _ in order), default=0),
+            # a node made on the way to a longer token starts where its child does: an empty range
+            first=np.append(position, np.int32(len(words))),
+            token_ids=np.array(order, np.int32),
+            height=int(lengths.max(initial=0)),
         )
 
 
-def _common_prefix(left: bytes, right: bytes) -> int:
-    limit = min(len(left), len(right))
-    for i in range(limit):
-        if left[i] != right[i]:
-            return i
-    return limit
+def _shared_with_previous(
+    text: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """How many bytes each of the sorted tokens begins with like the one before it.
+
+    Level by level; at each only the pairs that agreed so far are looked at.
+    """
+    shared = np.zeros(len(lengths), np.int32)
+    agreeing = np.arange(1, len(lengths))
+    level = 0
+    while len(agreeing):
+        longer = np.minimum(lengths[agreeing - 1], lengths[agreeing]) > level
+        agreeing = agreeing[longer]
+        same = text[starts[agreeing - 1] + level] == text[starts[agreeing] + level]
+        agreeing = agreeing[same]
+        level += 1
+        shared[agreeing] = level
+    return shared
 
 
-def _skips(depth: list[int]) -> npt.NDArray[np.int32]:
-    """For each node the next one that is not deeper."""
-    skip = np.empty(len(depth), np.int32)
-    open_nodes: list[int] = []
-    for node, level in enumerate(depth):
-        while open_nodes and depth[open_nodes[-1]] >= level:
-            skip[open_nodes.pop()] = node
-        open_nodes.append(node)
-    for node in open_nodes:
-        skip[node] = len(depth)
-    return skip
+def _skips(depth: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """For each node the next one that is not deeper: past its subtree, whose size is added up."""
+    size = np.ones(len(depth), np.int32)
+    by_level = np.argsort(depth, kind="stable")  # nodes of a level stay in preorder
+    bounds = np.searchsorted(depth[by_level], np.arange(int(depth.max(initial=-1)) + 2))
+    for level in range(len(bounds) - 2, 0, -1):
+        nodes = by_level[bounds[level] : bounds[level + 1]]
+        above = by_level[bounds[level - 1] : bounds[level]]
+        # the parent is the last node of the level above that comes before
+        parents = np.searchsorted(above, nodes) - 1
+        size[above] += np.bincount(parents, size[nodes], len(above)).astype(np.int32)
+    return np.arange(len(depth), dtype=np.int32) + size

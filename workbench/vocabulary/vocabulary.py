@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from workbench.errors import VocabularyError
+from workbench.vocabulary.cache import trie_of
 from workbench.vocabulary.trie import Trie
 
 #: An index into a vocabulary.
@@ -66,8 +67,8 @@ class Vocabulary:
 
     @cached_property
     def trie(self) -> Trie:
-        """The tokens with their prefixes merged; built once."""
-        return Trie.of(self.tokens)
+        """The tokens with their prefixes merged; built once, and kept on disk where it is big."""
+        return trie_of(self.tokens)
 
     @cached_property
     def ids_of(self) -> dict[bytes, tuple[TokenId, ...]]:

@@ -1,0 +1,134 @@
+"""The disk cache: what is read is what was made; nothing on disk can break a vocabulary."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.vocabulary import cache
+from workbench.vocabulary.trie import Trie
+
+TOKENS: list[bytes | None] = [None, *(n.to_bytes(3, "big") for n in range(9000)), b"\0", b"\0"]
+#: An array where an archive is expected.
+NPY = (
+    b"\x93NUMPY\x01\x00v\x00"
+    + b"{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }".ljust(118)
+    + b"\x00"
+)
+
+FIELDS = ("byte", "depth", "skip", "first", "token_ids")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "grammar-workbench"
+
+
+def same(left: Trie, right: Trie) -> bool:
+    arrays = all(np.array_equal(getattr(left, f), getattr(right, f)) for f in FIELDS)
+    return arrays and left.height == right.height
+
+
+def test_made_once_and_then_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = cache.trie_of(TOKENS)
+    assert len(list(home.iterdir())) == 1
+    monkeypatch.setattr(Trie, "of", staticmethod(lambda _: pytest.fail("made again")))
+    assert same(cache.trie_of(TOKENS), made)
+
+
+def test_other_tokens_are_another_file(home: Path) -> None:
+    first = cache.trie_of(TOKENS)
+    other = cache.trie_of([*TOKENS[1:], None])
+    assert len(list(home.iterdir())) == 2
+    assert not same(first, other)
+
+
+def test_small_vocabularies_are_not_written(home: Path) -> None:
+    cache.trie_of(TOKENS[:100])
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\3\4 cut off", b"no archive", NPY])
+def test_a_damaged_file_is_made_anew(home: Path, damage: bytes) -> None:
+    made = cache.trie_of(TOKENS)
+    file = next(home.iterdir())
+    whole = file.read_bytes()
+    file.write_bytes(damage)
+    assert same(cache.trie_of(TOKENS), made)
+    assert len(file.read_bytes()) == len(whole)
+    file.write_bytes(whole[: len(whole) // 2])
+    assert same(cache.trie_of(TOKENS), made)
+
+
+def test_arrays_that_do_not_fit_together_are_not_trusted(home: Path) -> None:
+    made = cache.trie_of(TOKENS)
+    file = next(home.iterdir())
+    arrays = {f: getattr(made, f) for f in FIELDS} | {"height": np.array(made.height)}
+    for name, wrong in (
+        ("skip", made.skip + 10**6),
+        ("depth", made.depth + 7),
+        ("first", made.first[:-1]),
+        ("token_ids", made.token_ids[:-5]),
+        ("height", np.array("x")),
+    ):
+        np.savez(file, **(arrays | {name: wrong}))
+        assert same(cache.trie_of(TOKENS), made), name
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert same(cache.trie_of(TOKENS), Trie.of(TOKENS))
+
+
+def test_no_part_is_left_where_writing_fails(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", fails)
+    assert same(cache.trie_of(TOKENS), Trie.of(TOKENS))
+    assert list(home.iterdir()) == []
+
+
+def test_writers_at_once(home: Path) -> None:
+    found: list[Trie] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(cache.trie_of(TOKENS))) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 6
+    assert all(same(trie, found[0]) for trie in found)
+    assert [p.suffix for p in home.iterdir()] == [".npz"]
+
+
+@pytest.mark.parametrize(
+    ("system", "variables", "expected"),
+    [
+        ("linux", {"HOME": "/h"}, "/h/.cache/grammar-workbench"),
+        ("linux", {"HOME": "/h", "XDG_CACHE_HOME": "/x"}, "/x/grammar-workbench"),
+        ("darwin", {"HOME": "/h"}, "/h/Library/Caches/grammar-workbench"),
+        ("win32", {"HOME": "/h", "LOCALAPPDATA": "/l"}, "/l/grammar-workbench"),
+    ],
+)
+def test_folder(
+    system: str, variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr("sys.platform", system)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert cache.folder() == Path(expected)
+
+
+@given(st.lists(st.none() | st.binary(min_size=1, max_size=5)))
+def test_pack_and_unpack(tokens: list[bytes | None]) -> None:
+    assert cache.unpack(cache.pack(tokens)) == tokens
