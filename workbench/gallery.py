@@ -116,7 +116,9 @@ def _example(source: Source, folder: Path, name: str, table: object) -> Example:
         raise _wrong(
             source, name, f"expected a table with a plain name, not {name!r}", "write [a_name]"
         )
-    values = {key: _checked(source, name, key, value) for key, value in table.items()}
+    values: dict[str, Any] = {
+        key: _checked(source, name, key, value) for key, value in table.items()
+    }
     if missing := [key for key in _REQUIRED if key not in values]:
         message = f"{name}: expected {', '.join(missing)}"
         raise _wrong(source, name, message, f"add {missing[0]} = … to [{name}]")

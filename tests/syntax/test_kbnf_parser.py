@@ -214,7 +214,7 @@ def test_the_first_mistake_is_told() -> None:
 
 @pytest.mark.parametrize("brackets", ["()", "[]", "{}"])
 def test_error_for_deep_nesting(brackets: str) -> None:
-    opening, closing = brackets
+    opening, closing = brackets[0], brackets[1]
     parse(f"a ::= {opening * NESTING}'x'{closing * NESTING};")
     for depth in (NESTING + 1, 10_000):
         with pytest.raises(ParseError, match="nested deeper"):
