@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.training.evaluate import Figure
 from workbench.training.mixture import FORMATS
+from workbench.training.samples import Sample
 from workbench.training.settings import TrainSettings
 
 CARD = "README.md"
@@ -38,6 +39,7 @@ class Facts:
     seconds: float
     losses: tuple[tuple[int, float], ...]
     figures: tuple[Figure, ...]
+    samples: tuple[Sample, ...]
 
 
 def mean_losses(log: Path, every: int) -> tuple[tuple[int, float], ...]:
@@ -134,6 +136,20 @@ the text and its end token given the prompt, *whole* the prompt as well. What is
 """
 
 
+def examples(facts: Facts) -> str:
+    """What the model makes of each format's first prompt by itself."""
+    shown = []
+    for sample in facts.samples:
+        rest = "" if sample.ended else " …"
+        shown.append(f"~~~text\n{sample.prompt}▸{sample.text}{rest}\n~~~\n")
+    return f"""## Samples
+
+The likeliest token again and again, with no constraint at all; ▸ ends the prompt, and … stands
+where the end token did not come in {facts.settings.sample} tokens.
+
+{"".join(shown)}"""
+
+
 LICENCES = """## Licences
 
 Weights, tokenizer and the documents made by this project: Apache-2.0. GSM8K: MIT, © 2021 OpenAI
@@ -144,7 +160,8 @@ Weights, tokenizer and the documents made by this project: Apache-2.0. GSM8K: MI
 def card(facts: Facts) -> str:
     """The whole card."""
     parts = (introduction, training, measurements)
-    return FRONT + "\n".join([*(part(facts) for part in parts), recipe(), LICENCES])
+    told = [*(part(facts) for part in parts), recipe(), LICENCES, examples(facts)]
+    return FRONT + "\n".join(told)
 
 
 def write(facts: Facts, folder: Path) -> None:

@@ -46,9 +46,14 @@ def complete(
 
 
 def samples(
-    model: LlamaForCausalLM, tokenizer: Tokenizer, formats: Sequence[Format], limit: int = 256
+    model: LlamaForCausalLM,
+    tokenizer: Tokenizer,
+    formats: Sequence[Format],
+    *,
+    limit: int,
+    prompts: int,
 ) -> Iterator[Sample]:
-    """A completion for every canonical prompt."""
+    """Completions of at most ``limit`` tokens for the first few canonical prompts of each."""
     for form in formats:
-        for prompt in form.prompts:
+        for prompt in form.prompts[:prompts]:
             yield Sample(form.name, prompt, *complete(model, tokenizer, prompt, limit))

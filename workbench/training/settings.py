@@ -44,6 +44,8 @@ class TrainSettings:
     #: Documents the tokenizer learns from, and documents a format the card measures.
     tokenizer_documents: int = 40_000
     held_out: int = 200
+    #: The longest completion the card shows, in tokens.
+    sample: int = 240
     shape: Shape = Shape()
 
     def __post_init__(self) -> None:
@@ -72,5 +74,6 @@ def smoke(settings: TrainSettings) -> TrainSettings:
         warmup=2,
         tokenizer_documents=300,
         held_out=4,
+        sample=3,
         shape=shape,
     )

@@ -11,8 +11,9 @@ from workbench.training import bpe, card, checkpoint
 from workbench.training.evaluate import measure_all
 from workbench.training.export import export, load, size
 from workbench.training.loop import LOG, Progress, begin, steps
-from workbench.training.mixture import held_out, mixture
+from workbench.training.mixture import FORMATS, held_out, mixture
 from workbench.training.network import network, parameters
+from workbench.training.samples import samples
 from workbench.training.settings import TrainSettings
 
 TOKENIZER = "tokenizer.json"
@@ -50,6 +51,7 @@ def publish(settings: TrainSettings, folder: Path) -> card.Facts:
         seconds=saved.seconds,
         losses=card.mean_losses(settings.out / LOG, max(1, saved.step // 12)),
         figures=tuple(measure_all(model, tokenizer, held_out(settings.held_out))),
+        samples=tuple(samples(model, tokenizer, FORMATS, limit=settings.sample, prompts=1)),
     )
     card.write(facts, folder)
     return facts

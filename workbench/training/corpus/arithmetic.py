@@ -66,8 +66,7 @@ def anbn(rng: Random) -> tuple[str, str]:
     """Some a, then as many b."""
     n = min(1 + int(rng.expovariate(0.35)), 8)
     if rng.random() < 0.15:
-        prompts = (f"{COUNTS[n - 1].capitalize()} a: ", f"{n} times a: ")
-        return rng.choice(prompts), "a" * n
+        return rng.choice((f"{COUNTS[n - 1].capitalize()} a: ", f"{n} times a: ")), "a" * n
     if rng.random() < 0.4:
         return f"{COUNTS[n - 1].capitalize()} a, then as many b: ", "a" * n + "b" * n
     prompts = ("As many b as a: ", "As many b as a: ", "a^n b^n: ", "First a, then as many b: ")
