@@ -10,6 +10,7 @@ from workbench.errors import ParseError, WorkbenchError
 from workbench.gallery import Example, load_gallery
 from workbench.grammar import Grammar
 from workbench.resources import GRAMMARS
+from workbench.training.mixture import FORMATS
 
 GALLERY = load_gallery()
 EXAMPLES = list(GALLERY.values())
@@ -58,6 +59,16 @@ def test_there_is_something_for_everybody() -> None:
     ]  # fmt: skip
     assert next(iter(GALLERY)) == "person"
     assert len({example.title for example in EXAMPLES}) == len(EXAMPLES)
+
+
+#: Prompts that are not the training corpus's: a figure's own.
+OTHER_PROMPTS = {"figure_5"}
+
+
+def test_prompts_are_ones_the_embedded_model_was_trained_on() -> None:
+    trained = {prompt for form in FORMATS for prompt in form.prompts}
+    strange = {example.name for example in EXAMPLES if example.prompt not in trained}
+    assert strange == OTHER_PROMPTS
 
 
 def test_files_and_rows_belong_together() -> None:
