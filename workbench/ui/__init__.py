@@ -1,1 +1,1 @@
-"""The page: it translates between what a person does and what the library answers; it decides nothing."""
+"""The page: it translates between a person and the library; it decides nothing."""

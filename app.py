@@ -1,0 +1,24 @@
+"""The page as ``python app.py``, and as a Hugging Face Space starts it."""
+
+from __future__ import annotations
+
+import os
+
+from workbench.ui.serve import ServeSettings, serve
+
+
+def main() -> None:
+    """Serve with what the environment says: ``WORKBENCH_MODEL``, Gradio's own name and port."""
+    on_a_space = "SPACE_ID" in os.environ
+    port = os.environ.get("GRADIO_SERVER_PORT")
+    serve(
+        ServeSettings(
+            host=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_a_space else "127.0.0.1"),
+            port=int(port) if port else None,
+            model=os.environ.get("WORKBENCH_MODEL", "builtin"),
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

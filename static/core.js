@@ -1,0 +1,154 @@
+/* The ground of the page: one shared state, one bus, and how anything typed becomes visible text.
+   Everything a person or a model wrote enters the page through textContent, never as markup. */
+window.wb = (() => {
+  "use strict";
+  const listeners = new Map();
+  const state = {
+    gallery: [], example: null, notation: "regex", text: "", tests: [], prompt: "",
+    compiled: null, tab: "characters", steps: [], selected: -1, running: false,
+  };
+
+  const on = (name, listener) => {
+    if (!listeners.has(name)) listeners.set(name, []);
+    listeners.get(name).push(listener);
+  };
+  const emit = (name, detail) => { for (const listener of listeners.get(name) || []) listener(detail); };
+
+  /** An element with properties, data-/aria- attributes and children (text nodes for strings). */
+  function el(tag, properties = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [key, value] of Object.entries(properties)) {
+      if (value === undefined || value === null || value === false) continue;
+      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+      else if (key === "class") made.className = value;
+      else made.setAttribute(key, value === true ? "" : value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+
+  const CLASS_OF = { " ": "ws", "\n": "ws nl", "\t": "ws tab" };
+  const SHAPELESS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]/u;
+
+  /** Text as nodes: white space marked but still itself (so a copy is the real text), the unseen spelt out. */
+  function visible(text) {
+    const nodes = document.createDocumentFragment();
+    let plain = "";
+    const flush = () => { if (plain) nodes.append(plain); plain = ""; };
+    for (const character of text) {
+      const name = CLASS_OF[character];
+      if (!name && !SHAPELESS.test(character)) { plain += character; continue; }
+      flush();
+      if (name) nodes.append(el("span", { class: name }, character));
+      else nodes.append(el("span", { class: "byte" }, "<U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + ">"));
+    }
+    flush();
+    return nodes;
+  }
+
+  const bytesOf = (hex) => hex.match(/../g).map((pair) => parseInt(pair, 16));
+
+  /** A token as nodes: its text, or each byte where it is no text by itself, or the end sign. */
+  function tokenNodes(token) {
+    if (token.end) return el("span", { class: "end" }, "end");
+    if (token.hex === undefined) return visible(token.text);
+    const nodes = document.createDocumentFragment();
+    for (const byte of bytesOf(token.hex)) {
+      const shown = byte > 32 && byte < 127 ? String.fromCharCode(byte) : "<0x" + byte.toString(16).toUpperCase().padStart(2, "0") + ">";
+      nodes.append(byte > 32 && byte < 127 ? shown : el("span", { class: "byte" }, shown));
+    }
+    return nodes;
+  }
+
+  /** The same on one line, for lists: spaces as dots, breaks as signs. */
+  function glyphs(token) {
+    if (token.end) return "end";
+    if (token.hex !== undefined) return bytesOf(token.hex).map((b) => (b > 32 && b < 127 ? String.fromCharCode(b) : "<0x" + b.toString(16).toUpperCase().padStart(2, "0") + ">")).join("");
+    return token.text.replace(/[ \n\t]/g, (c) => ({ " ": "·", "\n": "⏎", "\t": "⇥" })[c])
+      .replace(/[\p{Cc}\p{Cf}]/gu, (c) => "<U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + ">");
+  }
+
+  const percent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : (100 * p).toFixed(1) + " %");
+  const number = (n) => n.toLocaleString("en-US");
+  const bits = (b) => (b === null ? "∞" : b < 0.05 ? "0.0" : b.toFixed(1));
+
+  /** Call a function again only when nothing more came for so many milliseconds. */
+  function debounce(wait, act) {
+    let timer = 0;
+    const later = (...args) => { clearTimeout(timer); timer = setTimeout(() => act(...args), wait); };
+    later.now = (...args) => { clearTimeout(timer); act(...args); };
+    return later;
+  }
+
+  async function copy(text, button) {
+    let done = true;
+    try { await navigator.clipboard.writeText(text); } catch {
+      // no clipboard without https or permission: the old way still works
+      const area = el("textarea", { style: "position:fixed;opacity:0" });
+      area.value = text; document.body.append(area); area.select();
+      done = document.execCommand("copy"); area.remove();
+    }
+    if (!button) return;
+    const told = button.textContent;
+    button.textContent = done ? "Copied" : "Could not copy";
+    setTimeout(() => { button.textContent = told; }, 1200);
+  }
+
+  function download(name, type, text) {
+    const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 5000);
+  }
+
+  /** Arrow keys over a row of buttons of which one is a tab stop. */
+  function roving(box, choose) {
+    box.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const items = [...box.querySelectorAll("button:not(:disabled)")];
+      if (!step || !items.includes(document.activeElement)) return;
+      event.preventDefault();
+      const next = items[(items.indexOf(document.activeElement) + step + items.length) % items.length];
+      next.focus();
+      choose(next);
+    });
+  }
+
+  function choose(box, attribute, chosen) {
+    for (const button of box.querySelectorAll("button")) {
+      button.setAttribute(attribute, String(button === chosen));
+      button.tabIndex = button === chosen ? 0 : -1;
+    }
+  }
+
+  const parts = {};
+  const waiting = new Set(["header", "grammar", "picture", "run", "footer"]);
+  /** Called by each Gradio component when it is on the page; the page starts when all are. */
+  function mount(name, context) {
+    parts[name](context);
+    waiting.delete(name);
+    if (!waiting.size) emit("ready");
+  }
+
+  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, percent, number, bits, debounce, copy, download, roving, choose, parts, mount };
+})();
+
+/* The theme is set before anything is painted: what was chosen last, or what the system says. */
+(() => {
+  const kept = () => { try { return localStorage.getItem("wb-theme"); } catch { return null; } };
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const apply = () => {
+    const dark = (kept() || (system.matches ? "dark" : "light")) === "dark";
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    document.body?.classList.toggle("dark", dark);
+    wb.emit("theme", dark);
+  };
+  wb.toggleTheme = () => {
+    const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    try { localStorage.setItem("wb-theme", next); } catch { /* private window: it lasts as long as the page */ }
+    document.documentElement.dataset.theme = next;
+    document.body.classList.toggle("dark", next === "dark");
+    wb.emit("theme", next === "dark");
+  };
+  system.addEventListener("change", apply);
+  apply();
+})();

@@ -1,0 +1,2 @@
+/* The footer: nothing happens there; it says where everything does. */
+wb.parts.footer = () => {};

@@ -1,0 +1,252 @@
+"""The whole way on one page: a typed grammar comes in; machines, constraint, problems go out.
+
+``from_…`` and ``compile`` of the library do their work anew at every call; what the page asks for
+twice is remembered here, by text.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from workbench.constraint.compile import compile as compile_constraint
+from workbench.constraint.compose import compose
+from workbench.constraint.protocol import Constraint
+from workbench.drawing.graph import Graph
+from workbench.drawing.machines import draw_dfa, draw_token_fsa
+from workbench.drawing.stack_machines import draw_network, draw_pda
+from workbench.drawing.transducers import draw_detokenizer
+from workbench.errors import SourceError, WorkbenchError
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS, Limits
+from workbench.pushdown.pda import Pda, pda
+from workbench.source import Span
+from workbench.vocabulary.vocabulary import Vocabulary
+
+T = TypeVar("T")
+
+
+class Notation(StrEnum):
+    """How a grammar is written."""
+
+    REGEX = "regex"
+    KBNF = "kbnf"
+
+
+class Machine(StrEnum):
+    """What can be drawn of a grammar."""
+
+    #: The automaton over characters; regular languages alone have one.
+    CHARACTERS = "characters"
+    #: The automaton over a model's tokens.
+    TOKENS = "tokens"
+    #: The pushdown automaton: what is read over what is popped and pushed.
+    STACK = "stack"
+    #: One small automaton a rule, with calls between them.
+    RULES = "rules"
+    #: The vocabulary as a transducer from characters to tokens.
+    DETOKENIZER = "detokenizer"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A piece of a compilation and how long it took."""
+
+    name: str
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something to tell the author, at its place where it has one."""
+
+    message: str
+    hint: str = ""
+    #: Where; None for what concerns the whole (a budget).
+    span: Span | None = None
+    #: Line and column of its beginning, both from 1.
+    position: tuple[int, int] | None = None
+    severity: str = "error"
+
+    @staticmethod
+    def of(error: WorkbenchError) -> Problem:
+        """What an error says, with its place in the text."""
+        if not isinstance(error, SourceError):
+            return Problem(error.message, error.hint)
+        position = error.source.position(error.span.start)
+        return Problem(error.message, error.hint, error.span, position)
+
+
+@dataclass(slots=True, eq=False)
+class Compiled:
+    """What became of a text: a grammar, or problems.
+
+    What is drawn or decoded from it is made when first asked for. Safe to share between threads.
+    """
+
+    text: str
+    notation: Notation
+    limits: Limits
+    grammar: Grammar | None
+    problems: tuple[Problem, ...]
+    phases: list[Phase]
+    _made: dict[object, object] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def milliseconds(self) -> float:
+        return sum(phase.milliseconds for phase in self.phases)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What a reader wants to know at a glance: rules, class of language, size."""
+        if self.grammar is None:
+            return ()
+        told = []
+        if self.grammar.tree is not None:
+            told.append(_counted(len({rule.name for rule in self.grammar.tree.rules}), "rule"))
+        told.append("regular" if self.grammar.is_regular else "context-free")
+        told.append(_counted(len(self.grammar.machine), "state"))
+        return tuple(told)
+
+    def missing(self, machine: Machine) -> str:
+        """Why there is no such machine; empty where there is one."""
+        if self.grammar is None:
+            return "the grammar cannot be read yet"
+        needs_stack = not self.grammar.is_regular
+        if machine is Machine.CHARACTERS and needs_stack:
+            return "rules that nest need a stack: see Stack machine and Rules"
+        if machine is Machine.TOKENS and needs_stack:
+            return "with a stack, token states are made while the run goes: there is no end of them"
+        return ""
+
+    def constraint(self, vocabulary: Vocabulary, method: str = "automaton") -> Constraint:
+        """The constraint over a vocabulary, made once.
+
+        Raises: VocabularyError, LimitError.
+        """
+        grammar = self._readable()
+        return self._once(
+            ("constraint", method, vocabulary),
+            lambda: compile_constraint(grammar, vocabulary, method=method, limits=self.limits),
+        )
+
+    def graph(self, machine: Machine, vocabulary: Vocabulary) -> Graph:
+        """A machine as a picture's data, whole; ``drawing.reductions`` makes it readable.
+
+        Raises: WorkbenchError where there is no such machine, LimitError where it is too large.
+        """
+        if why := self.missing(machine):
+            raise WorkbenchError(why)
+        over = vocabulary if machine in (Machine.TOKENS, Machine.DETOKENIZER) else None
+        return self._once(("graph", machine, over), lambda: self._draw(machine, vocabulary))
+
+    def _draw(self, machine: Machine, vocabulary: Vocabulary) -> Graph:
+        grammar = self._readable()
+        if machine is Machine.DETOKENIZER:
+            return draw_detokenizer(vocabulary)
+        if machine is Machine.STACK:
+            return draw_pda(self.pda())
+        if machine is Machine.RULES:
+            return draw_network(grammar.network)
+        dfa = grammar.dfa
+        assert dfa is not None, "missing() speaks for the others"
+        if machine is Machine.CHARACTERS:
+            return draw_dfa(dfa)
+        return draw_token_fsa(compose(dfa, vocabulary, self.limits), dfa)
+
+    def pda(self) -> Pda:
+        """The push-down automaton of the textbooks, as it is drawn."""
+        grammar = self._readable()
+        return self._once("pda", lambda: pda(grammar.network))
+
+    def _readable(self) -> Grammar:
+        if self.grammar is None:
+            raise WorkbenchError("the grammar cannot be read yet", "mend its problems first")
+        return self.grammar
+
+    def _once(self, key: object, make: Callable[[], T]) -> T:
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]  # type: ignore[return-value]  # the key names the type
+
+
+def compile_text(
+    text: str,
+    notation: Notation,
+    start: str = "start",
+    vocabulary: Vocabulary | None = None,
+    limits: Limits = LIMITS,
+) -> Compiled:
+    """Read and build a grammar, with a vocabulary its constraint too; bad text becomes problems."""
+    phases: list[Phase] = []
+    grammar: Grammar | None = None
+    problems: tuple[Problem, ...] = ()
+    try:
+        with _timed("grammar", phases):
+            grammar = _read(text, notation, start, limits)
+    except WorkbenchError as error:
+        grammar, problems = None, (Problem.of(error),)
+    compiled = Compiled(text, notation, limits, grammar, problems, phases)
+    if grammar is not None and vocabulary is not None:
+        try:
+            with _timed("tokens", phases):
+                compiled.constraint(vocabulary)
+        except WorkbenchError as error:
+            compiled.problems = (Problem.of(error),)
+    return compiled
+
+
+def _read(text: str, notation: Notation, start: str, limits: Limits) -> Grammar:
+    if notation is Notation.REGEX:
+        return Grammar.from_regex(text, limits=limits)
+    return Grammar.from_kbnf(text, start=start, limits=limits)
+
+
+@contextmanager
+def _timed(name: str, phases: list[Phase]) -> Iterator[None]:
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        phases.append(Phase(name, 1000 * (time.perf_counter() - started)))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+class Pipeline:
+    """``compile_text`` with a memory: the last texts are kept with everything made from them.
+
+    Two texts are compiled at a time, as many as a small machine has cores; the rest wait.
+    """
+
+    def __init__(self, limits: Limits = LIMITS, remembered: int = 64, at_once: int = 2) -> None:
+        self.limits = limits
+        self._remembered = remembered
+        self._memory: OrderedDict[tuple[str, Notation, str], Compiled] = OrderedDict()
+        self._lock = threading.Lock()
+        self._gate = threading.BoundedSemaphore(at_once)
+
+    def compile(self, text: str, notation: Notation, start: str = "start") -> Compiled:
+        """What became of a text; from memory where it was asked for before."""
+        key = (text, notation, start)
+        with self._lock:
+            if (known := self._memory.get(key)) is not None:
+                self._memory.move_to_end(key)
+                return known
+        with self._gate:
+            made = compile_text(text, notation, start, limits=self.limits)
+        with self._lock:
+            self._memory[key] = made
+            while len(self._memory) > self._remembered:
+                self._memory.popitem(last=False)
+        return made

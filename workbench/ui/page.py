@@ -1,0 +1,98 @@
+"""The page as Gradio components: our own skeletons, style and scripts around Gradio's transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from workbench.resources import STATIC
+from workbench.ui.api import add_endpoints
+from workbench.ui.handlers import Handlers, encoded
+from workbench.ui.runs import run_lines
+
+#: Where the page's own files are served, relative to its address.
+FILES = "wb"
+
+#: In the order they need each other.
+SCRIPTS = (
+    "core.js", "colour.js", "editor.js", "graph.js", "strip.js", "inspector.js",
+    "header.js", "grammar.js", "picture.js", "run.js", "footer.js",
+)  # fmt: skip
+
+#: A component's script: hands itself to the page's own, names the events Gradio must know.
+_ON_LOAD = """
+wb.mount("%s", { element, trigger, props, watch, server: %s }); /* events: "run" "stop" */
+"""
+
+
+def head() -> str:
+    """What goes into the page's head: the style sheet, then the scripts in order."""
+    sheet = f'<link rel="stylesheet" href="{FILES}/wb.css">'
+    scripts = "".join(f'<script src="{FILES}/{name}"></script>' for name in SCRIPTS)
+    return sheet + scripts
+
+
+def part(name: str, value: str = "", ask: Sequence[Callable[..., Any]] = ()) -> gr.HTML:
+    """One of the page's parts: a static skeleton that a script of ours brings to life.
+
+    Nothing a person or a model wrote is ever put into the template: Gradio would evaluate
+    ``${…}`` and ``{{…}}`` in it. It travels as ``value`` and enters through textContent.
+    """
+    return gr.HTML(
+        value,
+        html_template=(Path(STATIC) / f"{name}.html").read_text("utf-8"),
+        js_on_load=_ON_LOAD % (name, "server" if ask else "null"),
+        apply_default_css=False,
+        elem_id=f"wb-{name}",
+        head=head(),
+        server_functions=list(ask),
+    )
+
+
+def build(handlers: Handlers) -> gr.Blocks:
+    """The whole page."""
+
+    def compile_grammar(sent: dict[str, Any]) -> dict[str, Any]:
+        return handlers.compile(sent)
+
+    def check_texts(sent: dict[str, Any]) -> dict[str, Any]:
+        return handlers.check(sent)
+
+    def draw_machine(sent: dict[str, Any]) -> dict[str, Any]:
+        return handlers.draw(sent)
+
+    def recorded_run(sent: dict[str, Any]) -> str:
+        return handlers.recorded(sent)
+
+    def model_state(sent: dict[str, Any]) -> dict[str, Any]:
+        return handlers.model_state()
+
+    def stream(event: gr.EventData) -> Iterator[str]:
+        sent = event._data
+        yield from run_lines(handlers, sent if isinstance(sent, dict) else {})
+
+    with gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False) as page:
+        part("header", encoded(handlers.page()), [model_state])
+        with gr.Row(elem_id="wb-main"):
+            part("grammar", "", [compile_grammar, check_texts])
+            part("picture", "", [draw_machine])
+        with gr.Column(elem_id="wb-below"):
+            run = part("run", "", [recorded_run])
+        part("footer")
+        running = run.run(
+            stream,
+            None,
+            run,
+            concurrency_id="model",
+            concurrency_limit=1,
+            show_progress="hidden",
+            api_visibility="private",
+        )
+        running.then(None, None, None, js="() => { window.wb.emit('run over'); }")
+        run.stop(None, None, None, cancels=[running], api_visibility="private")
+        add_endpoints(handlers)
+    page.queue(default_concurrency_limit=4, max_size=32)
+    return page  # type: ignore[no-any-return]  # Gradio types its context managers loosely

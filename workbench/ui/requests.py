@@ -1,0 +1,123 @@
+"""What a browser sends becomes typed requests: nothing in it is believed before it is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.decoding.sampling import Sampling
+from workbench.errors import WorkbenchError
+from workbench.pipeline import Notation
+
+#: Characters a grammar or a prompt typed into the page may have.
+LONGEST_TEXT = 50_000
+
+#: Texts tried at once, and characters each may have.
+MOST_TRIED = 50
+LONGEST_TRIED = 5_000
+
+#: Tokens one run of the page may take.
+MOST_TOKENS = 512
+
+#: Tokens taken before a run goes on from them.
+_LONGEST_PREFIX = 2_048
+
+_Sent = Mapping[str, Any]
+
+
+def text_in(sent: _Sent, name: str, most: int = LONGEST_TEXT) -> str:
+    """A text field.
+
+    Raises: WorkbenchError where it is no text or too long.
+    """
+    value = sent.get(name, "")
+    if not isinstance(value, str):
+        raise WorkbenchError(f"expected a text as {name}")
+    if len(value) > most:
+        raise WorkbenchError(
+            f"the {name} has {len(value):,} characters; this page takes {most:,}",
+            "use the command line, or the library, for larger ones",
+        )
+    # a lone surrogate cannot be written as UTF-8; browsers send them for broken pastes
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def number_in(sent: _Sent, name: str, default: float, low: float, high: float) -> float:
+    """A number field, held within bounds."""
+    value = sent.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise WorkbenchError(f"expected a number as {name}, not {value!r}")
+    return min(high, max(low, value))
+
+
+def notation_in(sent: _Sent) -> Notation:
+    """The notation a grammar is written in.
+
+    Raises: WorkbenchError for one nobody knows.
+    """
+    named = sent.get("notation", Notation.REGEX)
+    try:
+        return Notation(named)
+    except ValueError:
+        known = ", ".join(Notation)
+        raise WorkbenchError(f"expected one of {known}, not {named!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class TextRequest:
+    """A grammar as it stands in the editor."""
+
+    text: str
+    notation: Notation
+
+    @staticmethod
+    def of(sent: _Sent) -> TextRequest:
+        return TextRequest(text_in(sent, "text"), notation_in(sent))
+
+
+def tried_in(sent: _Sent) -> list[str]:
+    """The texts to try.
+
+    Raises: WorkbenchError where they are no list of texts.
+    """
+    texts = sent.get("texts", [])
+    if not isinstance(texts, list):
+        raise WorkbenchError("expected a list of texts")
+    return [text_in({"text to try": t}, "text to try", LONGEST_TRIED) for t in texts[:MOST_TRIED]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A generation somebody asked for."""
+
+    #: The browser's own name for the run, given back in its records.
+    run: str
+    grammar: TextRequest
+    prompt: str
+    sampling: Sampling
+    max_tokens: int
+    #: ``automaton``, or ``unconstrained`` for the model alone.
+    method: str
+    prefix: tuple[int, ...]
+
+    @staticmethod
+    def of(sent: _Sent) -> RunRequest:
+        prefix = sent.get("prefix", [])
+        if not isinstance(prefix, list) or not all(type(i) is int for i in prefix):
+            raise WorkbenchError("expected a list of token ids as prefix")
+        method = sent.get("constraint", "automaton")
+        if method not in ("automaton", "unconstrained"):
+            raise WorkbenchError(f"expected automaton or unconstrained, not {method!r}")
+        return RunRequest(
+            run=text_in(sent, "run", 64),
+            grammar=TextRequest.of(sent),
+            prompt=text_in(sent, "prompt"),
+            sampling=Sampling(
+                temperature=number_in(sent, "temperature", 0.7, 0, 5),
+                seed=int(number_in(sent, "seed", 1, 0, 2**31 - 1)),
+            ),
+            max_tokens=int(number_in(sent, "max_tokens", 128, 1, MOST_TOKENS)),
+            method=method,
+            prefix=tuple(prefix[:_LONGEST_PREFIX]),
+        )

@@ -1,0 +1,80 @@
+"""The page, opened: in come settings, a web server runs until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.ui.models import BUILTIN
+
+if TYPE_CHECKING:
+    import gradio as gr
+
+    from workbench.ui.handlers import Handlers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """How the page is served."""
+
+    host: str = "127.0.0.1"
+    #: None: the first free one from 7860.
+    port: int | None = None
+    model: str = BUILTIN
+    open_browser: bool = False
+    quiet: bool = False
+
+
+def serve(settings: ServeSettings) -> None:
+    """Serve the page until interrupted."""
+    page = start(settings)
+    page.block_thread()
+
+
+def start(settings: ServeSettings) -> gr.Blocks:
+    """Start serving and come back with Gradio's page (``local_url``, ``close()``).
+
+    The model, torch with it, is loaded once the page answers, in the background.
+    """
+    # Gradio reads these when it is imported: no word about this machine goes anywhere
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    from starlette.routing import Mount
+    from starlette.staticfiles import StaticFiles
+
+    from workbench.resources import STATIC
+    from workbench.ui.handlers import Handlers
+    from workbench.ui.models import ModelRoom
+    from workbench.ui.page import FILES, build
+    from workbench.ui.theme import theme
+
+    handlers = Handlers(ModelRoom(settings.model))
+    page = build(handlers)
+    page.launch(
+        server_name=settings.host,
+        server_port=settings.port,
+        inbrowser=settings.open_browser,
+        quiet=settings.quiet,
+        prevent_thread_lock=True,
+        theme=theme(),
+        app_kwargs={"routes": [Mount(f"/{FILES}", StaticFiles(directory=STATIC))]},
+        footer_links=[],
+        run_history=False,
+        enable_monitoring=False,
+        ssr_mode=False,
+        max_file_size="1mb",
+        show_error=True,
+    )
+    threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
+    return page
+
+
+def _warm(handlers: Handlers) -> None:
+    """Do once what the first visitor would wait for: the first picture, the kernels, the model."""
+    examples = handlers.page()["gallery"]
+    if examples:
+        handlers.compile(examples[0])
+        handlers.draw({**examples[0], "tab": "characters"})
+    handlers.room.start()
