@@ -15,8 +15,9 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.describe import describe
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import character_edges
+from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
-from workbench.pushdown.build import build, network_of
+from workbench.pushdown.build import build, context_free, network_of, rule_network
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.source import Source
@@ -122,8 +123,19 @@ class Grammar:
         return network_of(self.machine, self.start if self.tree else "regex")
 
     @cached_property
+    def rules(self) -> Network:
+        """Every rule as its author wrote it, one automaton each; the machine itself for a regex."""
+        if self.tree is None:
+            return self.network
+        return rule_network(context_free(self.tree, self.start, self.limits), self.limits)
+
+    @cached_property
     def _runner(self) -> Runner:
         return Runner(self.network, self.limits)
+
+    @cached_property
+    def _rule_runner(self) -> Runner:
+        return Runner(self.rules, self.limits)
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is in the language."""
@@ -142,30 +154,24 @@ class Grammar:
         """Whether a text is accepted; if not, where it fails and what was expected there."""
         data = _utf8(text)
         with self._lock:
-            here = self._initial
+            here, failed = self._initial, None
             for position, byte in enumerate(data):
                 there = self._step(here, byte)
                 if there == DEAD:
-                    return self._failure(data, position)
+                    failed = position
+                    break
                 here = there
-            accepted = self._is_final(here)
-            return Verdict(
-                accepted, None, None, self._expected(here), accepted, self._rules(here)
-            )
-
-    def _failure(self, data: bytes, position: int) -> Verdict:
-        """The verdict on a text whose byte at ``position`` cannot be read."""
-        start = position
-        while start > 0 and data[start] & 0xC0 == 0x80:
-            start -= 1  # back to where the character begins
-        here = self._run(data[:start])
+            start = _boundary(data, len(data) if failed is None else failed)
+            here = self._run(data[:start])
+            may_end = self._is_final(here)
+            expected = self._expected(here)
         return Verdict(
-            accepted=False,
-            offset=len(data[:start].decode("utf-8", "replace")),
-            byte=position,
-            expected=self._expected(here),
-            may_end=self._is_final(here),
-            rules=self._rules(here),
+            accepted=failed is None and start == len(data) and may_end,
+            offset=None if failed is None else len(data[:start].decode("utf-8", "replace")),
+            byte=failed,
+            expected=expected,
+            may_end=may_end,
+            rules=self.live_rules(data[:start]),
         )
 
     def _expected(self, here: State) -> Ranges:
@@ -175,14 +181,24 @@ class Grammar:
         )
         return _union(ranges for ranges, _ in found)
 
-    def _rules(self, here: State) -> tuple[str, ...]:
-        """The names of the rules being read, the outermost first."""
-        if isinstance(self.machine, Dfa):
-            return (self.start,) if self.tree else ()
-        network = self.machine
-        state, node = self._runner.configurations(here)[0]
-        stack = (*self._runner.stack(node), state)
-        return tuple(network.names[network.owner[at]] for at in stack)
+    def live_rules(self, text: str | bytes) -> tuple[str, ...]:
+        """The rules being read after a text, the outermost first, in one way to read it.
+
+        Empty for a regex, for what is no beginning of an accepted text, and where the
+        grammar is too ambiguous to tell within its limits.
+        """
+        if self.tree is None:
+            return ()
+        with self._lock:
+            try:
+                here = self._rule_runner.run(_utf8(text))
+            except LimitError:
+                return ()
+            if here == DEAD:
+                return ()
+            names, owner = self.rules.names, self.rules.owner
+            state, node = self._rule_runner.configurations(here)[0]
+            return tuple(names[owner[at]] for at in (*self._rule_runner.stack(node), state))
 
     @property
     def _initial(self) -> State:
@@ -209,6 +225,23 @@ class Grammar:
         if isinstance(machine, Dfa):
             return bool(machine.finals[state])
         return self._runner.is_final(state)
+
+
+def _boundary(data: bytes, position: int) -> int:
+    """The last place up to ``position`` at which a character begins (or the text ends)."""
+    start = position
+    while start > 0 and (
+        data[start] & 0xC0 == 0x80 if start < len(data) else _is_cut(data[max(0, start - 4) :])
+    ):
+        start -= 1
+    return start
+
+
+def _is_cut(tail: bytes) -> bool:
+    """Whether a text ends inside a character."""
+    return any(
+        tail[-back] >= lead for back, lead in ((1, 0xC0), (2, 0xE0), (3, 0xF0)) if len(tail) >= back
+    )
 
 
 def _utf8(text: str | bytes) -> bytes:

@@ -19,7 +19,7 @@ from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.operations import excluding, substrings
 from workbench.limits import LIMITS, Limits
-from workbench.pushdown.cfg import Cfg, Terminal, gathered, terminals
+from workbench.pushdown.cfg import Cfg, Terminal, gathered, productive_part, terminals
 from workbench.pushdown.checks import (
     check_defined,
     check_left_recursion,
@@ -65,7 +65,9 @@ def context_free(tree: GrammarTree, start: str, limits: Limits = LIMITS) -> Cfg:
     }
     cfg = replace(cfg, machines=machines)
     check_something_left(cfg, tree)
-    cfg = replace(cfg, rules={name: rules[name] for name in reachable(cfg)})
+    useful = {n: productive_part(cfg, rules[n]) for n in rules if n in cfg.productive}
+    cfg = replace(cfg, rules=useful)
+    cfg = replace(cfg, rules={name: useful[name] for name in reachable(cfg)})
     check_left_recursion(cfg)
     return cfg
 
@@ -85,17 +87,32 @@ def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     kept = kept_rules(cfg)
     names = [cfg.start, *(name for name in cfg.rules if name in kept and name != cfg.start)]
     number = {name: i for i, name in enumerate(names) if name in kept}
-    writer = _Writer(cfg, number, CALLS + len(names), limits)
-    rules = {0: minimize(determinize(writer.rule(cfg.start), limits))}
+    rules = _automata(names, _Writer(cfg, number, CALLS + len(names), limits), limits)
+    return _assembled(names, rules) if _called(rules[0]) else _without_calls(rules[0])
+
+
+def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
+    """Every rule as an automaton of its own, as the author wrote it, for pictures and explanations.
+
+    The same language as ``machine``, with a call for every nonterminal; so its stack
+    names all rules that are being read.
+    """
+    names = [cfg.start, *(name for name in cfg.rules if name != cfg.start)]
+    number = {name: i for i, name in enumerate(names)}
+    writer = _PlainWriter(cfg, number, CALLS + len(names), limits)
+    return _assembled(names, _automata(names, writer, limits))
+
+
+def _automata(names: list[str], writer: _Writer, limits: Limits) -> dict[int, Dfa]:
+    """The automaton of the first rule, and of every rule called from there on, by number."""
+    rules = {0: minimize(determinize(writer.rule(names[0]), limits))}
     waiting = [0]
     for rule in waiting:
         for called in _called(rules[rule]):
             if called not in rules:
                 rules[called] = minimize(determinize(writer.rule(names[called]), limits))
                 waiting.append(called)
-    if not _called(rules[0]):
-        return _without_calls(rules[0])
-    return _assembled(names, rules)
+    return rules
 
 
 class _Writer:
@@ -112,9 +129,9 @@ class _Writer:
         self._builder = NfaBuilder(self._symbols)
         #: Where each rule that was written in begins, by its name and the state it ends in.
         self._entries: dict[tuple[str, int], int] = {}
-        initial, end = self._builder.new_state(), self._builder.new_state()
-        self._builder.epsilon(initial, self._entry(name, end))
-        return self._builder.build(initial, {end})
+        initial, self._end = self._builder.new_state(), self._builder.new_state()
+        self._builder.epsilon(initial, self._entry(name, self._end))
+        return self._builder.build(initial, {self._end})
 
     def _entry(self, name: str, end: int) -> int:
         """The state in which a copy of a rule begins that ends in ``end``; made once.
@@ -132,8 +149,6 @@ class _Writer:
     def _write(self, expression: Expression, start: int, end: int, last: int) -> None:
         """Write an expression between two states; ``last`` is where its rule ends."""
         builder = self._builder
-        if not self._cfg.is_productive(expression):
-            return
         match expression:
             case Literal(value=value):
                 builder.literal(value, start, end)
@@ -158,11 +173,15 @@ class _Writer:
                 builder.embed(self._cfg.machine(expression), start, end)
 
     def _call(self, name: str, start: int, end: int, last: int) -> None:
-        kept = self._number.get(name)
-        if kept is None or end == last:
+        # a call that ends the whole automaton is a jump; inside a copy it would copy for ever
+        if name not in self._number or end == last == self._end:
             self._builder.epsilon(start, self._entry(name, end))
-            return
-        self._builder.edge(start, CALLS + kept, CALLS + kept, end)
+        else:
+            self._call_edge(name, start, end)
+
+    def _call_edge(self, name: str, start: int, end: int) -> None:
+        symbol = CALLS + self._number[name]
+        self._builder.edge(start, symbol, symbol, end)
         if name in self._cfg.nullable:
             self._builder.epsilon(start, end)
 
@@ -188,6 +207,13 @@ class _Writer:
             here = there
         if here != end:
             builder.epsilon(here, end)
+
+
+class _PlainWriter(_Writer):
+    """Writes every nonterminal as a call."""
+
+    def _call(self, name: str, start: int, end: int, last: int) -> None:
+        self._call_edge(name, start, end)
 
 
 def _called(rule: Dfa) -> list[int]:

@@ -102,6 +102,22 @@ class Cfg:
                 return not self.machine(expression).is_empty
 
 
+def productive_part(cfg: Cfg, expression: Expression) -> Expression:
+    """A productive expression without the alternatives that derive no text."""
+    match expression:
+        case Choice(options=options, span=span):
+            kept = tuple(productive_part(cfg, o) for o in options if cfg.is_productive(o))
+            return kept[0] if len(kept) == 1 else Choice(kept, span)
+        case Sequence(items=items, span=span):
+            return Sequence(tuple(productive_part(cfg, item) for item in items), span)
+        case Repetition(item=item, low=low, high=high, span=span):
+            if not cfg.is_productive(item):
+                return Sequence((), span)
+            return Repetition(productive_part(cfg, item), low, high, span)
+        case _:
+            return expression
+
+
 def calls(expression: Expression) -> Iterator[Nonterminal]:
     """Every nonterminal in an expression, from left to right."""
     match expression:

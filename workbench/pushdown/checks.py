@@ -220,12 +220,12 @@ def _reads(cfg: Cfg, expression: Expression, reading: set[str]) -> bool:
 
 
 def reachable(cfg: Cfg) -> list[str]:
-    """The nonterminals that some derivation from the start symbol calls, in order of finding."""
+    """The nonterminals the start symbol calls, itself or through others, in order of finding."""
     found = [cfg.start]
     for name in found:
         found.extend(
             call.name
             for call in dict.fromkeys(calls(cfg.rules[name]))
-            if call.name not in found and call.name in cfg.productive
+            if call.name not in found
         )
     return list(dict.fromkeys(found))

@@ -24,19 +24,17 @@ _WRITTEN_IN = 20_000
 
 
 def kept_rules(cfg: Cfg) -> frozenset[str]:
-    """The nonterminals that must be called with a stack, the start symbol aside.
+    """The nonterminals that must be called with a stack.
 
-    Kept is every member of a circle of calls that has a call not at its rule's end
-    (self-embedding, the sign of a language that is not regular: Chomsky 1959); and, so
-    that nothing explodes, a rule whose copies would come to too many states.
+    Of every circle of calls that has a call not at its rule's end (self-embedding, the
+    sign of a language that is not regular: Chomsky 1959) as few rules are kept as break
+    the circle, the most called first; and, so that nothing explodes, rules whose copies
+    would come to too many states.
     """
-    kept = {
-        name
-        for circle in _circles(cfg)
-        if any(called in circle for name in circle for called in _inner_calls(cfg.rules[name]))
-        for name in circle
-    }
-    uses = Counter(c.name for body in cfg.rules.values() for c in calls(body))
+    uses = Counter(call.name for body in cfg.rules.values() for call in calls(body))
+    kept: set[str] = set()
+    while embedding := [c for c in _circles(cfg, kept) if _embeds(cfg, c)]:
+        kept |= {max(circle, key=lambda n: (uses[n], -list(cfg.rules).index(n))) for circle in embedding}
     while True:
         sizes = _sizes(cfg, frozenset(kept))
         if sum(sizes[name] for name in {*kept, cfg.start}) <= _WRITTEN_IN:
@@ -45,6 +43,11 @@ def kept_rules(cfg: Cfg) -> frozenset[str]:
         if not large:
             return frozenset(kept)
         kept.add(max(large, key=lambda name: sizes[name] * (uses[name] - 1)))
+
+
+def _embeds(cfg: Cfg, circle: frozenset[str]) -> bool:
+    """Whether a circle has a call of its own that is not at the end of a rule."""
+    return any(called in circle for name in circle for called in _inner_calls(cfg.rules[name]))
 
 
 def tail_calls(expression: Expression) -> Iterator[Nonterminal]:
@@ -67,14 +70,22 @@ def _inner_calls(expression: Expression) -> list[str]:
     return [call.name for call in calls(expression) if not at_end[id(call)]]
 
 
-def _circles(cfg: Cfg) -> list[frozenset[str]]:
-    """The sets of rules that call each other in circles (Tarjan 1972, without recursion)."""
+def _circles(cfg: Cfg, without: set[str]) -> list[frozenset[str]]:
+    """The sets of rules that call each other in circles, some rules left out.
+
+    Source: Tarjan 1972, strongly connected components, without recursion.
+    """
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     open_names: list[str] = []
     found: list[frozenset[str]] = []
-    for root in cfg.rules:
-        work: list[tuple[str, Iterator[str]]] = [] if root in index else [_enter(cfg, root)]
+    called_by = {
+        name: tuple(dict.fromkeys(c.name for c in calls(body) if c.name not in without))
+        for name, body in cfg.rules.items()
+        if name not in without
+    }
+    for root in called_by:
+        work = [] if root in index else [(root, iter(called_by[root]))]
         while work:
             name, called = work[-1]
             if name not in index:
@@ -89,17 +100,13 @@ def _circles(cfg: Cfg) -> list[frozenset[str]]:
                     at = open_names.index(name)
                     members = frozenset(open_names[at:])
                     del open_names[at:]
-                    if len(members) > 1 or any(c.name == name for c in calls(cfg.rules[name])):
+                    if len(members) > 1 or name in called_by[name]:
                         found.append(members)
             elif following not in index:
-                work.append(_enter(cfg, following))
+                work.append((following, iter(called_by[following])))
             elif following in open_names:
                 low[name] = min(low[name], index[following])
     return found
-
-
-def _enter(cfg: Cfg, name: str) -> tuple[str, Iterator[str]]:
-    return name, iter(dict.fromkeys(call.name for call in calls(cfg.rules[name])))
 
 
 def _sizes(cfg: Cfg, kept: frozenset[str]) -> dict[str, int]:

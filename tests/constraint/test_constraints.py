@@ -1,0 +1,211 @@
+"""Masks, closed forms and their edges, on the papers' own examples."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from workbench.constraint.compile import automaton, compile
+from workbench.constraint.compose import compose
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import Constraint
+from workbench.constraint.stack import StackConstraint
+from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS, Limits
+from workbench.vocabulary.vocabulary import Vocabulary
+
+FIGURE_4 = Vocabulary((b"f", b"oo", b"foo", b"for", b"food", b"<end>"), end=5)
+FIGURE_7 = Vocabulary((b"a", b"b", b"bb", b"aaab", b"<end>"), end=4)
+BYTES = Vocabulary((*(bytes([i]) for i in range(256)), b"<end>"), end=256)
+
+FOO_D = Grammar.from_regex("(foo)+d")
+ANBN = Grammar.from_kbnf("start ::= 'ab' | 'a' start 'b';")
+
+#   tokens                      accepted  because
+FIGURE_5 = [
+    ("food",                    True,     "a token may cross the end of (foo)+"),
+    ("foo food",                True,     "the longest tokens"),
+    ("f oo food",               True,     "the same text, cut otherwise"),
+    ("f oo f oo food",          True,     "two rounds in the smallest tokens"),
+    ("",                        False,    "at least one foo"),
+    ("foo",                     False,    "not finished: d is missing"),
+    ("for",                     False,    "r is never read"),
+    ("oo food",                 False,    "starts in the middle of a foo"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tokens", "accepted", "because"), FIGURE_5, ids=[row[0] or "nothing" for row in FIGURE_5]
+)
+def test_figure_5_accepts(tokens: str, accepted: bool, because: str) -> None:
+    assert FOO_D.dfa is not None
+    fsa = compose(FOO_D.dfa, FIGURE_4)
+    assert fsa.accepts(FIGURE_4.ids(*tokens.split())) is accepted, because
+
+
+def spelt(constraint: Constraint, state: object) -> set[str]:
+    vocabulary = constraint.vocabulary
+    mask = constraint.mask(state)  # type: ignore[arg-type]
+    return {(vocabulary.tokens[i] or b"<end>").decode() for i in mask}
+
+
+@pytest.mark.parametrize("method", ["automaton", "composed"])
+def test_figure_5_masks(method: str) -> None:
+    constraint = compile(FOO_D, FIGURE_4, method)
+    state = constraint.initial
+    seen = [spelt(constraint, state)]
+    for token in FIGURE_4.ids("f", "oo", "food"):
+        state = constraint.advance(state, token)
+        seen.append(spelt(constraint, state))
+    assert seen == [{"f", "foo", "food"}, {"oo"}, {"f", "foo", "food"}, {"<end>"}]
+    assert constraint.is_final(state)
+
+
+@pytest.mark.parametrize("method", ["automaton", "composed"])
+def test_figure_7_masks(method: str) -> None:
+    constraint = compile(ANBN, FIGURE_7, method)
+    state = constraint.initial
+    seen = [spelt(constraint, state)]
+    for token in FIGURE_7.ids("a", "aaab", "bb"):
+        state = constraint.advance(state, token)
+        seen.append(spelt(constraint, state))
+    assert seen == [{"a", "aaab"}, {"a", "b", "aaab"}, {"b", "bb"}, {"b"}]
+    assert constraint.forced(state) == b"b"
+
+
+def test_dead_ends_are_trimmed_on_tokens() -> None:
+    """b alone would leave c, which nothing spells."""
+    vocabulary = Vocabulary((b"a", b"b", b"bcd", b"<end>"), end=3)
+    constraint = automaton(Grammar.from_regex("abcd|ae?"), vocabulary, LIMITS)
+    state = constraint.advance(constraint.initial, 0)
+    assert spelt(constraint, state) == {"bcd", "<end>"}
+    with pytest.raises(TokenNotAllowed):
+        constraint.advance(state, 1)
+
+
+def test_dead_ends_depend_on_the_stack() -> None:
+    """Two b's must be spelt with one token, so an odd depth cannot end."""
+    vocabulary = Vocabulary((b"a", b"ab", b"bb", b"<end>"), end=3)
+    constraint = automaton(ANBN, vocabulary, LIMITS)
+    state = constraint.initial
+    assert spelt(constraint, state) == {"a", "ab"}
+    state = constraint.advance(state, 0)
+    assert spelt(constraint, state) == {"a"}, "a·ab leaves one b, a·a·ab two, a·bb is not in it"
+    state = constraint.advance(state, 0)
+    assert spelt(constraint, state) == {"a", "ab", "bb"}
+
+
+def test_tokens_may_end_inside_a_character() -> None:
+    vocabulary = Vocabulary((b"\xc3", b"\xa9", b"\xa8", "é".encode(), b"e", b"<end>"), end=5)
+    constraint = automaton(Grammar.from_regex("[é]e"), vocabulary, LIMITS)
+    assert constraint.mask(constraint.initial).ids.tolist() == [0, 3]
+    assert constraint.mask(constraint.advance(constraint.initial, 0)).ids.tolist() == [1]
+
+
+def test_duplicates_are_both_allowed_and_specials_never() -> None:
+    vocabulary = Vocabulary((b"a", b"a", b"a", b"<end>"), end=3, special=(2,))
+    constraint = automaton(Grammar.from_regex("aa"), vocabulary, LIMITS)
+    assert constraint.mask(constraint.initial).ids.tolist() == [0, 1]
+    with pytest.raises(TokenNotAllowed):
+        constraint.advance(constraint.initial, 2)
+
+
+def test_the_end_token_is_allowed_exactly_where_the_text_is_accepted() -> None:
+    constraint = automaton(Grammar.from_regex("a*"), BYTES, LIMITS)
+    state = constraint.initial
+    assert BYTES.end in constraint.mask(state)
+    assert constraint.advance(state, 256) == state
+    closed = automaton(Grammar.from_regex("ab"), BYTES, LIMITS)
+    with pytest.raises(TokenNotAllowed):
+        closed.advance(closed.initial, 256)
+
+
+def test_one_row_serves_every_depth() -> None:
+    grammar = Grammar.from_kbnf("start ::= '[' (start (',' start)*)? ']' | #'[0-9]+';")
+    constraint = automaton(grammar, BYTES, LIMITS)
+    assert isinstance(constraint, StackConstraint)
+    state = constraint.initial
+    for _ in range(30):
+        state = constraint.advance(state, ord("["))
+        constraint.mask(state)
+    walks = sum(len(rows) for by_depth in constraint._rows.values() for rows in by_depth.values())
+    assert walks <= 2, "only a token that pops could tell depths apart, and single bytes look at one"
+
+
+def test_a_mask_is_returned_as_it_is() -> None:
+    constraint = automaton(ANBN, FIGURE_7, LIMITS)
+    mask = constraint.mask(constraint.initial)
+    assert constraint.mask(constraint.initial) is mask
+    with pytest.raises(ValueError, match="read-only"):
+        mask.bits[0] = 0
+
+
+def test_bits_lie_as_in_the_engines_in_use() -> None:
+    mask = TokenMask.of([0, 31, 32, 40], 41)
+    assert mask.bits.tolist() == [1 | 1 << 31, 1 | 1 << 8]
+    assert mask.ids.tolist() == [0, 31, 32, 40]
+    assert 40 in mask
+    assert 41 not in mask
+    assert -1 not in mask
+
+
+def test_error_when_the_vocabulary_cannot_spell_it() -> None:
+    for method in ("automaton", "composed"):
+        with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+            compile(Grammar.from_regex("xyz"), FIGURE_4, method)
+        with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+            compile(Grammar.from_kbnf("start ::= 'x' start 'y' | 'z';"), FIGURE_4, method)
+
+
+def test_error_when_the_method_is_unknown() -> None:
+    with pytest.raises(WorkbenchError, match="there is no method 'magic'"):
+        compile(FOO_D, FIGURE_4, "magic")
+
+
+def test_error_when_the_closed_form_is_too_large() -> None:
+    assert FOO_D.dfa is not None
+    with pytest.raises(LimitError, match="token edges"):
+        compose(FOO_D.dfa, FIGURE_4, Limits(token_edges=3))
+
+
+def test_a_refused_token_changes_nothing() -> None:
+    constraint = automaton(ANBN, FIGURE_7, LIMITS)
+    state = constraint.advance(constraint.initial, 0)
+    before = constraint.mask(state)
+    with pytest.raises(TokenNotAllowed):
+        constraint.advance(state, 2)
+    assert constraint.mask(state) is before
+
+
+def test_rows_are_forgotten_past_their_budget() -> None:
+    constraint = automaton(Grammar.from_regex("[a-z]{0,50}"), BYTES, Limits(rows=5))
+    state = constraint.initial
+    for _ in range(20):
+        assert len(constraint.mask(state)) == 27
+        state = constraint.advance(state, ord("q"))
+    assert len(constraint._masks) == 5
+
+
+def test_threads_share_one_constraint() -> None:
+    grammar = Grammar.from_kbnf("start ::= '(' start ')' start | 'x';")
+    constraint = automaton(grammar, BYTES, LIMITS)
+    wrong: list[str] = []
+
+    def walk(depth: int) -> None:
+        state = constraint.initial
+        for byte in b"(" * depth + b"x" + b")x" * depth:
+            if byte not in constraint.mask(state):
+                wrong.append(f"{depth}: {chr(byte)}")
+                return
+            state = constraint.advance(state, byte)
+        if not constraint.is_final(state):
+            wrong.append(f"{depth}: not final")
+
+    threads = [threading.Thread(target=walk, args=(depth,)) for depth in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

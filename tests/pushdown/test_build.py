@@ -1,0 +1,159 @@
+"""Grammar text → machine: what needs a stack and what does not, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.automata.dfa import Dfa
+from workbench.errors import BuildError, LimitError
+from workbench.limits import Limits
+from workbench.pushdown.build import build
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
+from workbench.source import Source
+from workbench.syntax.kbnf_parser import parse_kbnf
+
+
+def machine(text: str, limits: Limits | None = None) -> Dfa | Network:
+    return build(parse_kbnf(Source(text, "g")), limits=limits or Limits())
+
+
+#   grammar                                                     states  because
+REGULAR = [
+    ("start ::= 'a' 'b' | 'a' 'c';",                            3,      "choices are merged"),
+    ("start ::= 'a' start | 'b';",                              2,      "right recursion is a loop"),
+    ("start ::= x 'c'; x ::= 'a' y | ''; y ::= 'b' x;",         3,      "a right-linear circle written into its caller"),
+    ("start ::= ws 'x' ws; ws ::= (' ' ws)?;",                  2,      "one rule called twice"),
+    ("start ::= a a; a ::= b b; b ::= 'x';",               5,      "rules that do not recurse"),
+    ("start ::= 'a' | bad; bad ::= 'b' bad;",                   2,      "an alternative that never ends is left out"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "states", "because"), REGULAR, ids=[r[0] for r in REGULAR])
+def test_regular_in_disguise_is_a_dfa(text: str, states: int, because: str) -> None:
+    built = machine(text)
+    assert isinstance(built, Dfa), because
+    assert len(built) == states
+
+
+#   grammar                                                     rules
+NEEDS_A_STACK = [
+    ("start ::= 'ab' | 'a' start 'b';",                         ("start",)),
+    ("start ::= '[' list? ']'; list ::= item (',' item)*; item ::= start | 'x';", ("start", "item")),
+    ("start ::= e; e ::= t ('+' t)*; t ::= '(' e ')' | #'[0-9]';", ("start", "e")),
+    ("start ::= s s; s ::= '(' s ')' | '';",                    ("start", "s")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "rules"), NEEDS_A_STACK, ids=[r[0] for r in NEEDS_A_STACK])
+def test_self_embedding_needs_a_stack(text: str, rules: tuple[str, ...]) -> None:
+    built = machine(text)
+    assert isinstance(built, Network)
+    assert built.names == rules
+
+
+def test_right_recursion_inside_a_stack_does_not_grow_it() -> None:
+    built = machine("start ::= item; item ::= '(' item ')' | 'x' ',' item | 'x';")
+    assert isinstance(built, Network)
+    runner = Runner(built)
+    situation = runner.run(b"(" + b"x," * 500)
+    depths = {runner.depth(node) for _, node in runner.configurations(situation)}
+    assert depths == {1}
+
+
+def test_equal_situations_are_identical() -> None:
+    built = machine("start ::= 'a' start 'b' | 'ab';")
+    assert isinstance(built, Network)
+    runner = Runner(built)
+    assert runner.run(b"aaabb") == runner.run(b"aab")
+
+
+REFUSED = [
+    (
+        "start ::= 'a' itme; item ::= 'b';",
+        "undefined_nonterminal",
+        "g, line 1, column 15: the nonterminal 'itme' has no rule\n"
+        "1 | start ::= 'a' itme; item ::= 'b';\n"
+        "                  ^^^^\n"
+        "hint: did you mean 'item'?",
+    ),
+    (
+        "begin ::= 'a';",
+        "undefined_nonterminal",
+        "g, line 1, column 1: the start symbol 'start' has no rule\n"
+        "1 | begin ::= 'a';\n"
+        "    ^^^^^\n"
+        "hint: name the first rule 'start', or choose another start symbol",
+    ),
+    (
+        "start ::= e; e ::= e '+' 'n' | 'n';",
+        "left_recursion",
+        "g, line 1, column 20: left recursion: e → e calls itself before reading anything\n"
+        "1 | start ::= e; e ::= e '+' 'n' | 'n';\n"
+        "                       ^\n"
+        "hint: write the repetition as  x ::= a (b)*;  or make the rule recursive on the right",
+    ),
+    (
+        "start ::= '' start?;",
+        "empty_grammar",
+        "g, line 1, column 1: nothing is left of the grammar but the empty text\n"
+        "1 | start ::= '' start?;\n"
+        "    ^^^^^\n"
+        "hint: let the start symbol read at least one character",
+    ),
+    (
+        "start ::= 'a' start;",
+        "unproductive",
+        "g, line 1, column 1: 'start' never finishes: no text can be derived from it\n"
+        "1 | start ::= 'a' start;\n"
+        "    ^^^^^\n"
+        "hint: give a recursive rule an alternative that ends",
+    ),
+    (
+        "start ::= except!(x) 'b'; x ::= #'b';",
+        "invalid_except",
+        "g, line 1, column 19: except! takes an alternation of non-empty strings, not regexes or"
+        " repetitions\n"
+        "1 | start ::= except!(x) 'b'; x ::= #'b';\n"
+        "                      ^\n"
+        "hint: name a rule that is nothing but strings and '|'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "told"), REFUSED, ids=[r[0] for r in REFUSED])
+def test_error_when_it_cannot_be_built(text: str, kind: str, told: str) -> None:
+    with pytest.raises(BuildError) as caught:
+        machine(text)
+    assert caught.value.kind == kind
+    assert str(caught.value) == told
+
+
+#   hidden, mutual and nullable left recursion are found as well
+LEFT = [
+    "start ::= a; a ::= b 'x'; b ::= a 'y' | 'z';",
+    "start ::= n start 'x' | 'y'; n ::= 'z'?;",
+    "start ::= (start)* 'x';",
+    "start ::= 'a' | b; b ::= '' '' b 'c' | 'd';",
+]
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_error_when_left_recursive(text: str) -> None:
+    with pytest.raises(BuildError, match="left recursion"):
+        machine(text)
+
+
+def test_error_when_copies_explode() -> None:
+    rules = " ".join(f"x{i} ::= x{i + 1} x{i + 1};" for i in range(40))
+    built = machine(f"start ::= x0; {rules} x40 ::= 'a'|'b';", Limits(seconds=5))
+    # forty doublings: kept as calls instead of 2^40 copies
+    assert isinstance(built, Network)
+    assert Runner(built).run(b"ab" * 10) != -1
+
+
+def test_error_past_the_stack_depth() -> None:
+    built = machine("start ::= '(' start ')' | 'x';")
+    assert isinstance(built, Network)
+    with pytest.raises(LimitError, match="stack depth"):
+        Runner(built, Limits(stack_depth=20)).run(b"(" * 30)

@@ -1,0 +1,76 @@
+"""Places in text: lines, columns, underlines."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.errors import BuildError, LimitError, WorkbenchError
+from workbench.limits import Limits
+from workbench.source import Source, Span
+
+#   text          offset  line, column   because
+PLACES = [
+    ("abc",       0,      (1, 1),        "the first character"),
+    ("abc",       3,      (1, 4),        "the end of a text without line break"),
+    ("a\nbc",     2,      (2, 1),        "after a line break"),
+    ("a\nbc",     1,      (1, 2),        "the line break belongs to the line it ends"),
+    ("a\n",       2,      (1, 2),        "no line begins after the last break"),
+    ("a\n\n",     3,      (2, 1),        "of two final breaks the second is on line 2"),
+    ("",          0,      (1, 1),        "an empty text has one empty line"),
+    ("ä\nö",      2,      (2, 1),        "characters count, not bytes"),
+    ("abc",       99,     (1, 4),        "a place past the end is the end"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "offset", "place", "because"), PLACES)
+def test_position(text: str, offset: int, place: tuple[int, int], because: str) -> None:
+    assert Source(text, "t").position(offset) == place, because
+
+
+#   text       span          underline                      because
+UNDERLINES = [
+    ("abc",    Span(1, 2),   "1 | abc\n     ^",              "one character"),
+    ("abc",    Span(3, 3),   "1 | abc\n       ^",            "a place after the text still has a caret"),
+    ("a\nbc",  Span(0, 4),   "1 | a\n    ^",                 "only the line the span begins on"),
+    ("\tx",    Span(1, 2),   "1 | \tx\n    \t^",             "tabs keep their width"),
+    ("",       Span(0, 0),   "1 | \n    ^",                  "an empty text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "span", "underline", "because"), UNDERLINES)
+def test_underline(text: str, span: Span, underline: str, because: str) -> None:
+    assert Source(text, "t").underline(span) == underline, because
+
+
+def test_error_when_a_span_is_backwards() -> None:
+    with pytest.raises(ValueError, match="0 <= start <= end, not 2:1"):
+        Span(2, 1)
+
+
+def test_error_tells_where_what_and_the_way_out() -> None:
+    source = Source("start ::= 'a'\nb ::= 'c';", "x.kbnf")
+    error = BuildError("expected ';' after the rule", source, Span(13, 14), "end it with ';'")
+    assert str(error) == (
+        "x.kbnf, line 1, column 14: expected ';' after the rule\n"
+        "1 | start ::= 'a'\n"
+        "                 ^\n"
+        "hint: end it with ';'"
+    )
+    assert isinstance(error, WorkbenchError)
+
+
+def test_error_past_a_limit_names_the_budget() -> None:
+    with pytest.raises(LimitError, match="needs more than 10 states") as caught:
+        Limits(states=10).check("states", 11)
+    assert caught.value.budget == "states"
+
+
+def test_error_when_a_limit_is_nothing() -> None:
+    with pytest.raises(ValueError, match="limit 'seconds' must be above 0"):
+        Limits(seconds=0)
+
+
+def test_clock_complains_past_its_seconds() -> None:
+    clock = Limits(seconds=1e-9).clock()
+    with pytest.raises(LimitError, match="seconds"):
+        clock.check()
