@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from workbench.automata.dfa import State
 from workbench.errors import LimitError
-from workbench.limits import LIMITS, Limits
+from workbench.limits import LIMITS, Clock, Limits
 from workbench.pushdown.dotted import dotted
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM
+from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The longest run of pops one edge may have.
@@ -77,29 +78,46 @@ def compose_pda(network: Network, vocabulary: Vocabulary, limits: Limits = LIMIT
     for state in found:
         if state == _END:
             continue
-        for token_id, token in enumerate(vocabulary.tokens):
-            clock.check()
-            for relative in _read(network, state, token) if token is not None else ():
-                raw.append((state, token_id, relative))
-                limits.check("token_edges", len(raw), "draw a smaller vocabulary")
-                if relative[0] not in found:
-                    found.append(relative[0])
+        for token_id, relative in _row(network, state, vocabulary.trie, clock):
+            raw.append((state, token_id, relative))
+            limits.check("token_edges", len(raw), "draw a smaller vocabulary")
+            if relative[0] not in found:
+                found.append(relative[0])
     return _numbered(network, vocabulary, found, raw)
 
 
-def _read(network: Network, state: State, token: bytes) -> list[_Relative]:
-    """Every way to read a token from a state, sorted."""
-    here: set[_Relative] = {(state, (), ())}
-    for byte in token:
-        byte_class = int(network.byte_classes[byte])
-        here = {
-            settled
-            for at, popped, pushed in here
-            if at != _END
-            for target, opened in network.moves(at, byte_class)
-            for settled in _settle(network, target, popped, (*pushed, *opened))
-        }
-    return sorted(here)
+def _row(
+    network: Network, state: State, trie: Trie, clock: Clock
+) -> Iterator[tuple[TokenId, _Relative]]:
+    """Every way to read every token from a state: one walk of the trie."""
+    byte, depth, skip = trie.byte.tolist(), trie.depth.tolist(), trie.skip.tolist()
+    first, token_ids = trie.first.tolist(), trie.token_ids.tolist()
+    path: list[frozenset[_Relative]] = [frozenset({(state, (), ())})] * (trie.height + 1)
+    node = 0
+    while node < len(byte):
+        clock.check()
+        level = depth[node]
+        here = _after(network, path[level], byte[node])
+        if not here:
+            node = skip[node]
+            continue
+        path[level + 1] = here
+        for token_id in token_ids[first[node] : first[node + 1]]:
+            for relative in sorted(here):
+                yield token_id, relative
+        node += 1
+
+
+def _after(network: Network, here: frozenset[_Relative], byte: int) -> frozenset[_Relative]:
+    """All configurations after one more byte."""
+    byte_class = int(network.byte_classes[byte])
+    return frozenset(
+        settled
+        for at, popped, pushed in here
+        if at != _END
+        for target, opened in network.moves(at, byte_class)
+        for settled in _settle(network, target, popped, (*pushed, *opened))
+    )
 
 
 def _settle(
