@@ -20,13 +20,17 @@ def directory_of(name: str) -> Path | None:
 
     Raises: FileNotFoundError for a name that can only be a path and is none.
     """
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path
-    if path.is_file() or path.is_absolute() or name.startswith((".", "~")):
-        raise FileNotFoundError(f"expected the directory of a model, {name!r} is none")
+    try:
+        path = Path(name).expanduser()
+        if name and path.is_dir():
+            return path
+        is_path = path.is_file() or path.is_absolute() or name.startswith((".", "~"))
+    except (OSError, RuntimeError):  # too long, or the home of nobody
+        is_path = True
+    if is_path:
+        raise FileNotFoundError(f"expected the directory of a model, {name[:200]!r} is none")
     if not _HUB_ID.fullmatch(name) or ".." in name or "--" in name:
-        raise FileNotFoundError(f"expected a directory or a hub id, {name!r} is neither")
+        raise FileNotFoundError(f"expected a directory or a hub id, {name[:200]!r} is neither")
     return None
 
 

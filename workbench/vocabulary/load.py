@@ -143,7 +143,8 @@ def _from_transformers(where: str, name: str) -> _Loaded:
             "download the model once with network, or pass a local directory",
         ) from error
     except Exception as error:  # transformers raises what it meets while converting
-        raise VocabularyError(f"cannot load the tokenizer of {name!r}: {error}") from error
+        told = (str(error).splitlines() or [type(error).__name__])[0]
+        raise VocabularyError(f"cannot load the tokenizer of {name!r}: {told}") from error
     tokenizer = getattr(found, "backend_tokenizer", None)
     if tokenizer is None or not hasattr(tokenizer, "to_str"):
         raise VocabularyError(

@@ -1,0 +1,127 @@
+"""LogitsProcessor under transformers' own generate: greedy, batches, samples, beams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.decoding.worlds import FiniteConstraint
+from workbench.decoding.generate import generate
+from workbench.decoding.logits_processor import LogitsProcessor
+from workbench.decoding.transformers_model import TransformersModel
+from workbench.errors import ModelError
+from workbench.vocabulary.toy import toy
+
+TEXTS = [b'{"name": "Ann"}', b'{"name": "Bo", "age": 31}', b"one", b"one two", "{ü€}".encode()]
+
+
+def run(model: TransformersModel, prompts: list[str], **options: Any) -> list[bytes]:
+    """What transformers generates under the texts, one for each row."""
+    ids = [model.encode(p) for p in prompts]
+    width = max(map(len, ids))
+    end = model.vocabulary.end
+    padded = torch.tensor([[end] * (width - len(row)) + row for row in ids])
+    attention = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in ids])
+    processor = LogitsProcessor(FiniteConstraint(model.vocabulary, TEXTS))
+    module: Any = model.module
+    rows = module.generate(
+        padded, attention_mask=attention, max_new_tokens=40, logits_processor=[processor], **options
+    )
+    return [model.vocabulary.decode(i for i in row[width:] if i < len(model.vocabulary))
+            for row in rows.tolist()]  # fmt: skip
+
+
+def test_greedy_is_what_our_own_loop_generates(tiny_model: TransformersModel) -> None:
+    constraint = FiniteConstraint(tiny_model.vocabulary, TEXTS)
+    for prompt in ("x", "one two", '{"a": 1}'):
+        own = generate(tiny_model, constraint, prompt)
+        expected = b"".join(step.token for step in own)
+        assert run(tiny_model, [prompt], do_sample=False) == [expected]
+        assert expected in TEXTS
+
+
+def test_batches_of_prompts_of_different_length(tiny_model: TransformersModel) -> None:
+    prompts = ["x", "one two three", "name"]
+    alone = [run(tiny_model, [p], do_sample=False)[0] for p in prompts]
+    together = run(tiny_model, prompts, do_sample=False)
+    assert set(together) <= set(TEXTS)
+    assert together[1] == alone[1]  # the longest has no padding in front, so its numbers are alike
+
+
+def test_samples(tiny_model: TransformersModel) -> None:
+    torch.manual_seed(0)
+    found = run(tiny_model, ["x"] * 40, do_sample=True, temperature=3.0)
+    assert set(found) <= set(TEXTS)
+    assert len(set(found)) > 1
+
+
+@pytest.mark.parametrize("beams", [2, 5])
+def test_beams(tiny_model: TransformersModel, beams: int) -> None:
+    options = {"num_beams": beams, "num_return_sequences": 2, "do_sample": False}
+    found = run(tiny_model, ["x", "one"], **options)
+    assert len(found) == 4
+    assert set(found) <= set(TEXTS)
+
+
+def test_one_processor_serves_one_generation_after_the_other() -> None:
+    vocabulary = toy("ab")
+    processor = LogitsProcessor(FiniteConstraint(vocabulary, [b"ab", b"b"]))
+    zeros = torch.zeros(1, 3)
+
+    def allowed(*ids: int) -> list[int]:
+        return torch.isfinite(processor(torch.tensor([ids]), zeros))[0].nonzero()[:, 0].tolist()
+
+    assert allowed(0) == [0, 1]
+    assert allowed(0, 0) == [1]
+    assert allowed(0, 0, 1) == [2]
+    assert allowed(1, 1, 1, 1) == [0, 1], "a longer prompt"
+    assert allowed(1, 1, 1, 1, 1) == [2]
+    assert allowed(1, 1, 1, 1) == [0, 1], "the same prompt again"
+    assert allowed(1) == [0, 1], "a shorter one"
+
+
+def test_beams_change_places_and_finished_rows_are_padded() -> None:
+    processor = LogitsProcessor(FiniteConstraint(toy("ab"), [b"ab", b"b"]))
+
+    def allowed(*rows: list[int]) -> list[list[bool]]:
+        out = processor(torch.tensor(rows), torch.zeros(len(rows), 4))
+        return torch.isfinite(out).tolist()
+
+    allowed([9], [9])
+    assert allowed([9, 0], [9, 1]) == [[False, True, False, False], [False, False, True, False]]
+    only_end = [False, False, True, False]
+    assert allowed([9, 1, 2], [9, 0, 1]) == [only_end, only_end]
+    assert allowed([9, 0, 1, 2], [9, 1, 2, 2]) == [only_end, only_end]
+
+
+def test_number_formats_and_the_given_scores_are_kept() -> None:
+    processor = LogitsProcessor(FiniteConstraint(toy("ab"), [b"a"]))
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        scores = torch.tensor([[1.0, 2.0, 3.0]], dtype=dtype)
+        out = processor(torch.tensor([[0]]), scores)
+        assert out.dtype == dtype
+        assert out.tolist() == [[1.0, -torch.inf, -torch.inf]]
+        assert scores.tolist() == [[1.0, 2.0, 3.0]]
+
+
+def test_error_too_few_scores() -> None:
+    processor = LogitsProcessor(FiniteConstraint(toy("ab"), [b"a"]))
+    with pytest.raises(ModelError, match="expected scores for 3 tokens, the model has 2"):
+        processor(torch.tensor([[0]]), torch.zeros(1, 2))
+
+
+def test_error_no_end_token() -> None:
+    processor = LogitsProcessor(FiniteConstraint(toy("ab", end=False), [b"a"]))
+    processor(torch.tensor([[0]]), torch.zeros(1, 2))
+    with pytest.raises(ModelError, match="no end token"):
+        processor(torch.tensor([[0, 0]]), torch.zeros(1, 2))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_scores_on_a_gpu() -> None:
+    processor = LogitsProcessor(FiniteConstraint(toy("ab"), [b"a"]))
+    out = processor(torch.tensor([[0]], device="cuda"), torch.zeros(1, 3, device="cuda"))
+    assert out.device.type == "cuda"
+    assert torch.isfinite(out).tolist() == [[True, False, False]]

@@ -1,0 +1,144 @@
+"""load_vocabulary(): names, directories and hub ids; what is said where one cannot be had."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.vocabulary import tokenizers_made as made
+from workbench.errors import VocabularyError
+from workbench.vocabulary import hub
+from workbench.vocabulary.load import load_tokenizer, load_vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def folder_with(path: Path, **files: object) -> Path:
+    made.with_added_tokens().save(str(path / "tokenizer.json"))
+    for name, content in files.items():
+        (path / f"{name}.json").write_text(json.dumps(content))
+    return path
+
+
+GENERATION, MODEL, TOKENIZER = "generation_config", "config", "tokenizer_config"
+
+#   files                                                    end       because
+ENDS = [
+    ({TOKENIZER: {"eos_token": "<end>"}},                    "<end>",  "a plain string"),
+    ({TOKENIZER: {"eos_token": {"content": "<tool>"}}},      "<tool>", "an added token"),
+    ({TOKENIZER: {"eos_token": "?!?"}, MODEL: {"eos_token_id": 0}}, "<end>", "no token"),
+    ({MODEL: {"eos_token_id": 0}},                           "<end>",  "the model's id"),
+    ({GENERATION: {"eos_token_id": [300, 0]}},               "<tool>", "the first of more"),
+    ({MODEL: {"eos_token_id": 99_999}},                      None,     "beyond the tokens"),
+    ({MODEL: {"eos_token_id": None}},                        None,     "named as none"),
+    ({MODEL: ["no object"]},                                 None,     "not an object"),
+    ({},                                                     None,     "nothing says so"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "end", "because"), ENDS, ids=[row[2] for row in ENDS])
+def test_end_token(files: dict[str, object], end: str | None, because: str, tmp_path: Path) -> None:
+    path = folder_with(tmp_path, **files)
+    tokenizer = made.with_added_tokens()
+    expected = None if end is None else tokenizer.token_to_id(end)
+    assert load_vocabulary(str(path)).end == expected, because
+
+
+def test_loaded_once_a_process(tmp_path: Path) -> None:
+    path = str(folder_with(tmp_path))
+    found: list[Vocabulary] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(load_vocabulary(path))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(vocabulary is found[0] for vocabulary in found)
+    assert Vocabulary.load(path) is found[0]
+
+
+def test_the_tokenizer_of_the_same_name(tmp_path: Path) -> None:
+    path = str(folder_with(tmp_path))
+    ids = load_tokenizer(path).encode("the quick <think> café").ids
+    assert load_vocabulary(path).decode(ids) == "the quick <think> café".encode()
+
+
+def test_toys_have_names() -> None:
+    assert load_vocabulary("figure-4").tokens == (b"f", b"oo", b"foo", b"for", b"food", None)
+
+
+def test_error_a_vocabulary_alone_has_no_tokenizer() -> None:
+    with pytest.raises(VocabularyError, match="a vocabulary alone"):
+        load_tokenizer("figure-4")
+
+
+def test_error_inexact_tokenizer(tmp_path: Path) -> None:
+    made.word_piece().save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(VocabularyError, match="WordPiece"):
+        load_vocabulary(str(tmp_path))
+
+
+def test_error_broken_file(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(VocabularyError, match="cannot read"):
+        load_vocabulary(str(tmp_path))
+
+
+def test_error_directory_without_a_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(VocabularyError) as caught:
+        load_vocabulary(str(tmp_path))
+    assert str(tmp_path) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/no/such/place", "./here", "~/nothing", "a/b/c", "a b", "", "x" * 5000, "~nobody-at-all/x"],
+)
+def test_error_neither_directory_nor_hub_id(name: str) -> None:
+    with pytest.raises(VocabularyError) as caught:
+        load_vocabulary(name)
+    assert "expected" in caught.value.message
+    assert "builtin" in caught.value.hint
+
+
+def test_error_hub_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "_reachable", lambda: False)
+    with pytest.raises(VocabularyError) as caught:
+        load_vocabulary("nobody/nothing")
+    assert caught.value.hint == ("download the model once with network, or pass a local directory")
+
+
+def test_hub_is_asked_after_local_files_and_only_where_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+
+    def load(local: bool) -> str:
+        asked.append(local)
+        if local:
+            raise OSError("not here")
+        return "fetched"
+
+    monkeypatch.setattr(hub, "_reachable", lambda: True)
+    assert hub.local_first(load) == "fetched"
+    assert asked == [True, False]
+    monkeypatch.setattr(hub, "_reachable", lambda: False)
+    with pytest.raises(OSError, match="not here"):
+        hub.local_first(load)
+    assert asked == [True, False, True]
+
+
+def test_an_unreachable_hub_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://localhost:1")
+    assert not hub._reachable()
+    monkeypatch.setenv("HTTPS_PROXY", "http://localhost:1")
+    assert hub._reachable()
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert not hub._reachable()

@@ -1,0 +1,90 @@
+"""Mistral's vocabularies, held against the libraries that read the same files."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import VocabularyError
+from workbench.vocabulary import mistral
+from workbench.vocabulary.exactness import SAMPLES
+from workbench.vocabulary.load import load_vocabulary
+
+sentencepiece = pytest.importorskip(
+    "sentencepiece", reason="pip install 'grammar-workbench[tokenizers]'"
+)
+
+SIZES = [("mistral-v1", 32_000), ("mistral-v3", 32_768), ("tekken", 131_072)]
+
+
+@pytest.mark.parametrize(("name", "size"), SIZES)
+def test_size_and_bytes(name: str, size: int) -> None:
+    vocabulary = load_vocabulary(name)
+    assert len(vocabulary) == size
+    assert vocabulary.end == 2
+    assert vocabulary.tokens[:3] == (None, None, None)
+    assert vocabulary.single_bytes == frozenset(range(256))
+
+
+@pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
+def test_sentencepiece_tokens_spell_the_text(name: str) -> None:
+    vocabulary = load_vocabulary(name)
+    path = mistral._data_folder(name) / mistral.MISTRAL[name]
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    for sample in SAMPLES:
+        assert vocabulary.decode(model.encode(sample)) == b" " + sample.encode()
+    assert sum(len(vocabulary.tokens[i] or b"") for i in vocabulary.byte_fallback) == 256
+
+
+def test_tekken_tokens_spell_the_text() -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    vocabulary = load_vocabulary("tekken")
+    ranks = {t: i - 1000 for i, t in enumerate(vocabulary.tokens) if t is not None}
+    encoding = tiktoken.Encoding(
+        "tekken", pat_str=vocabulary.pretokenizer, mergeable_ranks=ranks, special_tokens={}
+    )
+    for sample in SAMPLES:
+        ids = [rank + 1000 for rank in encoding.encode(sample)]
+        assert vocabulary.decode(ids) == sample.encode()
+    assert vocabulary.special == frozenset(range(1000))
+
+
+def test_tekken_is_the_same_when_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made, read = (mistral.mistral_vocabulary("tekken") for _ in range(2))
+    assert made.tokens == read.tokens
+    assert made.pretokenizer == read.pretokenizer
+    assert len(list((tmp_path / "grammar-workbench").iterdir())) == 1
+
+
+def test_error_mistral_common_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mistral, "find_spec", lambda _: None)
+    with pytest.raises(VocabularyError) as caught:
+        mistral.mistral_vocabulary("tekken")
+    assert str(caught.value) == (
+        "the vocabulary 'tekken' comes with mistral-common\n"
+        "hint: pip install 'grammar-workbench[tokenizers]'"
+    )
+
+
+def test_error_sentencepiece_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: object) -> object:
+        if name == "sentencepiece":
+            raise ImportError(name)
+        return real(name, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(VocabularyError, match="is read by sentencepiece"):
+        mistral.mistral_vocabulary("mistral-v1")
+
+
+def test_error_the_file_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mistral, "_data_folder", lambda _: tmp_path)
+    with pytest.raises(VocabularyError, match=r"expected tekken_240718\.json"):
+        mistral.mistral_vocabulary("tekken")

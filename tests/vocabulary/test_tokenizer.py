@@ -1,0 +1,186 @@
+"""vocabulary_of(): what every token spells, for every kind of tokenizer; reasoned refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
+
+from tests.vocabulary import tokenizers_made as made
+from workbench.errors import VocabularyError
+from workbench.vocabulary.exactness import SAMPLES, check_exact
+from workbench.vocabulary.tokenizer import GPT2_PATTERN, vocabulary_of
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def read(tokenizer: Tokenizer, end: int | None = None) -> Vocabulary:
+    return vocabulary_of(json.loads(tokenizer.to_str()), name="tested", end=end)
+
+
+def encoder(tokenizer: Tokenizer) -> Callable[[str], list[int]]:
+    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def checked(tokenizer: Tokenizer) -> Vocabulary:
+    vocabulary = read(tokenizer)
+    check_exact(vocabulary, encoder(tokenizer))
+    return vocabulary
+
+
+def spelt(tokenizer: Tokenizer, token: str) -> bytes | None:
+    """What the token that the tokenizer writes so spells."""
+    token_id = tokenizer.token_to_id(token)
+    assert token_id is not None
+    return read(tokenizer).tokens[token_id]
+
+
+EXACT = [
+    (made.byte_level(), "GPT-2: byte-level"),
+    (made.split_byte_level(), "Llama 3: a split, then byte-level"),
+    (made.fallback_bpe(old=True), "Llama 2: byte fallback, the space prepended by a normalizer"),
+    (made.fallback_bpe(old=False), "Llama 2: byte fallback, the space prepended by Metaspace"),
+    (made.unigram(byte_fallback=True), "a unigram model with byte fallback"),
+    (made.with_added_tokens(), "added tokens"),
+]
+
+
+@pytest.mark.parametrize(("tokenizer", "because"), EXACT, ids=[b for _, b in EXACT])
+def test_exact(tokenizer: Tokenizer, because: str) -> None:
+    vocabulary = checked(tokenizer)
+    assert vocabulary.single_bytes == frozenset(range(256)), because
+    assert len(vocabulary) == tokenizer.get_vocab_size()
+
+
+@pytest.mark.parametrize("tokenizer", [t for t, _ in EXACT], ids=[b for _, b in EXACT])
+@given(text=st.text(st.characters(codec="utf-8"), max_size=30))
+def test_any_text_is_spelt_by_its_own_tokens(tokenizer: Tokenizer, text: str) -> None:
+    found = read(tokenizer).decode(tokenizer.encode(text, add_special_tokens=False).ids)
+    assert found in (text.encode(), b" " + text.encode())
+
+
+def test_byte_level_tokens() -> None:
+    tokenizer = made.byte_level()
+    vocabulary = read(tokenizer, end=tokenizer.token_to_id("<end>"))
+    assert vocabulary.end == 0
+    assert vocabulary.tokens[0] is None
+    assert spelt(tokenizer, "Ġ") == b" "
+    assert spelt(tokenizer, "Ċ") == b"\n"
+    assert spelt(tokenizer, "Ã") == b"\xc3"
+    assert vocabulary.merges is not None
+    assert all(left + right in vocabulary.ids_of for left, right in vocabulary.merges)
+    assert not vocabulary.byte_fallback
+    assert vocabulary.pretokenizer == GPT2_PATTERN
+
+
+def test_byte_fallback_tokens() -> None:
+    tokenizer = made.fallback_bpe()
+    vocabulary = read(tokenizer)
+    assert spelt(tokenizer, "▁the") == b" the"
+    assert spelt(tokenizer, "<0xE2>") == b"\xe2"
+    assert spelt(tokenizer, "<unk>") is None
+    assert vocabulary.byte_fallback == frozenset(range(3, 259))
+    assert vocabulary.merges == [(b" ", b" "), (b"t", b"h"), (b" ", b"th"), (b" th", b"e")]
+    assert vocabulary.pretokenizer is None
+    # the character and its byte are two tokens
+    assert len(vocabulary.ids_of[b"t"]) == 2
+
+
+def test_added_tokens() -> None:
+    tokenizer = made.with_added_tokens()
+    assert spelt(tokenizer, "<tool>") is None
+    assert spelt(tokenizer, "<think>") == b"<think>"
+    assert spelt(tokenizer, "  →é") == "  →é".encode()
+
+
+LEVEL = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+DIGITS = pre_tokenizers.Digits(individual_digits=True)
+SPLIT = pre_tokenizers.Split(Regex(r"\d|\D+"), "isolated")
+REMOVED = pre_tokenizers.Split(Regex(r"\s"), "merged_with_previous")
+
+#   pre-tokenizers     merges known  pattern        because
+PATTERNS = [
+    ([LEVEL],            True,         None,          "bytes alone cut nothing"),
+    ([SPLIT, LEVEL],     True,         r"\d|\D+",     "one Split regex"),
+    ([SPLIT, SPLIT, LEVEL], False,     None,          "two splits are no single regex"),
+    ([DIGITS, LEVEL],    False,        None,          "no regex at all"),
+    ([REMOVED, LEVEL],   False,        None,          "pieces are not the matches"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "known", "pattern", "because"), PATTERNS)
+def test_pretokenizer(
+    parts: list[pre_tokenizers.PreTokenizer], known: bool, pattern: str | None, because: str
+) -> None:
+    vocabulary = checked(made.byte_level(pre_tokenizers.Sequence(parts)))
+    assert (vocabulary.merges is not None) is known, because
+    assert vocabulary.pretokenizer == pattern, because
+
+
+def test_older_files_write_merges_as_text() -> None:
+    tokenizer = made.byte_level()
+    spec = json.loads(tokenizer.to_str())
+    spec["model"]["merges"] = [" ".join(pair) for pair in spec["model"]["merges"]]
+    assert vocabulary_of(spec, name="old", end=None).merges == read(tokenizer).merges
+
+
+def test_ids_with_gaps_spell_nothing() -> None:
+    spec = json.loads(made.byte_level().to_str())
+    spec["added_tokens"].append({"id": 305, "content": "<late>", "special": True})
+    vocabulary = vocabulary_of(spec, name="gaps", end=None)
+    assert len(vocabulary) == 306
+    assert set(vocabulary.special) >= {300, 304, 305}
+
+
+def test_error_word_piece() -> None:
+    with pytest.raises(VocabularyError) as caught:
+        read(made.word_piece())
+    assert str(caught.value) == (
+        "tested is a WordPiece tokenizer, whose tokens do not spell bytes exactly\nhint: choose a"
+        " model with a byte-level BPE or a byte-fallback SentencePiece tokenizer"
+    )
+
+
+def test_error_unigram_without_byte_fallback() -> None:
+    with pytest.raises(VocabularyError, match="neither byte-level tokens nor byte fallback"):
+        read(made.unigram(byte_fallback=False))
+
+
+def test_error_no_decoder() -> None:
+    tokenizer = made.fallback_bpe()
+    spec = json.loads(tokenizer.to_str()) | {"decoder": None}
+    with pytest.raises(VocabularyError, match="decodes with no decoder"):
+        vocabulary_of(spec, name="tested", end=None)
+
+
+def test_error_a_normalizer_that_changes_text() -> None:
+    tokenizer = made.byte_level()
+    tokenizer.normalizer = normalizers.Lowercase()
+    with pytest.raises(VocabularyError) as caught:
+        checked(tokenizer)
+    assert caught.value.message == (
+        "tested does not encode text byte by byte: for 'The quick brown fox, 12345 + 67.89 = ?!'"
+        " its tokens spell b'the quic' where the text has b'The quic'"
+    )
+
+
+def test_error_bytes_that_are_missing() -> None:
+    with pytest.raises(VocabularyError, match="does not encode text byte by byte"):
+        checked(made.byte_level(alphabet=False))
+
+
+def test_error_unknown_tokens_in_a_sample() -> None:
+    vocabulary = Vocabulary((b"a", None), special=[1])
+    with pytest.raises(VocabularyError, match="token 1 of it spells nothing"):
+        check_exact(vocabulary, lambda text: [1])
+
+
+def test_samples_hold_every_byte_utf_8_can_hold() -> None:
+    seen = set("".join(SAMPLES).encode())
+    never = {0xC0, 0xC1, *range(0xF5, 0x100)}
+    rare = set(range(256)) - seen - never
+    # lead bytes of scripts the samples leave out, and NUL, which some tokenizers drop
+    assert rare <= {0, *range(0xCA, 0xD0), *range(0xD2, 0xF5)}, sorted(map(hex, rare))
