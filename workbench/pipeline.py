@@ -154,7 +154,7 @@ class Compiled:
         if machine is Machine.STACK:
             return draw_pda(self.pda())
         if machine is Machine.RULES:
-            return draw_network(grammar.network)
+            return draw_network(grammar.rules)
         dfa = grammar.dfa
         assert dfa is not None, "missing() speaks for the others"
         if machine is Machine.CHARACTERS:
@@ -202,6 +202,11 @@ def compile_text(
         except WorkbenchError as error:
             compiled.problems = (Problem.of(error),)
     return compiled
+
+
+def compile_grammar(grammar: Grammar, limits: Limits = LIMITS) -> Compiled:
+    """The machines of a grammar that is built already."""
+    return Compiled(grammar.source.text, Notation(grammar.notation), limits, grammar, (), [])
 
 
 def _read(text: str, notation: Notation, start: str, limits: Limits) -> Grammar:
