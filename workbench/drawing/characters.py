@@ -31,6 +31,8 @@ class CharacterEdges:
     raw: dict[tuple[int, int], Ranges]
     #: The states between characters, in the order they were found.
     states: tuple[int, ...]
+    #: For each edge the states inside its characters, between their bytes.
+    between: dict[tuple[int, int], tuple[int, ...]]
 
 
 def read_back(
@@ -43,6 +45,7 @@ def read_back(
     rows = [_tidy(row) for row in rows]
     characters: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     raw: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    between: defaultdict[tuple[int, int], dict[int, None]] = defaultdict(dict)
     states = list(dict.fromkeys(entries))
     known = set(states)
     for state in states:
@@ -54,16 +57,18 @@ def read_back(
                     raw[state, target].append((part_low, part_high))
                     reached = [target]
                 else:
-                    for rest, end in whole:
+                    for rest, passed in whole:
                         points = _code_points(((part_low, part_high), *rest))
-                        characters[state, end].extend(points)
-                    reached = [end for _, end in whole]
+                        characters[state, passed[-1]].extend(points)
+                        between[state, passed[-1]].update(dict.fromkeys(passed[:-1]))
+                    reached = [passed[-1] for _, passed in whole]
                 states.extend(new for new in dict.fromkeys(reached) if new not in known)
                 known.update(reached)
     return CharacterEdges(
         {ends: joined(found) for ends, found in characters.items()},
         {ends: joined(found) for ends, found in raw.items()},
         tuple(states),
+        {ends: tuple(found) for ends, found in between.items() if found},
     )
 
 
@@ -94,7 +99,8 @@ def _parts(low: int, high: int) -> Iterator[tuple[int, int, int]]:
             yield max(low, first), min(high, last), length
 
 
-_Rest = tuple[tuple[tuple[int, int], ...], int]
+#: The byte ranges still read, and the states passed: the last one is where it ends.
+_Rest = tuple[tuple[tuple[int, int], ...], tuple[int, ...]]
 
 
 def _follow(
@@ -102,7 +108,7 @@ def _follow(
 ) -> Iterator[_Rest | None]:
     """Every way through ``length`` more bytes; None where a way is no character."""
     if length == 0:
-        yield (), state
+        yield (), (state,)
         return
     if state in solid or not rows[state]:
         yield None
@@ -112,7 +118,7 @@ def _follow(
             yield None
             return
         for rest in _follow(rows, target, length - 1, solid):
-            yield rest and (((low, high), *rest[0]), rest[1])
+            yield rest and (((low, high), *rest[0]), (state, *rest[1]))
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ its caller (entities, characters no picture can hold) is dealt with here.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Literal
 
 import graphviz
@@ -26,6 +27,9 @@ _IN_CIRCLE = 3
 #: Courier has the width of every monospaced font (0.6 em), so the layout fits whichever the
 #: browser has.
 _FONT = {"fontname": "Courier", "fontsize": "11"}
+
+#: Where a second loop at the same state goes, so that its label does not lie on the first one's.
+_OTHER_SIDE: dict[Direction, str] = {"LR": "s", "TB": "w"}
 
 #: What Graphviz would read as an entity even when its ampersand is escaped (2.43 does).
 _ENTITY = re.compile(r"&(?=#?\w+;)")
@@ -63,8 +67,11 @@ def dot(graph: Graph, direction: Direction = "LR") -> str:
             for node in graph.nodes:
                 if node.cluster == cluster:
                     _draw_node(frame, node)
+    loops: Counter[str] = Counter()
     for number, edge in enumerate(graph.edges):
-        _draw_edge(drawn, number, edge)
+        is_loop = edge.source == edge.target
+        _draw_edge(drawn, number, edge, _OTHER_SIDE[direction] if loops[edge.source] % 2 else "")
+        loops[edge.source] += is_loop
     return str(drawn.source)
 
 
@@ -96,7 +103,7 @@ def _shape(node: Node, label: str) -> dict[str, str]:
     return {"shape": "box", "style": "rounded", "margin": "0.1,0.05", "height": "0.36"}
 
 
-def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge) -> None:
+def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge, side: str) -> None:
     title = edge.title or " · ".join(edge.labels)
     attributes = {
         "id": f"edge-{number}",
@@ -104,8 +111,12 @@ def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge) -> None:
         "tooltip": _text(shorten(title, 400)),
         "label": _text(_edge_label(edge)),
     }
+    if side and edge.source == edge.target:
+        attributes["headport"] = attributes["tailport"] = side
     if "skip" in edge.kinds:
         attributes["style"] = "dashed"
+    else:
+        attributes["weight"] = "4"  # the plain way runs straight, what skips goes around it
     if "bytes" in edge.kinds:
         attributes["style"] = "dotted"
     drawn.edge(edge.source, edge.target, **attributes)

@@ -71,6 +71,8 @@ class Edge:
     detail: str = ""
     #: Where states are folded in: for each label the edges it was made of, in order.
     chains: tuple[tuple[Edge, ...], ...] = ()
+    #: States between the bytes of one character, which no picture of characters has.
+    between: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_names(self.source, self.target, *self.kinds)
@@ -79,8 +81,10 @@ class Edge:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The ids of the states folded into this edge."""
-        return tuple(step.target for chain in self.chains for step in chain[:-1])
+        """The ids of the states that are shown by this edge."""
+        folded = [step.target for chain in self.chains for step in chain[:-1]]
+        deeper = [state for chain in self.chains for step in chain for state in step.between]
+        return tuple(dict.fromkeys((*self.between, *folded, *deeper)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +116,9 @@ class Graph:
     @cached_property
     def where(self) -> dict[str, str]:
         """For each state the id of the SVG element that shows it: itself, or the edge it is in."""
-        shown = dict(self._folded())
+        shown: dict[str, str] = {}
+        for state, element in self._folded():
+            shown.setdefault(state, element)
         shown.update((node.id, node.element) for node in self.nodes)
         return shown
 

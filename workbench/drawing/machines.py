@@ -6,7 +6,8 @@ those between characters, under the numbers they have in the machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -28,8 +29,9 @@ WRITTEN_OUT = 3
 WRITTEN_OUT_TOY = 8
 TOY = 40
 
-#: Tokens looked at for the hover text and the side panel.
+#: Tokens listed in the side panel, and tokens looked at for examples.
 _LISTED = 60
+_LOOKED_AT = 400
 
 
 def draw_nfa(nfa: Nfa, name: str = "nondeterministic automaton") -> Graph:
@@ -37,7 +39,7 @@ def draw_nfa(nfa: Nfa, name: str = "nondeterministic automaton") -> Graph:
     solid = {s for s in range(len(nfa)) if nfa.epsilons[s]} | nfa.finals
     entries = [nfa.initial, *(target for targets in nfa.epsilons for target in targets)]
     read = read_back(nfa.edges, entries, solid)
-    shown = _in_order(read.states)
+    shown = sorted(read.states)
     silent = [
         Edge(str(source), str(target), ("ε",), ("epsilon",))
         for source in shown
@@ -51,7 +53,7 @@ def draw_dfa(dfa: Dfa, name: str = "character automaton") -> Graph:
     """A byte automaton as the character FSA a reader expects."""
     rows = byte_edges(dfa.classes, dfa.table)
     read = read_back(rows, [dfa.initial], set(np.flatnonzero(dfa.finals).tolist()))
-    nodes = tuple(state_node(s, dfa.initial, bool(dfa.finals[s])) for s in _in_order(read.states))
+    nodes = tuple(state_node(s, dfa.initial, bool(dfa.finals[s])) for s in sorted(read.states))
     return Graph(name, nodes, reading_edges(read))
 
 
@@ -71,6 +73,7 @@ def reading_edges(read: CharacterEdges) -> tuple[Edge, ...]:
             (describe(ranges),),
             ("class",) if _many(ranges) else (),
             detail=_code_points(ranges),
+            between=tuple(map(str, read.between.get((source, target), ()))),
         )
         for (source, target), ranges in read.characters.items()
     ]
@@ -115,10 +118,6 @@ def byte_edges(
     ]
 
 
-def _in_order(states: Iterable[int]) -> list[int]:
-    return sorted(states)
-
-
 def _many(ranges: Ranges) -> bool:
     return len(ranges) > 1 or ranges[0][0] != ranges[0][1]
 
@@ -135,50 +134,79 @@ def draw_token_fsa(fsa: TokenFsa, dfa: Dfa, name: str = "token automaton") -> Gr
     """The machine over tokens: for every two states one edge, with how many tokens and which.
 
     Tokens that pass over other character states make an edge of their own, drawn dashed:
-    that they can is what tells this machine from the character automaton.
+    that they can is what tells this machine from the character automaton. States inside a
+    character are not drawn; the tokens that lead through them are pieces of characters.
     """
-    between = read_back(
-        byte_edges(dfa.classes, dfa.table), [dfa.initial], set(np.flatnonzero(dfa.finals).tolist())
-    )
+    rows = byte_edges(dfa.classes, dfa.table)
+    finals = set(np.flatnonzero(dfa.finals).tolist())
     whole = np.zeros(len(dfa), np.bool_)
-    whole[list(between.states)] = True
+    whole[list(read_back(rows, [dfa.initial], finals).states)] = True
     sources = np.repeat(np.arange(len(fsa), dtype=np.int64), np.diff(fsa.first))
     skips = passing_over(fsa, dfa, sources, whole)
-    keys = (sources * len(fsa) + fsa.targets) * 2 + skips
-    order = np.argsort(keys, kind="stable")
-    _, starts = np.unique(keys[order], return_index=True)
-    edges = []
-    for group in np.split(order, starts[1:]) if len(order) else ():
+    plain: list[Edge] = []
+    pieces: list[Edge] = []
+    for group in _groups(sources, fsa.targets, skips):
         source, target = int(sources[group[0]]), int(fsa.targets[group[0]])
-        edges.append(_token_edge(fsa, source, target, bool(skips[group[0]]), group))
-    reached = {fsa.initial, *(int(e.source) for e in edges), *(int(e.target) for e in edges)}
-    nodes = tuple(_token_state(fsa, s, bool(whole[s])) for s in _in_order(reached))
-    return Graph(name, nodes, tuple(edges), f"{len(order):,} token edges")
+        edge = _token_edge(fsa, source, target, bool(skips[group[0]]), group)
+        (plain if whole[source] and whole[target] else pieces).append(edge)
+    edges = (*plain, *_through(pieces, {str(s) for s in np.flatnonzero(whole)}))
+    reached = {fsa.initial, *(int(end) for edge in edges for end in (edge.source, edge.target))}
+    nodes = tuple(state_node(s, fsa.initial, bool(fsa.finals[s])) for s in sorted(reached))
+    return Graph(name, nodes, edges, f"{len(sources):,} token edges")
 
 
-def _token_state(fsa: TokenFsa, state: int, whole: bool) -> Node:
-    node = state_node(
-        state, fsa.initial, bool(fsa.finals[state]), "" if whole else "inside a character"
-    )
-    if whole:
-        return node
-    return Node(node.id, node.label, (*node.kinds, "inside"), node.title)
+def _groups(
+    sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int32], skips: npt.NDArray[np.bool_]
+) -> Iterator[npt.NDArray[np.int64]]:
+    """The numbers of the edges that share source, target and whether they skip."""
+    if not len(sources):
+        return
+    order = np.lexsort((skips, targets, sources))
+    keys = np.stack((sources[order], targets[order], skips[order]))
+    cuts = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
+    yield from np.split(order, cuts)
+
+
+def _through(pieces: list[Edge], whole: set[str]) -> Iterator[Edge]:
+    """For every two character states one edge for all tokens that stop between them."""
+    onward: defaultdict[str, list[Edge]] = defaultdict(list)
+    for edge in pieces:
+        onward[edge.source].append(edge)
+    for source in (state for state in list(onward) if state in whole):
+        passed = dict.fromkeys(edge.target for edge in onward[source])
+        ends: dict[str, None] = {}
+        waiting = list(passed)
+        for inside in waiting:
+            for edge in onward[inside]:
+                if edge.target in whole:
+                    ends[edge.target] = None
+                elif edge.target not in passed:
+                    passed[edge.target] = None
+                    waiting.append(edge.target)
+        count = sum(edge.count for edge in onward[source])
+        listed = "\n".join(edge.detail for edge in onward[source])
+        for end in ends:
+            label = f"pieces of characters\n{_counted(count)}"
+            title = f"{_counted(count)} that begin a character and do not end it"
+            yield Edge(source, end, (label,), ("bytes",), count, (), title, listed, (), (*passed,))
+
+
+def _counted(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"
 
 
 def _token_edge(
     fsa: TokenFsa, source: int, target: int, skips: bool, group: npt.NDArray[np.int64]
 ) -> Edge:
-    tokens = [fsa.vocabulary.tokens[int(fsa.token_ids[i])] or b"" for i in group[:_LISTED]]
-    telling = sorted(tokens, key=lambda t: ("<0x" in visible(t), len(t) < 2))
-    examples = tuple(visible(token) for token in telling[:WRITTEN_OUT])
+    seen = [fsa.vocabulary.tokens[int(fsa.token_ids[i])] or b"" for i in group[:_LOOKED_AT]]
+    # some vocabularies have two tokens of the same bytes; one look at them is enough
+    listed = list(dict.fromkeys(map(visible, seen[:_LISTED])))
+    examples = tuple(sorted(dict.fromkeys(map(visible, seen)), key=_dull)[:WRITTEN_OUT])
     most = WRITTEN_OUT_TOY if len(fsa.vocabulary) <= TOY else WRITTEN_OUT
-    listed = [visible(token) for token in tokens]
-    more = f" and {len(group) - len(listed):,} more" if len(group) > len(listed) else ""
-    if len(group) <= most:
-        labels: tuple[str, ...] = tuple(listed)
-    else:
-        labels = (f"{'  '.join(examples)}\n{len(group):,} tokens",)
-    counted = f"{len(group):,} token{'' if len(group) == 1 else 's'}"
+    written_out = len(listed) <= most and len(group) <= _LISTED
+    labels = tuple(listed) if written_out else (f"{'  '.join(examples)}\n{_counted(len(group))}",)
+    more = f"\nand {len(group) - _LISTED:,} more" if len(group) > _LISTED else ""
+    over = " over other states" if skips else ""
     return Edge(
         str(source),
         str(target),
@@ -186,9 +214,14 @@ def _token_edge(
         ("skip",) if skips else (),
         len(group),
         examples,
-        title=f"{counted}{' over other states' if skips else ''}: {'  '.join(listed[:12])}",
+        title=f"{_counted(len(group))}{over}: {'  '.join(listed[:12])}",
         detail="\n".join(listed) + more,
     )
+
+
+def _dull(token: str) -> tuple[bool, bool, bool]:
+    """Sorts tokens a reader knows at sight to the front."""
+    return "<" in token, not any(map(str.isalnum, token)), not 2 <= len(token) <= 8
 
 
 def passing_over(

@@ -18,6 +18,9 @@ CALM = 16
 #: Up to here a picture can be read at all.
 LIMIT = 60
 
+#: Edges for each state a picture may have; a tangle of 60 states takes 0.4 s to lay out then.
+_CROWDED = 2.5
+
 #: Kinds that say how a label came about, not what the edge does; they do not keep edges apart.
 _ASIDE = frozenset({"class", "chain"})
 
@@ -36,7 +39,7 @@ def reduce(graph: Graph, limit: int = LIMIT, centre: str | None = None) -> Shown
     """The graph as a reader can bear it: whole, folded, or what lies around ``centre``.
 
     Chains are folded only where the whole would not be calm. Where even that leaves more
-    than ``limit`` states or three edges for each, the states nearest to ``centre`` (or to
+    than ``limit`` states or ``_CROWDED`` edges for each, the states nearest to ``centre`` (or to
     the initial state) are kept.
     """
     total = len(graph.nodes)
@@ -47,7 +50,7 @@ def reduce(graph: Graph, limit: int = LIMIT, centre: str | None = None) -> Shown
     kept = min(limit, len(small.nodes))
     here = _visible_centre(small, centre)
     part = nearest(small, here, kept)
-    while len(part.edges) > 3 * limit and kept > 8:
+    while len(part.edges) > _CROWDED * limit and kept > 8:
         kept = kept * 3 // 4
         part = nearest(small, here, kept)
     return Shown(part, total, len(part.nodes), _told(part, small, total, folded, here))
@@ -98,6 +101,7 @@ def _merged(group: list[Edge]) -> Edge:
         "\n".join(dict.fromkeys(edge.title for edge in group if edge.title)),
         "\n".join(dict.fromkeys(edge.detail for edge in group if edge.detail)),
         tuple(way for _, way in ways) if folded else (),
+        tuple(dict.fromkeys(state for edge in group for state in edge.between)),
     )
 
 

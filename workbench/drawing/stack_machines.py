@@ -1,5 +1,6 @@
 """Push-down machines become graphs: Pda, TokenPda, and the network of a grammar's rules.
 
+States have the numbers they have in the network, so one live state is found in every picture.
 A label has what is read on top, then what goes off the stack marked ``)`` and what is put on it
 marked ``(``; the initial stack symbol is a dot between ``[`` and ``]`` (Koo et al. 2024, Figure 6).
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,56 +34,69 @@ _DOT = "·"
 
 def draw_pda(pda: Pda, name: str = "push-down automaton") -> Graph:
     """A push-down automaton over characters, with dotted rules as stack symbols."""
-    # an edge that pushes is drawn as if it left a state of its own, so that a character
-    # whose first byte pushes is still read back as one character
+    # an edge that pushes is drawn as if it left a state of its own (a door), so that a
+    # character whose first byte pushes is still read back as one character
     rows: list[list[ByteEdge]] = [[] for _ in range(pda.states)]
     doors: dict[tuple[int, tuple[int, ...]], int] = {}
-    silent: list[Edge] = []
     for edge in pda.edges:
-        if not edge.ranges:
-            silent.append(_silent(pda, edge.source, edge.target, edge.pops, edge.pushes))
-            continue
         door = edge.source
-        if edge.pushes:
+        if edge.ranges and edge.pushes:
             door = doors.setdefault((edge.source, edge.pushes), len(rows))
             if door == len(rows):
                 rows.append([])
         rows[door].extend((low, high, edge.target) for low, high in edge.ranges)
+    quiet = [edge for edge in pda.edges if not edge.ranges]
     solid = {edge.source for edge in pda.edges if not edge.ranges or edge.pushes} | pda.finals
-    entries = [pda.initial, *doors.values(), *(int(edge.target) for edge in silent)]
-    read = read_back(rows, entries, solid)
+    read = read_back(rows, [pda.initial, *doors.values(), *(e.target for e in quiet)], solid)
+    ids = _ids(pda.network_states, pda.states)
     behind = {door: (source, pushes) for (source, pushes), door in doors.items()}
-    reading = [_pushing(pda, edge, behind) for edge in reading_edges(read)]
+    reading = [_pushing(pda, edge, behind, ids) for edge in reading_edges(read)]
+    silent = [
+        Edge(
+            ids[edge.source],
+            ids[edge.target],
+            ("\n".join(("ε", *_edits(pda.symbols, edge.pops, edge.pushes))),),
+            ("epsilon", *_kinds(edge.pops, edge.pushes)),
+        )
+        for edge in quiet
+    ]
+    shown = [s for s in sorted(read.states) if s < pda.states]
     nodes = tuple(
-        state_node(s, pda.initial, s in pda.finals, pda.state_labels[s])
-        for s in sorted(read.states)
-        if s < pda.states
+        _state(ids[s], s == pda.initial, s in pda.finals, pda.state_labels[s]) for s in shown
     )
-    return Graph(name, nodes, (*reading, *silent), _stack_note())
+    return Graph(name, nodes, (*reading, *silent), _NOTE)
 
 
-def _stack_note() -> str:
-    return "the stack holds one dot at the beginning; the last edge takes it off"
+#: How ``compose_pda`` numbers the state after the end, and the symbol under everything.
+_END = -1
+
+_NOTE = "the stack holds one dot at the beginning; the last edge takes it off"
 
 
-def _silent(
-    pda: Pda, source: int, target: int, pops: tuple[int, ...], pushes: tuple[int, ...]
+def _ids(network_states: tuple[int, ...], count: int) -> list[str]:
+    """The id of each state: its number in the network; the end has none there."""
+    known = [str(s) if s != _END else "end" for s in network_states]
+    return known + ["end"] * (count - len(known))
+
+
+def _state(identity: str, initial: bool, final: bool, title: str) -> Node:
+    kinds = ("initial",) * initial + ("final",) * final
+    said = " · ".join(dict.fromkeys((f"state {identity}", *kinds, printable(title))))
+    return Node(identity, identity, kinds, said)
+
+
+def _pushing(
+    pda: Pda, edge: Edge, behind: dict[int, tuple[int, tuple[int, ...]]], ids: list[str]
 ) -> Edge:
-    label = "\n".join(("ε", *_edits(pda.symbols, pops, pushes)))
-    return Edge(str(source), str(target), (label,), ("epsilon", *_kinds(pops, pushes)))
-
-
-def _pushing(pda: Pda, edge: Edge, behind: dict[int, tuple[int, tuple[int, ...]]]) -> Edge:
     """The edge from the state behind the door, with what it pushes under what it reads."""
     source, pushes = behind.get(int(edge.source), (int(edge.source), ()))
-    label = "\n".join((*edge.labels, *_edits(pda.symbols, (), pushes)))
-    return Edge(
-        str(source),
-        edge.target,
-        (label,),
-        (*edge.kinds, *_kinds((), pushes)),
-        title=edge.title,
-        detail=edge.detail,
+    return replace(
+        edge,
+        source=ids[source],
+        target=ids[int(edge.target)],
+        labels=("\n".join((*edge.labels, *_edits(pda.symbols, (), pushes))),),
+        kinds=(*edge.kinds, *_kinds((), pushes)),
+        between=tuple(ids[int(state)] for state in edge.between),
     )
 
 
@@ -114,15 +129,18 @@ def draw_token_pda(
     groups = defaultdict(list)
     for edge in machine.edges:
         groups[edge.source, edge.target, edge.pops, edge.pushes].append(edge)
-    edges = tuple(_token_edge(machine, network, group) for group in groups.values())
+    ids = _ids(machine.network_states, machine.states)
+    edges = tuple(_token_edge(machine, network, group, ids) for group in groups.values())
     nodes = tuple(
-        state_node(s, machine.initial, s in machine.finals, machine.state_labels[s])
+        _state(ids[s], s == machine.initial, s in machine.finals, machine.state_labels[s])
         for s in range(machine.states)
     )
-    return Graph(name, nodes, edges, _stack_note())
+    return Graph(name, nodes, edges, _NOTE)
 
 
-def _token_edge(machine: TokenPda, network: Network, group: list[TokenPdaEdge]) -> Edge:
+def _token_edge(
+    machine: TokenPda, network: Network, group: list[TokenPdaEdge], ids: list[str]
+) -> Edge:
     first = group[0]
     most = WRITTEN_OUT_TOY if len(machine.vocabulary) <= TOY else WRITTEN_OUT
     written = [bracketed(machine, network, edge) for edge in group[: max(most, 3)]]
@@ -133,8 +151,8 @@ def _token_edge(machine: TokenPda, network: Network, group: list[TokenPdaEdge]) 
     edits = "\n".join(_edits(machine.symbols, first.pops, first.pushes))
     counted = f"{len(group):,} token{'' if len(group) == 1 else 's'}: {'  '.join(examples)}"
     return Edge(
-        str(first.source),
-        str(first.target),
+        ids[first.source],
+        ids[first.target],
         labels,
         _kinds(first.pops, first.pushes),
         len(group),
@@ -161,10 +179,8 @@ def bracketed(machine: TokenPda, network: Network, edge: TokenPdaEdge) -> str:
     raise ValueError(f"edge {edge} is not in the network it is said to come from")
 
 
+#: What was read, with brackets; the state after it; popped; pushed.
 _Way = tuple[str, int, tuple[int, ...], tuple[int, ...]]
-
-#: How ``compose_pda`` calls the state after the end, and the symbol under everything.
-_END = -1
 
 
 def _ways(
