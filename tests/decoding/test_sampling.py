@@ -63,6 +63,20 @@ def test_statistics(
         assert abs(found[token] - share) < 5 * math.sqrt(share * (1 - share) / 4000) + 1e-9, because
 
 
+@pytest.mark.parametrize("top_p", [0.5, 0.9, 0.999])
+def test_top_p_over_many_tokens_is_the_plain_definition(top_p: float) -> None:
+    logits = np.random.default_rng(1).normal(0, 3, 5000).astype(np.float32)
+    order = np.argsort(-logits, kind="stable")
+    shares = np.exp(log_softmax(logits))[order]
+    size = next(n for n in range(1, 5001) if shares[:n].sum() >= top_p)
+    assert (size > 1000) is (top_p > 0.99)  # both ways of finding it
+    sampling = Sampling(temperature=1.0, top_p=top_p)
+    everything = np.ones(5000, np.bool_)
+    found = {sampling.choose(logits, everything, sampling.rng(i)) for i in range(3000)}
+    assert found <= set(order[:size].tolist())
+    assert max(np.flatnonzero(np.isin(order, list(found)))) > size * 0.8
+
+
 def test_greedy_takes_the_likeliest_allowed_and_the_lowest_of_equals() -> None:
     rng = Sampling().rng(0)
     assert Sampling().choose(LOGITS, ALL, rng) == 0

@@ -86,14 +86,32 @@ class Sampling:
 
     def _kept(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.intp] | None:
         """The indices top-k and top-p keep, likeliest first; None for all of them."""
-        if self.top_k is None and self.top_p is None:
+        if self.top_k is not None:
+            order = likeliest(weights, self.top_k)
+            return order if self.top_p is None else _nucleus(weights, order, self.top_p)
+        if self.top_p is None:
             return None  # the order does not matter, and sorting 131k weights takes 10 ms
-        order = np.argsort(-weights, kind="stable")[: self.top_k]
-        if self.top_p is not None:
-            before = np.cumsum(weights[order])
-            before, total = before - weights[order], before[-1]
-            order = order[: max(1, int(np.count_nonzero(before < self.top_p * total)))]
-        return order
+        few = likeliest(weights, _FEW)
+        if weights[few].sum() >= self.top_p * weights.sum():
+            return _nucleus(weights, few, self.top_p, weights.sum())
+        return _nucleus(weights, likeliest(weights, len(weights)), self.top_p)
+
+
+#: So many tokens hold top-p's share nearly always, and need no sort of all.
+_FEW = 1000
+
+
+def _nucleus(
+    weights: npt.NDArray[np.float64],
+    order: npt.NDArray[np.intp],
+    share: float,
+    total: float | None = None,
+) -> npt.NDArray[np.intp]:
+    """The fewest of ``order`` that hold ``share`` of the total (theirs, unless given)."""
+    up_to = np.cumsum(weights[order])
+    before = up_to - weights[order]
+    wanted = share * (up_to[-1] if total is None else total)
+    return order[: max(1, int(np.count_nonzero(before < wanted)))]
 
 
 def log_softmax(logits: Scores) -> npt.NDArray[np.float64]:
