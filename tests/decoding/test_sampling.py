@@ -74,7 +74,7 @@ def test_top_p_over_many_tokens_is_the_plain_definition(top_p: float) -> None:
     everything = np.ones(5000, np.bool_)
     found = {sampling.choose(logits, everything, sampling.rng(i)) for i in range(3000)}
     assert found <= set(order[:size].tolist())
-    assert max(np.flatnonzero(np.isin(order, list(found)))) > size * 0.8
+    assert np.isin(order, list(found)).nonzero()[0].max() >= 0.8 * (size - 1)
 
 
 def test_greedy_takes_the_likeliest_allowed_and_the_lowest_of_equals() -> None:
