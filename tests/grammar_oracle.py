@@ -1,8 +1,8 @@
 """A slow, obvious recogniser of grammar trees, for tests only.
 
-Which places can an expression end at, and can a text still be continued: answered straight from the
-definition, by growing sets of facts until nothing new follows. It handles every recursion and ambiguity.
-Terminals are literals (and exceptions, checked by looking for the strings).
+Which places can an expression end at, and can a text still be continued: answered straight from
+the definition, by growing sets of facts until nothing new follows. It handles every recursion and
+ambiguity. Terminals are literals.
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ class GrammarOracle:
             known |= grown
         return known
 
-    def _grow(
-        self, facts: dict[_Fact, T], of: Callable[[Expression, int], T], none: T
-    ) -> None:
+    def _grow(self, facts: dict[_Fact, T], of: Callable[[Expression, int], T], none: T) -> None:
         places = [(name, i) for name in self.rules for i in range(len(self.text) + 1)]
         facts.update(dict.fromkeys(places, none))
         changed = True

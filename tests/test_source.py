@@ -30,7 +30,7 @@ def test_position(text: str, offset: int, place: tuple[int, int], because: str) 
 #   text       span          underline                      because
 UNDERLINES = [
     ("abc",    Span(1, 2),   "1 | abc\n     ^",              "one character"),
-    ("abc",    Span(3, 3),   "1 | abc\n       ^",            "a place after the text still has a caret"),
+    ("abc",    Span(3, 3),   "1 | abc\n       ^",            "a place after the text has a caret"),
     ("a\nbc",  Span(0, 4),   "1 | a\n    ^",                 "only the line the span begins on"),
     ("\tx",    Span(1, 2),   "1 | \tx\n    \t^",             "tabs keep their width"),
     ("",       Span(0, 0),   "1 | \n    ^",                  "an empty text"),

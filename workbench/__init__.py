@@ -10,9 +10,9 @@
     c.mask(c.initial).ids                    # which tokens may come first
     c.advance(c.initial, 4)                  # the state after b"food"
 
-Text goes one way: ``syntax`` reads it to a tree; ``automata`` and ``pushdown`` build a machine over
-bytes; ``vocabulary`` knows tokens as bytes; the two meet in ``constraint``, whose masks ``decoding``
-lays on a model's logits; ``drawing``, ``pipeline`` and ``ui`` show it. No floor looks up.
+Text goes one way: ``syntax`` reads it to a tree; ``automata`` and ``pushdown`` build a machine
+over bytes; ``vocabulary`` knows tokens as bytes; the two meet in ``constraint``, whose masks
+``decoding`` lays on a model's logits; ``drawing``, ``pipeline`` and ``ui`` show it. No floor looks up.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class VocabularyError(WorkbenchError):
     """A vocabulary cannot be mapped to bytes exactly, or cannot spell the language."""
 
 
-class TokenNotAllowed(WorkbenchError):
+class TokenNotAllowed(WorkbenchError):  # noqa: N818  # a name of the front door
     """A token was taken which the mask of the state forbids; nothing has changed."""
 
 

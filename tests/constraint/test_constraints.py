@@ -47,7 +47,7 @@ def test_figure_5_accepts(tokens: str, accepted: bool, because: str) -> None:
 
 def spelt(constraint: Constraint, state: object) -> set[str]:
     vocabulary = constraint.vocabulary
-    mask = constraint.mask(state)  # type: ignore[arg-type]
+    mask = constraint.mask(state)
     return {(vocabulary.tokens[i] or b"<end>").decode() for i in mask}
 
 
@@ -115,7 +115,7 @@ def test_duplicates_are_both_allowed_and_specials_never() -> None:
 def test_the_end_token_is_allowed_exactly_where_the_text_is_accepted() -> None:
     constraint = automaton(Grammar.from_regex("a*"), BYTES, LIMITS)
     state = constraint.initial
-    assert BYTES.end in constraint.mask(state)
+    assert 256 in constraint.mask(state)
     assert constraint.advance(state, 256) == state
     closed = automaton(Grammar.from_regex("ab"), BYTES, LIMITS)
     with pytest.raises(TokenNotAllowed):
@@ -131,7 +131,9 @@ def test_one_row_serves_every_depth() -> None:
         state = constraint.advance(state, ord("["))
         constraint.mask(state)
     walks = sum(len(rows) for by_depth in constraint._rows.values() for rows in by_depth.values())
-    assert walks <= 2, "only a token that pops could tell depths apart, and single bytes look at one"
+    assert walks <= 2, (
+        "only a token that pops could tell depths apart, and single bytes look at one"
+    )
 
 
 def test_a_mask_is_returned_as_it_is() -> None:

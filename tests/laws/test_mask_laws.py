@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.grammar_oracle import GrammarOracle, brute_mask
-from workbench.constraint.composed import composed
 from workbench.constraint.compile import automaton
+from workbench.constraint.composed import composed
 from workbench.errors import BuildError, LimitError, VocabularyError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS

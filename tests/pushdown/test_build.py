@@ -21,8 +21,8 @@ def machine(text: str, limits: Limits | None = None) -> Dfa | Network:
 #   grammar                                                     states  because
 REGULAR = [
     ("start ::= 'a' 'b' | 'a' 'c';",                            3,      "choices are merged"),
-    ("start ::= 'a' start | 'b';",                              2,      "right recursion is a loop"),
-    ("start ::= x 'c'; x ::= 'a' y | ''; y ::= 'b' x;",         3,      "a right-linear circle written into its caller"),
+    ("start ::= 'a' start | 'b';",                              2,      "a loop"),
+    ("start ::= x 'c'; x ::= 'a' y | ''; y ::= 'b' x;",         3,      "a circle of tail calls"),
     ("start ::= ws 'x' ws; ws ::= (' ' ws)?;",                  2,      "one rule called twice"),
     ("start ::= a a; a ::= b b; b ::= 'x';",               5,      "rules that do not recurse"),
     ("start ::= 'a' | bad; bad ::= 'b' bad;",                   2,      "an alternative that never ends is left out"),
@@ -91,7 +91,7 @@ REFUSED = [
         "g, line 1, column 20: left recursion: e → e calls itself before reading anything\n"
         "1 | start ::= e; e ::= e '+' 'n' | 'n';\n"
         "                       ^\n"
-        "hint: write the repetition as  x ::= a (b)*;  or make the rule recursive on the right",
+        "hint: write the repetition as  x ::= a (b)*;  or let a rule call itself at its end",
     ),
     (
         "start ::= '' start?;",

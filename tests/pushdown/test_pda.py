@@ -34,7 +34,7 @@ def test_figure_6() -> None:
 def accepts(text: str, grammar: str) -> bool:
     """Run the written-out PDA by the definition of Koo et al. 2024, §3.1."""
     machine = pda(network(grammar))
-    here = {(machine.initial, (BOTTOM,))}
+    here: set[tuple[int, tuple[int, ...]]] = {(machine.initial, (BOTTOM,))}
     for character in [*text.encode(), None]:
         waiting = list(here)
         while waiting:  # ε edges first

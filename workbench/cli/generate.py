@@ -37,7 +37,9 @@ def generate(
     top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k likeliest.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Sample within this probability.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
-    method: Annotated[str, typer.Option(help="automaton, composed or unconstrained.")] = "automaton",
+    method: Annotated[
+        str, typer.Option(help="automaton, composed or unconstrained.")
+    ] = "automaton",
     model: ModelOption = "builtin",
     regex: RegexOption = None,
     regex_file: RegexFileOption = None,

@@ -1,7 +1,7 @@
 """What the commands share: how a grammar is named, how answers are printed, how errors end.
 
-In come option values; out come a ``Grammar`` with the prompt and budget its example brings, lines of
-JSON, and exit statuses.
+In come option values; out come a ``Grammar`` with the prompt and budget its example brings, lines
+of JSON, and exit statuses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ RegexFileOption = Annotated[
     Path | None, typer.Option("--regex-file", metavar="FILE", help="A file with one regex.")
 ]
 KbnfOption = Annotated[
-    Path | None, typer.Option("--kbnf", metavar="FILE", help="A KBNF grammar; - reads it from stdin.")
+    Path | None,
+    typer.Option("--kbnf", metavar="FILE", help="A KBNF grammar; - reads it from stdin."),
 ]
 ExampleOption = Annotated[
     str | None, typer.Option("--example", metavar="NAME", help="An example of the gallery.")
@@ -148,7 +149,9 @@ def fail(message: str) -> NoReturn:
 
 def line(record: dict[str, Any]) -> None:
     """One JSON object on a line of its own, at once; numbers JSON has no word for are null."""
-    finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
+    finite = {
+        k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()
+    }
     typer.echo(json.dumps(finite, ensure_ascii=False))
     sys.stdout.flush()
 

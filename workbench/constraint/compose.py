@@ -1,8 +1,8 @@
 """The closed form of Algorithm 2: a whole DFA composed with a vocabulary, every edge written out.
 
-In come a ``Dfa`` and a ``Vocabulary``; out comes a ``TokenFsa`` whose states are the DFA's and whose
-edges are tokens. Dead ends are trimmed on tokens: from every state kept, whole tokens lead to an
-accepted text.
+In come a ``Dfa`` and a ``Vocabulary``; out comes a ``TokenFsa`` whose states are the DFA's and
+whose edges are tokens. Dead ends are trimmed on tokens: from every state kept, whole tokens lead
+to an accepted text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The closed form of Algorithm 3: a grammar network composed with a vocabulary, edge by edge.
 
-In come a ``Network`` and a ``Vocabulary``; out comes a ``TokenPda`` whose edges read a token, pop and
-push. For toy vocabularies, pictures and tests: it is held equal to the rows made on demand.
+In come a ``Network`` and a ``Vocabulary``; out comes a ``TokenPda`` whose edges read a token, pop
+and push. For toy vocabularies, pictures and tests: it is held equal to the rows made on demand.
 """
 
 from __future__ import annotations

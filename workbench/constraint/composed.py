@@ -1,7 +1,7 @@
 """The method ``composed``: decoding by the closed form, Algorithms 2 and 3 to the letter.
 
-In come a machine and a vocabulary, composed once and for all; a state is a state of the token machine,
-with a stack where there is one. Held equal to the rows on demand by the tests.
+In come a machine and a vocabulary, composed once and for all; a state is a state of the token
+machine, with a stack where there is one. Held equal to the rows on demand by the tests.
 """
 
 from __future__ import annotations

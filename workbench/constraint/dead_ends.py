@@ -1,8 +1,8 @@
 """Spelling: from where can whole tokens still finish? Needed where single bytes are no tokens.
 
 In come a ``Network`` and a small ``Vocabulary`` that cannot spell every byte the grammar uses; out
-comes the answer whether a configuration (state, stack) reaches an accepted text by whole tokens. With
-it masks are trimmed, so that no mask is empty before the end.
+comes the answer whether a configuration (state, stack) reaches an accepted text by whole tokens.
+With it masks are trimmed, so that no mask is empty before the end.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Spelling:
 
 
 def _children(vocabulary: Vocabulary) -> dict[Place, dict[int, tuple[Place, ...]]]:
-    """For each place of the trie the places a byte leads to; the end of a token is also the root."""
+    """For each place of the trie the places a byte leads to; a token's end is also the root."""
     trie = vocabulary.trie
     children: dict[Place, dict[int, tuple[Place, ...]]] = {ROOT: {}}
     path: list[Place] = [ROOT]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from workbench.constraint.mask import TokenMask
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: A constraint's state: an immutable value, cheap to hash, equal where the constraint stands
-#: at the same place. Rewinding is keeping an old one.
-State = Hashable
+#: at the same place. Rewinding is keeping an old one. Each constraint has its own type of them.
+State = Any
 
 
 @runtime_checkable

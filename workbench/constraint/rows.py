@@ -10,8 +10,9 @@ after d bytes of the token at hand.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +22,20 @@ from workbench.pushdown.runner import UNKNOWN
 from workbench.vocabulary.trie import Trie
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    Kernel = TypeVar("Kernel")
 
-    def njit(**_: Any) -> Callable[[Any], Any]: ...
+    def njit(*, cache: bool, nogil: bool) -> Callable[[Kernel], Kernel]:
+        """What numba's decorator means to a type checker: nothing changes."""
 
 else:
     from numba import njit
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
+
+Bytes = npt.NDArray[np.uint8]
+Classes = npt.NDArray[np.uint16]
+Ints = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +45,11 @@ class Walk:
     trie: Trie
     size: int
 
-    def words(self) -> npt.NDArray[np.uint32]:
+    def words(self) -> Words:
         """An empty mask."""
         return np.zeros((self.size + 31) // 32, np.uint32)
 
-    def path(self, state: int) -> npt.NDArray[np.int32]:
+    def path(self, state: int) -> Ints:
         """A path that starts in ``state``."""
         path = np.zeros(self.trie.height + 1, np.int32)
         path[0] = state
@@ -50,9 +57,10 @@ class Walk:
 
 
 @njit(cache=True, nogil=True)
-def mark(  # type: ignore[no-untyped-def]  # numba reads the types from the arguments
-    table, classes, floors, byte, depth, skip, first, token_ids, path, node, floor, bits
-):
+def mark(
+    table: Ints, classes: Classes, floors: Ints, byte: Bytes, depth: Ints, skip: Ints, first: Ints,
+    token_ids: Ints, path: Ints, node: int, floor: int, bits: Words,
+) -> tuple[int, int]:  # fmt: skip
     """Set the bit of every token that can be read, from trie node ``node`` on.
 
     Returns where the walk stands and the lowest floor met: (N, floor) when it is through; the
@@ -76,7 +84,9 @@ def mark(  # type: ignore[no-untyped-def]  # numba reads the types from the argu
 
 
 @njit(cache=True, nogil=True)
-def count_edges(table, classes, byte, depth, skip, first, path):  # type: ignore[no-untyped-def]
+def count_edges(
+    table: Ints, classes: Classes, byte: Bytes, depth: Ints, skip: Ints, first: Ints, path: Ints
+) -> int:
     """How many token edges leave a state of a complete table."""
     node = 0
     count = 0
@@ -93,10 +103,11 @@ def count_edges(table, classes, byte, depth, skip, first, path):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def fill_edges(  # type: ignore[no-untyped-def]
-    table, classes, byte, depth, skip, first, token_ids, path, ids, targets
-):
-    """The token edges of a state: their tokens into ``ids`` and where they lead into ``targets``."""
+def fill_edges(
+    table: Ints, classes: Classes, byte: Bytes, depth: Ints, skip: Ints, first: Ints,
+    token_ids: Ints, path: Ints, ids: Ints, targets: Ints,
+) -> int:  # fmt: skip
+    """The token edges of a state: tokens into ``ids``, where they lead into ``targets``."""
     node = 0
     count = 0
     while node < len(byte):

@@ -1,8 +1,8 @@
 """Grammar tree → machine: a plain Dfa where the grammar is regular in disguise, else a Network.
 
-In comes a ``GrammarTree`` and a start symbol. Rules that do not need a stack are written into their
-callers; a call at a rule's end is a jump and pushes nothing, so right recursion needs no stack; what
-is left is one deterministic automaton a rule.
+In comes a ``GrammarTree`` and a start symbol. Rules that do not need a stack are written into
+their callers; a call at a rule's end is a jump and pushes nothing, so right recursion needs no
+stack; what is left is one deterministic automaton a rule.
 """
 
 from __future__ import annotations

@@ -65,7 +65,9 @@ class Cfg:
         """The least set of names closed under ``holds``."""
         known: frozenset[str] = frozenset()
         while True:
-            grown = frozenset(n for n, body in self.rules.items() if n in known or holds(body, known))
+            grown = frozenset(
+                n for n, body in self.rules.items() if n in known or holds(body, known)
+            )
             if grown == known:
                 return known
             known = grown

@@ -141,7 +141,7 @@ def check_left_recursion(cfg: Cfg) -> None:
                     f"left recursion: {' → '.join(circle)} calls itself before reading anything",
                     cfg.source,
                     call.span,
-                    "write the repetition as  x ::= a (b)*;  or make the rule recursive on the right",
+                    "write the repetition as  x ::= a (b)*;  or let a rule call itself at its end",
                     kind="left_recursion",
                 )
             elif call.name not in finished:
@@ -224,8 +224,6 @@ def reachable(cfg: Cfg) -> list[str]:
     found = [cfg.start]
     for name in found:
         found.extend(
-            call.name
-            for call in dict.fromkeys(calls(cfg.rules[name]))
-            if call.name not in found
+            call.name for call in dict.fromkeys(calls(cfg.rules[name])) if call.name not in found
         )
     return list(dict.fromkeys(found))

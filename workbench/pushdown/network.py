@@ -1,4 +1,4 @@
-"""Network: a recursive transition network, each rule a deterministic automaton over bytes and calls.
+"""Network: rules as deterministic automata over bytes and calls of each other.
 
 This is the grammar as a machine: a call pushes the state to return to, a finished rule pops it
 (Koo et al. 2024, §3.1; Allauzen & Riley 2012, §4.5). All rules share one table and one numbering of
@@ -64,9 +64,7 @@ class Network:
     def class_bytes(self) -> tuple[tuple[int, ...], ...]:
         """The bytes of each byte class."""
         count = int(self.byte_classes.max()) + 1
-        return tuple(
-            tuple(np.flatnonzero(self.byte_classes == c).tolist()) for c in range(count)
-        )
+        return tuple(tuple(np.flatnonzero(self.byte_classes == c).tolist()) for c in range(count))
 
     def calls_from(self, state: State) -> Iterator[tuple[int, State]]:
         """The rules a state can call, each with the state it returns to."""

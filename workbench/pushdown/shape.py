@@ -1,7 +1,7 @@
 """The shape of recursion: which rules need a stack, and which can be written into their callers.
 
 In comes a ``Cfg``; out comes the set of nonterminals that stay rules of their own. A rule that does
-not recurse, or recurses only at its end, is a piece of automaton and is written in where it is called.
+not recurse, or recurses only at its end, is a piece of automaton, written in where it is called.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def kept_rules(cfg: Cfg) -> frozenset[str]:
     uses = Counter(call.name for body in cfg.rules.values() for call in calls(body))
     kept: set[str] = set()
     while embedding := [c for c in _circles(cfg, kept) if _embeds(cfg, c)]:
-        kept |= {max(circle, key=lambda n: (uses[n], -list(cfg.rules).index(n))) for circle in embedding}
+        kept |= {
+            max(circle, key=lambda n: (uses[n], -list(cfg.rules).index(n))) for circle in embedding
+        }
     while True:
         sizes = _sizes(cfg, frozenset(kept))
         if sum(sizes[name] for name in {*kept, cfg.start}) <= _WRITTEN_IN:
