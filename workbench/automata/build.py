@@ -17,7 +17,9 @@ def regex_dfa(regex: Regex, limits: Limits = LIMITS) -> Dfa:
 
     Raises: LimitError where unrolling, subsets or the time pass a budget.
     """
-    return minimize(determinize(thompson(regex, limits), limits), limits)
+    clock = limits.clock()
+    nfa = thompson(regex, limits)
+    return minimize(determinize(nfa, limits, clock), limits, clock)
 
 
 def pattern_dfa(pattern: Pattern, limits: Limits = LIMITS) -> Dfa:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,55 +16,95 @@ from workbench.limits import LIMITS, Clock, Limits
 #: A set of symbols, as the sorted ``(low, high)`` ranges an Nfa's edges name it by.
 _Label = tuple[tuple[int, int], ...]
 
+_HINT = "a repetition or a choice makes too many cases; bound it"
 
-def determinize(nfa: Nfa, limits: Limits = LIMITS) -> Dfa:
+
+def determinize(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
     """The Dfa whose states are the sets of Nfa states a text can lead to.
 
     Symbols no edge tells apart share a column. States of the Nfa from which no final state
     is reached are left out first, so every set that is not empty is alive and nothing has
-    to be trimmed afterwards.
+    to be trimmed afterwards. ``clock`` is that of the work this is part of.
 
     Cost:   2^Q sets at worst; stopped inside the loop.
     Raises: LimitError past ``limits.states`` sets or ``limits.seconds``.
     Source: Rabin & Scott 1959, "Finite automata and their decision problems", theorem 11.
     """
-    clock = limits.clock()
+    clock = clock or limits.clock()
     alive = _alive(nfa)
     if nfa.initial not in alive:
         return nothing(nfa.symbols)
     labels = [_labels(edges, alive) for edges in nfa.edges]
-    classes, classes_of = symbol_classes({s for of in labels for _, s in of}, nfa.symbols)
-    closures = _Closures(nfa, alive, clock)
-    moves = _Moves(labels, classes_of, closures)
-    first = closures.of(nfa.initial)
-    numbers: dict[frozenset[int], int] = {first: 0}
-    waiting = [first]
-    rows: list[list[int]] = []
-    width = int(classes.max()) + 1
-    for here in waiting:  # grows while it is read
-        row = [DEAD] * width
-        for its_class, there in moves.of(here):
-            number = numbers.setdefault(there, len(waiting))
-            if number == len(waiting):
-                waiting.append(there)
-            row[its_class] = number
-        rows.append(row)
-        if not len(rows) & 31:
-            _check(limits, clock, len(waiting), width)
-    _check(limits, clock, len(waiting), width)
-    finals = np.array([not nfa.finals.isdisjoint(s) for s in waiting], np.bool_)
-    return Dfa(classes, np.array(rows, np.int32), finals)
+    classes, columns = symbol_classes({s for of in labels for _, s in of}, nfa.symbols)
+    sets = _Sets(nfa, alive, clock)
+    sets.number_of_target(nfa.initial)
+    table = np.full((64, int(classes.max()) + 1), DEAD, np.int32)
+    for row, here in enumerate(sets.members):  # grows while it is read
+        if row == len(table):
+            limits.check("megabytes", table.nbytes * 2 >> 20)
+            table = np.vstack([table, np.full_like(table, DEAD)])
+        edges = [edge for state in here for edge in labels[state]]
+        _fill(table[row], edges, columns, sets)
+        clock.check()
+        limits.check("states", len(sets.members), _HINT)
+    finals = np.array([not nfa.finals.isdisjoint(s) for s in sets.members], np.bool_)
+    return Dfa(classes, np.ascontiguousarray(table[: len(finals)]), finals)
 
 
-def _check(limits: Limits, clock: Clock, states: int, width: int) -> None:
-    limits.check("states", states, "a repetition or a choice makes too many cases; bound it")
-    limits.check("megabytes", states * width * 4 >> 20)
-    clock.check()
+def _fill(
+    row: npt.NDArray[np.int32],
+    edges: list[tuple[int, _Label]],
+    columns: dict[_Label, _Columns],
+    sets: _Sets,
+) -> None:
+    """Write where a set leads to, by symbol class."""
+    taken = 0
+    for _, label in edges:
+        mask = columns[label].mask
+        if taken & mask:
+            _fill_overlapping(row, edges, columns, sets)
+            return
+        taken |= mask
+    for target, label in edges:
+        row[columns[label].index] = sets.number_of_target(target)
+
+
+def _fill_overlapping(
+    row: npt.NDArray[np.int32],
+    edges: list[tuple[int, _Label]],
+    columns: dict[_Label, _Columns],
+    sets: _Sets,
+) -> None:
+    """The same where one symbol leads to several states at once."""
+    targets: dict[int, list[int]] = defaultdict(list)
+    for target, label in edges:
+        for column in columns[label].numbers:
+            targets[column].append(target)
+    known: dict[tuple[int, ...], int] = {}
+    for column, together in targets.items():
+        key = tuple(together)
+        if key not in known:
+            known[key] = sets.number_of_targets(together)
+        row[column] = known[key]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    """The classes a label is made of: as a list, as bits, and as numpy likes to index by it."""
+
+    numbers: list[int]
+    mask: int
+    index: int | npt.NDArray[np.intp]
+
+    @staticmethod
+    def of(columns: list[int]) -> _Columns:
+        index = columns[0] if len(columns) == 1 else np.array(columns, np.intp)
+        return _Columns(columns, sum(1 << column for column in columns), index)
 
 
 def symbol_classes(
     labels: set[_Label], symbols: int
-) -> tuple[npt.NDArray[np.uint16], dict[_Label, list[int]]]:
+) -> tuple[npt.NDArray[np.uint16], dict[_Label, _Columns]]:
     """The coarsest partition in which every label is a union of classes.
 
     Classes are numbered by their first symbol. Returns the class of each symbol, and the
@@ -79,10 +120,12 @@ def symbol_classes(
     classes = np.array(
         [numbers.setdefault(column.tobytes(), len(numbers)) for column in columns], np.uint16
     )
-    classes_of = {
-        label: list(dict.fromkeys(classes[member[row]].tolist())) for row, label in enumerate(known)
+    by_class = member[:, np.unique(classes, return_index=True)[1]]  # (L, C)
+    columns_of = {
+        label: _Columns.of(np.flatnonzero(by_class[row]).tolist())
+        for row, label in enumerate(known)
     }
-    return classes, classes_of
+    return classes, columns_of
 
 
 def _labels(edges: tuple[Edge, ...], alive: set[int]) -> list[tuple[int, _Label]]:
@@ -112,23 +155,44 @@ def _alive(nfa: Nfa) -> set[int]:
     return alive
 
 
-class _Closures:
-    """For each state what is reached from it without reading, kept to what matters.
+class _Sets:
+    """The sets of Nfa states met so far, numbered; each is closed under ε.
 
-    What matters are states that read something, and final ones: two sets that differ
-    in others only are the same state of the Dfa.
+    Kept are states that read something, and final ones: sets that differ in others only
+    are the same state of the Dfa.
     """
 
     def __init__(self, nfa: Nfa, alive: set[int], clock: Clock) -> None:
+        #: The sets in the order they were met.
+        self.members: list[frozenset[int]] = []
         self._nfa = nfa
         self._alive = alive
         self._clock = clock
-        self._known: dict[int, frozenset[int]] = {}
+        self._numbers: dict[frozenset[int], int] = {}
+        self._closures: dict[int, frozenset[int]] = {}
+        self._number_of_target: dict[int, int] = {}
 
-    def of(self, state: int) -> frozenset[int]:
-        known = self._known.get(state)
+    def number_of_target(self, state: int) -> int:
+        """The number of the set reached with one Nfa state."""
+        number = self._number_of_target.get(state)
+        if number is None:
+            number = self._number_of_target[state] = self._number(self._closure(state))
+        return number
+
+    def number_of_targets(self, states: list[int]) -> int:
+        """The number of the set reached with several."""
+        return self._number(frozenset().union(*map(self._closure, states)))
+
+    def _number(self, members: frozenset[int]) -> int:
+        number = self._numbers.setdefault(members, len(self.members))
+        if number == len(self.members):
+            self.members.append(members)
+        return number
+
+    def _closure(self, state: int) -> frozenset[int]:
+        known = self._closures.get(state)
         if known is None:
-            known = self._known[state] = self._walk(state)
+            known = self._closures[state] = self._walk(state)
         return known
 
     def _walk(self, state: int) -> frozenset[int]:
@@ -144,43 +208,3 @@ class _Closures:
                     seen.add(target)
                     waiting.append(target)
         return frozenset(s for s in seen if nfa.edges[s] or s in nfa.finals)
-
-
-class _Moves:
-    """What each set of Nfa states leads to, by symbol class."""
-
-    def __init__(
-        self,
-        labels: list[list[tuple[int, _Label]]],
-        classes_of: dict[_Label, list[int]],
-        closures: _Closures,
-    ) -> None:
-        self._labels = labels
-        self._classes_of = classes_of
-        self._closures = closures
-        self._known: dict[int, list[tuple[int, frozenset[int]]]] = {}
-
-    def of(self, states: frozenset[int]) -> list[tuple[int, frozenset[int]]]:
-        """Pairs of a class and the set it leads to; each class at most once, sorted."""
-        if len(states) == 1:
-            (state,) = states
-            known = self._known.get(state)
-            if known is None:
-                known = self._known[state] = self._merged(states)
-            return known
-        return self._merged(states)
-
-    def _merged(self, states: frozenset[int]) -> list[tuple[int, frozenset[int]]]:
-        there: dict[int, list[frozenset[int]]] = {}
-        for state in states:
-            for target, label in self._labels[state]:
-                closure = self._closures.of(target)
-                for its_class in self._classes_of[label]:
-                    if its_class in there:
-                        there[its_class].append(closure)
-                    else:
-                        there[its_class] = [closure]
-        return [
-            (its_class, sets[0] if len(sets) == 1 else sets[0].union(*sets[1:]))
-            for its_class, sets in sorted(there.items())
-        ]

@@ -16,7 +16,7 @@ from workbench.automata.thompson import add, check_size
 from workbench.limits import LIMITS, Limits
 from workbench.syntax.regex_tree import Regex
 
-#: A pair of states, one in each machine; either may be ``DEAD``.
+#: A pair of states, one in each machine, either maybe ``DEAD``; or a state and a count.
 _Pair = tuple[State, State]
 
 
@@ -108,6 +108,95 @@ def literals(words: Sequence[bytes], limits: Limits = LIMITS) -> Dfa:
         builder.literal(word, start, end)
         limits.check("unrolled", len(builder))
     return minimize(determinize(builder.build(start, {end}), limits), limits)
+
+
+def substrings(data: bytes, limits: Limits = LIMITS) -> Dfa:
+    """All contiguous pieces of a byte string, the empty one among them.
+
+    Cost:   linear in the bytes, times the distinct bytes among them.
+    Source: the suffix automaton of Blumer & others 1985, "The smallest automaton recognizing
+            the subwords of a text", every state final.
+    """
+    links, longest = [-1], [0]
+    edges: list[dict[int, State]] = [{}]
+    last = 0
+    for byte in data:
+        here = last
+        last = _new_place(links, longest, edges, longest[last] + 1, {})
+        while here >= 0 and byte not in edges[here]:
+            edges[here][byte] = last
+            here = links[here]
+        if here < 0:
+            links[last] = 0
+            continue
+        there = edges[here][byte]
+        if longest[there] == longest[here] + 1:
+            links[last] = there
+            continue
+        twin = _new_place(links, longest, edges, longest[here] + 1, dict(edges[there]))
+        links[twin], links[there], links[last] = links[there], twin, twin
+        while here >= 0 and edges[here].get(byte) == there:
+            edges[here][byte] = twin
+            here = links[here]
+    limits.check("states", len(edges), "shorten the string")
+    return minimize(_of_edges(edges), limits)
+
+
+def _new_place(
+    links: list[int],
+    longest: list[int],
+    edges: list[dict[int, State]],
+    length: int,
+    copied: dict[int, State],
+) -> State:
+    """A state of a suffix automaton, reached by pieces of at most ``length`` bytes."""
+    links.append(0)
+    longest.append(length)
+    edges.append(copied)
+    return len(edges) - 1
+
+
+def _of_edges(edges: list[dict[int, State]]) -> Dfa:
+    """A machine all of whose states are final, from the byte edges of each."""
+    used = sorted({byte for row in edges for byte in row})
+    classes = np.zeros(BYTES, np.uint16)
+    classes[used] = np.arange(1, len(used) + 1)
+    table = np.full((len(edges), len(used) + 1), DEAD, np.int32)
+    column = {byte: number for number, byte in enumerate(used, 1)}
+    for state, row in enumerate(edges):
+        for byte, target in row.items():
+            table[state, column[byte]] = target
+    return Dfa(classes, table, np.ones(len(edges), np.bool_))
+
+
+def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits = LIMITS) -> Dfa:
+    """The non-empty byte strings that contain none of the strings; at most ``limit`` bytes.
+
+    Source: ``except!`` of KBNF; the sets of the subset construction are the states of
+            Aho & Corasick 1975, "Efficient string matching".
+    """
+    builder = NfaBuilder()
+    anywhere, end = builder.new_state(), builder.new_state()
+    builder.edge(anywhere, 0, BYTES - 1, anywhere)
+    for string in strings:
+        builder.literal(string, anywhere, end)
+        limits.check("unrolled", len(builder))
+    avoiding = _avoiding(builder, anywhere, end, limits)
+    return avoiding if limit is None else _shortened(avoiding, limit, limits)
+
+
+def _shortened(dfa: Dfa, limit: int, limits: Limits) -> Dfa:
+    """The texts of a machine of at most ``limit`` bytes."""
+    rows = dfa.table.tolist()
+
+    def step(place: _Pair) -> list[_Pair | None]:
+        state, left = place
+        return [(there, left - 1) if there != DEAD and left else None for there in rows[state]]
+
+    def final(place: _Pair) -> bool:
+        return bool(dfa.finals[place[0]])
+
+    return minimize(explore((dfa.initial, limit), step, final, dfa.classes, limits), limits)
 
 
 def _product(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.utf8 import character_machine
+from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
 from workbench.syntax.regex_tree import (
     Alternate,
@@ -33,7 +34,12 @@ def thompson(regex: Regex, limits: Limits = LIMITS) -> Nfa:
 
 def check_size(regex: Regex, limits: Limits) -> None:
     """Raise LimitError if unrolling would need too many states, before any is made."""
-    limits.check("unrolled", _size(regex), "lower the bound of a counted repetition")
+    if _size(regex) > limits.unrolled:
+        raise LimitError(
+            f"the counted repetitions need more than {limits.unrolled:,} states",
+            "unrolled",
+            "lower the bound of a repetition, or use '*' or '+'",
+        )
 
 
 def add(builder: NfaBuilder, regex: Regex, start: int, end: int) -> None:

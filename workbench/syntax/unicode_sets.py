@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from array import array
 from bisect import bisect_left
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from workbench.syntax.ranges import ANY_CHARACTER, MAX_CODE_POINT, difference, normalized, union
+from workbench.syntax.ranges import ANY_CHARACTER, difference, normalized, union
 from workbench.syntax.regex_tree import Ranges
 
 ASCII: Ranges = ((0, 0x7F),)
@@ -117,18 +119,22 @@ def rust_class(letter: str) -> Ranges:
 def python_class(letter: str) -> Ranges:
     """What Python's own ``\\d``, ``\\s`` or ``\\w`` holds, asked of the interpreter that runs.
 
-    Cost: one scan of all characters, some 20 ms, once.
+    Cost: one scan of all characters in use, some 2 ms, once.
     """
-    found = re.finditer(rf"\{letter}+", _all_characters())
+    found = re.finditer(rf"\{letter}+", _characters_in_use())
     return normalized((match.start(), match.end() - 1) for match in found)
 
 
 @cache
-def _all_characters() -> str:
-    """Every code point at its own index; unassigned ones stand where surrogates would."""
-    unassigned = "\u0378"
-    low = "".join(map(chr, range(0xD800))) + unassigned * 0x800
-    return low + "".join(map(chr, range(0xE000, MAX_CODE_POINT + 1)))
+def _characters_in_use() -> str:
+    """The code points of planes 0 to 3, each at its own index.
+
+    Unassigned ones stand where surrogates would. Later planes hold no digits, letters or
+    spaces: they are unassigned, private, or (plane 14) marks and tags.
+    """
+    codes = array("I", range(0x40000))
+    codes[0xD800:0xE000] = array("I", [0x378]) * 0x800
+    return codes.tobytes().decode(f"utf-32-{sys.byteorder[0]}e")
 
 
 @lru_cache(maxsize=512)

@@ -1,0 +1,119 @@
+"""Describe: a set of code points comes in, a few words a person reads go out."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+
+from workbench.syntax.ranges import ANY_CHARACTER, difference, size, union
+from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.unicode_sets import python_class, rust_class
+
+_DIGITS: Ranges = ((0x30, 0x39),)
+_ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\f": r"\f", "\v": r"\v", "\0": r"\0"}
+#: Signs that mean something inside brackets.
+_SPECIAL = frozenset("\\]^-[")
+_SPACE = 0x20
+#: Names in messages, where a sign alone would not be seen.
+_SPOKEN = {0x0A: "a line break", 0x09: "a tab", 0x0D: "a carriage return", _SPACE: "a space"}
+#: So many single characters are listed one by one.
+_LISTED = 6
+#: Named sets have at least so many ranges; smaller ones are clearer written out.
+_NAMED_RANGES = 8
+
+
+def describe(ranges: Ranges, width: int = 32) -> str:
+    """A short label: ``a``, ``digit``, ``[a-z0-9]``, ``[^"\\\\]``, ``any character``, ``U+00A0``.
+
+    What would be longer than ``width`` is cut and ends in ``…``.
+    """
+    if not ranges:
+        return "nothing"
+    if ranges == ANY_CHARACTER:
+        return "any character"
+    if ranges == _DIGITS:
+        return "digit"
+    if size(ranges) == 1:
+        return _single(ranges[0][0])
+    if len(ranges) >= _NAMED_RANGES and ranges in _named():
+        return _named()[ranges]
+    outside = difference(ANY_CHARACTER, ranges)
+    if len(outside) < len(ranges) or (len(outside) == len(ranges) and size(outside) < size(ranges)):
+        return _bracketed("[^", outside, width)
+    return _bracketed("[", ranges, width)
+
+
+def expected(sets: Iterable[Ranges], *, end: bool = False) -> str:
+    """What may come next, for a sentence: ``'"', '}' or a digit``; ``end`` adds the end."""
+    ranges = union((), *sets)
+    words: list[str] = []
+    if ranges == ANY_CHARACTER:
+        words, ranges = ["any character"], ()
+    if difference(_DIGITS, ranges) == ():
+        words.append("a digit")
+        ranges = difference(ranges, _DIGITS)
+    if size(ranges) <= _LISTED:
+        codes = [code for low, high in ranges for code in range(low, high + 1)]
+        words = [_spoken(code) for code in codes] + words
+    else:
+        words = [f"one of {describe(ranges)}", *words]
+    if end:
+        words.append("the end")
+    if len(words) <= 1:
+        return "".join(words) or "nothing"
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _spoken(code: int) -> str:
+    if code in _SPOKEN:
+        return _SPOKEN[code]
+    return f"'{chr(code)}'" if _is_visible(code) else _single(code)
+
+
+@cache
+def _named() -> dict[Ranges, str]:
+    """The large sets that have a name in regexes."""
+    names: dict[Ranges, str] = {}
+    for letter in "dsw":
+        for ranges in (python_class(letter), rust_class(letter)):
+            names[ranges] = rf"\{letter}"
+            names[difference(ANY_CHARACTER, ranges)] = rf"\{letter.upper()}"
+    return names
+
+
+def _is_visible(code: int) -> bool:
+    """Whether a character shows as itself, alone: no control, no space, no mark on another."""
+    return unicodedata.category(chr(code))[0] not in "CZM"
+
+
+def _single(code: int) -> str:
+    character = chr(code)
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if code == _SPACE:
+        return "space"
+    return character if _is_visible(code) else f"U+{code:04X}"
+
+
+def _bracketed(opening: str, ranges: Ranges, width: int) -> str:
+    text = opening
+    for low, high in ranges:
+        piece = _member(low)
+        if high > low:
+            piece += ("" if high == low + 1 else "-") + _member(high)
+        if len(text) + len(piece) >= width:
+            return f"{text}…]"
+        text += piece
+    return f"{text}]"
+
+
+def _member(code: int) -> str:
+    character = chr(code)
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character in _SPECIAL:
+        return f"\\{character}"
+    if code == _SPACE or _is_visible(code):
+        return character
+    return rf"\x{code:02x}" if code <= 0xFF else rf"\u{{{code:x}}}"
