@@ -214,15 +214,31 @@ def test_error_code_of_its_own_is_never_run(tiny_folder: Path, tmp_path: Path) -
 
 def test_error_no_such_directory() -> None:
     for name in ("/no/such/model", "./nothing", "../up", "a b"):
-        with pytest.raises(VocabularyError, match="expected"):
+        with pytest.raises(ModelError, match="expected"):
             TransformersModel(name)
 
 
 def test_error_hub_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.vocabulary.hub._reachable", lambda: False)
-    with pytest.raises(VocabularyError) as caught:
+    with pytest.raises(ModelError) as caught:
         TransformersModel("nobody/no-model")
-    assert "download the model once with network, or pass a local directory" in str(caught.value)
+    assert str(caught.value) == (
+        "'nobody/no-model' is not on this machine and the hub does not answer or does not know"
+        " it\nhint: download the model once with network, or pass a local directory"
+    )
+
+
+def test_error_embedded_model_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("workbench.decoding.transformers_model.BUILTIN_MODEL", tmp_path)
+    with pytest.raises(ModelError, match=r"expected config\.json"):
+        TransformersModel("builtin")
+
+
+def test_error_no_tokenizer(tiny_folder: Path, tmp_path: Path) -> None:
+    folder = copied(tiny_folder, tmp_path / "model")
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(VocabularyError, match="tokenizer"):
+        TransformersModel(str(folder))
 
 
 def test_error_device(tiny_folder: Path) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.errors import ModelError
 from workbench.vocabulary.hub import directory_of, local_first
 
 if TYPE_CHECKING:
     import torch
+
+_Loaded = TypeVar("_Loaded")
 
 #: Up to this many parameters a model computes in float32 on the CPU, exact and no slower.
 _SMALL = 1_500_000_000
@@ -22,11 +25,31 @@ _TINY = 100_000_000
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
 
+def find_checkpoint(name: str) -> None:
+    """Make sure that there is a model of that name, before anything big is read.
+
+    Raises: ModelError with what to do.
+    """
+    _through(name, lambda where: _from_pretrained("AutoConfig", where))
+
+
 def load_checkpoint(name: str, device: str | None) -> torch.nn.Module:
     """The causal language model of that name, in evaluation mode on its device.
 
     Raises: ModelError with what to do.
     """
+
+    def load(where: str) -> torch.nn.Module:
+        model: torch.nn.Module = _from_pretrained(
+            "AutoModelForCausalLM", where, use_safetensors=True, dtype="auto"
+        )
+        return model
+
+    return _placed(_through(name, load), device)
+
+
+def _through(name: str, load: Callable[[str], _Loaded]) -> _Loaded:
+    """What ``load`` makes of the place a name stands for, its failures explained."""
     try:
         directory = directory_of(name)
     except FileNotFoundError as error:
@@ -34,11 +57,10 @@ def load_checkpoint(name: str, device: str | None) -> torch.nn.Module:
     if directory is not None:
         _check_files(directory)
     try:
-        model = _read(name if directory is None else str(directory), directory is not None)
+        return load(name if directory is None else str(directory))
     except Exception as error:
         # transformers raises anything from OSError to KeyError for a checkpoint it cannot read
         raise _explained(name, directory, error) from error
-    return _placed(model, device)
 
 
 def _check_files(directory: Path) -> None:
@@ -61,8 +83,8 @@ def _check_files(directory: Path) -> None:
     )
 
 
-def _read(name: str, is_local: bool) -> torch.nn.Module:
-    """The model as transformers builds it, in the checkpoint's own number format."""
+def _from_pretrained(kind: str, where: str, **options: object) -> Any:  # noqa: ANN401
+    """What transformers' class ``kind`` reads there; a directory is never looked up elsewhere."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     import transformers
     from transformers.utils import logging as spoken
@@ -70,20 +92,17 @@ def _read(name: str, is_local: bool) -> torch.nn.Module:
     logging: Any = spoken  # not typed
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    reader = getattr(transformers, kind)
 
-    def load(local: bool) -> torch.nn.Module:
-        found: torch.nn.Module = transformers.AutoModelForCausalLM.from_pretrained(
-            name,
-            local_files_only=local,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype="auto",
+    def load(local: bool) -> object:
+        found: object = reader.from_pretrained(
+            where, local_files_only=local, trust_remote_code=False, **options
         )
         return found
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about configurations; nothing a person here can mend
-        return load(True) if is_local else local_first(load)
+        return load(True) if Path(where).is_dir() else local_first(load)
 
 
 def _explained(name: str, directory: Path | None, error: Exception) -> ModelError:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.decoding.checkpoint import load_checkpoint
+from workbench.decoding.checkpoint import find_checkpoint, load_checkpoint
 from workbench.decoding.model import Logits
-from workbench.errors import ModelError, VocabularyError
+from workbench.errors import ModelError
 from workbench.resources import BUILTIN_MODEL
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -34,9 +34,10 @@ class TransformersModel:
 
     def __init__(self, path_or_id: str, device: str | None = None) -> None:
         self.name = path_or_id
+        where = str(BUILTIN_MODEL) if path_or_id == "builtin" else path_or_id
+        find_checkpoint(where)
         self.vocabulary: Vocabulary = load_vocabulary(path_or_id)
         self._tokenizer = load_tokenizer(path_or_id)
-        where = str(BUILTIN_MODEL) if path_or_id == "builtin" else path_or_id
         self.module: torch.nn.Module = load_checkpoint(where, device)
         self.lock = threading.Lock()
         config: Any = self.module.config
@@ -182,9 +183,4 @@ def builtin_model() -> TransformersModel:
 
     Raises: ModelError where its files are missing.
     """
-    try:
-        return load_model("builtin")
-    except VocabularyError as error:
-        raise ModelError(
-            f"the embedded model cannot be loaded: {error.message}", error.hint
-        ) from error
+    return load_model("builtin")
