@@ -49,7 +49,7 @@ def test_a_picture_has_every_state_and_edge(shared: Renderer) -> None:
     svg = shared.draw(line(5))
     assert all(f'id="state-{s}"' in svg for s in range(5))
     assert all(f'id="edge-{e}"' in svg for e in range(4))
-    assert "5 states and calls, 4 edges" in svg
+    assert "5 states, 4 edges" in svg
 
 
 def test_png(shared: Renderer) -> None:

@@ -1,7 +1,7 @@
 """Byte edges of any machine become character edges: UTF-8 chains are read back into code points.
 
-``automata.fold`` does this for a Dfa; here it is done for what is not deterministic: an Nfa, a PDA,
-the rules of a network. A chain that does not spell whole characters stays as the bytes it is.
+``automata.fold`` does it for a Dfa; what is not deterministic (an Nfa, a PDA, the rules of a
+network) is done here. A chain that does not spell whole characters stays as the bytes it is.
 """
 
 from __future__ import annotations
@@ -10,8 +10,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.fold import fold
 from workbench.syntax.regex_tree import Ranges
 
 #: ``(low, high, target)``
@@ -70,6 +75,64 @@ def read_back(
         tuple(states),
         {ends: tuple(found) for ends, found in between.items() if found},
     )
+
+
+def folded(dfa: Dfa) -> CharacterEdges:
+    """The same of a Dfa, as ``automata.fold`` has it."""
+    machine = fold(dfa)
+    targets = [set(row) - {DEAD} for row in dfa.table.tolist()]
+    whole = set(machine.states)
+    leads_to: dict[int, set[int]] = {}
+    between = {}
+    for source, _, target in machine.edges:
+        inside = [
+            s for s in targets[source] - whole if target in _ends(s, targets, whole, leads_to)
+        ]
+        for state in inside:
+            deeper = targets[state] - whole - set(inside)
+            inside += [s for s in deeper if target in _ends(s, targets, whole, leads_to)]
+        if inside:
+            between[source, target] = tuple(inside)
+    return CharacterEdges(
+        {(source, target): ranges for source, ranges, target in machine.edges},
+        {(source, target): ranges for source, ranges, target in machine.raw},
+        machine.states,
+        between,
+    )
+
+
+def _ends(
+    state: int, targets: list[set[int]], whole: set[int], known: dict[int, set[int]]
+) -> set[int]:
+    """The states between characters in which a character that is half read can end."""
+    if state in whole:
+        return {state}
+    if state not in known:
+        known[state] = set()
+        for target in targets[state]:
+            known[state] |= _ends(target, targets, whole, known)
+    return known[state]
+
+
+def byte_edges(
+    classes: npt.NDArray[np.uint16], table: npt.NDArray[np.int32]
+) -> list[list[ByteEdge]]:
+    """The byte edges of every row of a table, neighbouring bytes of one class as one.
+
+    Shape: ``classes`` (256 or more,), ``table`` (Q, C).
+    """
+    columns = classes[:256]
+    cuts = [0, *(np.flatnonzero(np.diff(columns)) + 1).tolist(), 256]
+    targets = table[:, columns[cuts[:-1]]].tolist()  # (Q, runs)
+    runs = list(pairwise(cuts))
+    return [
+        [
+            (low, end - 1, target)
+            for (low, end), target in zip(runs, row, strict=True)
+            if target != DEAD
+        ]
+        for row in targets
+    ]
 
 
 def _tidy(row: Iterable[ByteEdge]) -> list[ByteEdge]:

@@ -115,8 +115,8 @@ def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge, side: str) -> N
         attributes["headport"] = attributes["tailport"] = side
     if "skip" in edge.kinds:
         attributes["style"] = "dashed"
-    else:
-        attributes["weight"] = "4"  # the plain way runs straight, what skips goes around it
+    elif "back" not in edge.kinds:
+        attributes["weight"] = "4"  # the plain way runs straight, the rest goes around it
     if "bytes" in edge.kinds:
         attributes["style"] = "dotted"
     drawn.edge(edge.source, edge.target, **attributes)

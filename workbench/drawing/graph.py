@@ -114,6 +114,11 @@ class Graph:
         return next((node.id for node in self.nodes if "initial" in node.kinds), None)
 
     @cached_property
+    def states(self) -> tuple[Node, ...]:
+        """The nodes that are states; the others stand for calls."""
+        return tuple(node for node in self.nodes if "call" not in node.kinds)
+
+    @cached_property
     def where(self) -> dict[str, str]:
         """For each state the id of the SVG element that shows it: itself, or the edge it is in."""
         shown: dict[str, str] = {}

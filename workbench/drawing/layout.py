@@ -113,6 +113,10 @@ class Worker:
         except (OSError, EOFError):
             self.close()
             raise LayoutTimeoutError from None
+        except BaseException:
+            # interrupted (Ctrl-C): the answer is still to come and would be taken for the next one
+            self.close()
+            raise
         finally:
             timer.cancel()
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from workbench.automata.describe import describe
 
-from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.describe import describe
+from workbench.automata.dfa import Dfa
+from workbench.automata.fold import fold
 from workbench.automata.nfa import Nfa
 from workbench.constraint.compose import TokenFsa
-from workbench.drawing.characters import ByteEdge, CharacterEdges, read_back
+from workbench.drawing.characters import CharacterEdges, folded, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.text import visible
 from workbench.syntax.regex_tree import Ranges
@@ -51,8 +51,7 @@ def draw_nfa(nfa: Nfa, name: str = "nondeterministic automaton") -> Graph:
 
 def draw_dfa(dfa: Dfa, name: str = "character automaton") -> Graph:
     """A byte automaton as the character FSA a reader expects."""
-    rows = byte_edges(dfa.classes, dfa.table)
-    read = read_back(rows, [dfa.initial], set(np.flatnonzero(dfa.finals).tolist()))
+    read = folded(dfa)
     nodes = tuple(state_node(s, dfa.initial, bool(dfa.finals[s])) for s in sorted(read.states))
     return Graph(name, nodes, reading_edges(read))
 
@@ -70,7 +69,7 @@ def reading_edges(read: CharacterEdges) -> tuple[Edge, ...]:
         Edge(
             str(source),
             str(target),
-            (describe(ranges),),
+            (character_label(ranges),),
             ("class",) if _many(ranges) else (),
             detail=_code_points(ranges),
             between=tuple(map(str, read.between.get((source, target), ()))),
@@ -90,32 +89,21 @@ def reading_edges(read: CharacterEdges) -> tuple[Edge, ...]:
     return (*characters, *pieces)
 
 
+def character_label(ranges: Ranges) -> str:
+    """A set of characters in a picture: the character itself, or the set in brackets."""
+    if not _many(ranges):
+        return visible(chr(ranges[0][0]))
+    told = describe(ranges)
+    if told == "digit":
+        return "[0-9]"  # a word would run into the letters of a chain
+    return told.replace(" ", "·") if told.startswith("[") else told
+
+
 def describe_bytes(ranges: Ranges) -> str:
     """Bytes as numbers: ``<0x80–0xBF>``."""
     return " ".join(
         f"<0x{low:02X}>" if low == high else f"<0x{low:02X}–0x{high:02X}>" for low, high in ranges
     )
-
-
-def byte_edges(
-    classes: npt.NDArray[np.uint16], table: npt.NDArray[np.int32]
-) -> list[list[ByteEdge]]:
-    """The byte edges of every row of a table, neighbouring bytes of one class as one.
-
-    Shape: ``classes`` (256 or more,), ``table`` (Q, C).
-    """
-    columns = classes[:256]
-    cuts = [0, *(np.flatnonzero(np.diff(columns)) + 1).tolist(), 256]
-    targets = table[:, columns[cuts[:-1]]].tolist()  # (Q, runs)
-    runs = list(pairwise(cuts))
-    return [
-        [
-            (low, end - 1, target)
-            for (low, end), target in zip(runs, row, strict=True)
-            if target != DEAD
-        ]
-        for row in targets
-    ]
 
 
 def _many(ranges: Ranges) -> bool:
@@ -137,10 +125,8 @@ def draw_token_fsa(fsa: TokenFsa, dfa: Dfa, name: str = "token automaton") -> Gr
     that they can is what tells this machine from the character automaton. States inside a
     character are not drawn; the tokens that lead through them are pieces of characters.
     """
-    rows = byte_edges(dfa.classes, dfa.table)
-    finals = set(np.flatnonzero(dfa.finals).tolist())
     whole = np.zeros(len(dfa), np.bool_)
-    whole[list(read_back(rows, [dfa.initial], finals).states)] = True
+    whole[list(fold(dfa).states)] = True
     sources = np.repeat(np.arange(len(fsa), dtype=np.int64), np.diff(fsa.first))
     skips = passing_over(fsa, dfa, sources, whole)
     plain: list[Edge] = []

@@ -27,7 +27,7 @@ _ASIDE = frozenset({"class", "chain"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """A graph as it is drawn, and how much of the whole that is."""
+    """A graph as it is drawn, and how much of the whole that is; boxes of calls are not counted."""
 
     graph: Graph
     total_nodes: int
@@ -39,30 +39,30 @@ def reduce(graph: Graph, limit: int = LIMIT, centre: str | None = None) -> Shown
     """The graph as a reader can bear it: whole, folded, or what lies around ``centre``.
 
     Chains are folded only where the whole would not be calm. Where even that leaves more
-    than ``limit`` states or ``_CROWDED`` edges for each, the states nearest to ``centre`` (or to
+    than ``limit`` nodes or ``_CROWDED`` edges for each, the nodes nearest to ``centre`` (or to
     the initial state) are kept.
     """
-    total = len(graph.nodes)
     small = merge_parallel(graph)
-    if total > CALM:
+    if len(graph.nodes) > CALM:
         small = collapse_chains(small)
-    folded = total - len(small.nodes)
     kept = min(limit, len(small.nodes))
     here = _visible_centre(small, centre)
     part = nearest(small, here, kept)
     while len(part.edges) > _CROWDED * limit and kept > 8:
         kept = kept * 3 // 4
         part = nearest(small, here, kept)
-    return Shown(part, total, len(part.nodes), _told(part, small, total, folded, here))
+    total, shown = len(graph.states), len(part.states)
+    return Shown(part, total, shown, _told(part, small, total, here))
 
 
-def _told(part: Graph, small: Graph, total: int, folded: int, centre: str | None) -> str:
-    if len(part.nodes) == total:
+def _told(part: Graph, small: Graph, total: int, centre: str | None) -> str:
+    shown = len(part.states)
+    if shown == total:
         return f"{total:,} state{'' if total == 1 else 's'}"
-    text = f"showing {len(part.nodes):,} of {total:,} states"
+    text = f"showing {shown:,} of {total:,} states"
     if len(part.nodes) < len(small.nodes):
         return f"{text}, those around {centre}"
-    return f"{text}; {folded:,} stand inside edges"
+    return f"{text}; {total - shown:,} stand inside edges"
 
 
 def _visible_centre(graph: Graph, centre: str | None) -> str | None:

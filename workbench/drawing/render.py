@@ -146,7 +146,7 @@ def _too_much(what: str) -> LimitError:
 
 
 def _described(graph: Graph) -> str:
-    counted = f"{len(graph.nodes)} states and calls, {len(graph.edges)} edges"
+    counted = f"{len(graph.states)} states, {len(graph.edges)} edges"
     return f"{counted}. {graph.note}" if graph.note else counted
 
 

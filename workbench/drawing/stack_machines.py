@@ -14,13 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge
-from workbench.drawing.characters import ByteEdge, read_back
+from workbench.drawing.characters import ByteEdge, byte_edges, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import (
     TOY,
     WRITTEN_OUT,
     WRITTEN_OUT_TOY,
-    byte_edges,
     reading_edges,
     state_node,
 )
