@@ -18,8 +18,9 @@ CALM = 16
 #: Up to here a picture can be read at all.
 LIMIT = 60
 
-#: Edges for each state a picture may have; a tangle of 60 states takes 0.4 s to lay out then.
-_CROWDED = 2.5
+#: Edges for each node a picture may have, and edges any picture may have: past that, a tangle.
+_CROWDED = 3
+_NEVER_CROWDED = 48
 
 #: Kinds that say how a label came about, not what the edge does; they do not keep edges apart.
 _ASIDE = frozenset({"class", "chain"})
@@ -48,8 +49,8 @@ def reduce(graph: Graph, limit: int = LIMIT, centre: str | None = None) -> Shown
     kept = min(limit, len(small.nodes))
     here = _visible_centre(small, centre)
     part = nearest(small, here, kept)
-    while len(part.edges) > _CROWDED * limit and kept > 8:
-        kept = kept * 3 // 4
+    while len(part.edges) > max(_CROWDED * kept, _NEVER_CROWDED):
+        kept = kept * 4 // 5
         part = nearest(small, here, kept)
     total, shown = len(graph.states), len(part.states)
     return Shown(part, total, shown, _told(part, small, total, here))

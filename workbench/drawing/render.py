@@ -39,6 +39,9 @@ ATTEMPTS = (
 #: DOT text longer than this is not even sent: no reader could use the picture.
 _LONGEST = 2_000_000
 
+#: Larger pictures, in bytes, are laid out anew; 256 of the others stay below 256 MB.
+_LARGEST_REMEMBERED = 1_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawingLimits:
@@ -110,6 +113,8 @@ class Renderer:
                 self._pictures.move_to_end(key)
                 return self._pictures[key]
         picture = self._laid_out(text, kind, limits)
+        if len(picture) > _LARGEST_REMEMBERED:
+            return picture
         with self._lock:
             self._pictures[key] = picture
             while len(self._pictures) > self._remembered:
