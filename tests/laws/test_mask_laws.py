@@ -61,7 +61,7 @@ def grammar_of(tree: GrammarTree) -> Grammar:
 
 texts = st.lists(st.sampled_from(b"abc"), max_size=7).map(bytes)
 slow = settings(
-    max_examples=200,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )

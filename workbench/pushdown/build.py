@@ -105,9 +105,11 @@ def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
 
 def _automata(names: list[str], writer: _Writer, limits: Limits) -> dict[int, Dfa]:
     """The automaton of the first rule, and of every rule called from there on, by number."""
+    clock = limits.clock()
     rules = {0: minimize(determinize(writer.rule(names[0]), limits))}
     waiting = [0]
     for rule in waiting:
+        clock.check()
         for called in _called(rules[rule]):
             if called not in rules:
                 rules[called] = minimize(determinize(writer.rule(names[called]), limits))
@@ -127,10 +129,15 @@ class _Writer:
     def rule(self, name: str) -> Nfa:
         """The automaton of a rule, everything that needs no stack written in."""
         self._builder = NfaBuilder(self._symbols)
-        #: Where each rule that was written in begins, by its name and the state it ends in.
+        #: Where each rule that is written in begins, by its name and the state it ends in.
         self._entries: dict[tuple[str, int], int] = {}
+        self._waiting: list[tuple[str, int, int]] = []
         initial, self._end = self._builder.new_state(), self._builder.new_state()
         self._builder.epsilon(initial, self._entry(name, self._end))
+        while self._waiting:
+            written_in, start, end = self._waiting.pop()
+            self._limits.check("states", len(self._builder))
+            self._write(self._cfg.rules[written_in], start, end, end)
         return self._builder.build(initial, {self._end})
 
     def _entry(self, name: str, end: int) -> int:
@@ -142,8 +149,7 @@ class _Writer:
         known = self._entries.get((name, end))
         if known is None:
             known = self._entries[name, end] = self._builder.new_state()
-            self._limits.check("states", len(self._builder))
-            self._write(self._cfg.rules[name], known, end, end)
+            self._waiting.append((name, known, end))
         return known
 
     def _write(self, expression: Expression, start: int, end: int, last: int) -> None:

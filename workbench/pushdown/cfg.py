@@ -6,7 +6,7 @@ nonterminal that is called has a body. Several rules of one name have become one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,12 +46,12 @@ class Cfg:
     @cached_property
     def nullable(self) -> frozenset[str]:
         """The nonterminals that derive the empty text."""
-        return self._least(self._is_nullable)
+        return self.least(self._is_nullable)
 
     @cached_property
     def productive(self) -> frozenset[str]:
         """The nonterminals that derive some text at all."""
-        return self._least(self._is_productive)
+        return self.least(self._is_productive)
 
     def is_nullable(self, expression: Expression) -> bool:
         """Whether an expression derives the empty text."""
@@ -61,18 +61,29 @@ class Cfg:
         """Whether an expression derives some text."""
         return self._is_productive(expression, self.productive)
 
-    def _least(self, holds: Callable[[Expression, frozenset[str]], bool]) -> frozenset[str]:
-        """The least set of names closed under ``holds``."""
-        known: frozenset[str] = frozenset()
-        while True:
-            grown = frozenset(
-                n for n, body in self.rules.items() if n in known or holds(body, known)
-            )
-            if grown == known:
-                return known
-            known = grown
+    def least(self, holds: Callable[[Expression, Set[str]], bool]) -> frozenset[str]:
+        """The least set of names closed under ``holds``: of a body, given the names known so far.
 
-    def _is_nullable(self, expression: Expression, known: frozenset[str]) -> bool:
+        Cost: a body is asked again only when something it calls has become known.
+        """
+        known: set[str] = set()
+        waiting = list(self.rules)
+        while waiting:
+            name = waiting.pop()
+            if name not in known and holds(self.rules[name], known):
+                known.add(name)
+                waiting.extend(self._callers.get(name, ()))
+        return frozenset(known)
+
+    @cached_property
+    def _callers(self) -> dict[str, list[str]]:
+        callers: dict[str, list[str]] = {}
+        for name, body in self.rules.items():
+            for called in dict.fromkeys(call.name for call in calls(body)):
+                callers.setdefault(called, []).append(name)
+        return callers
+
+    def _is_nullable(self, expression: Expression, known: Set[str]) -> bool:
         match expression:
             case Literal(value=value):
                 return not value
@@ -88,7 +99,7 @@ class Cfg:
                 machine = self.machine(expression)
                 return bool(machine.finals[machine.initial])
 
-    def _is_productive(self, expression: Expression, known: frozenset[str]) -> bool:
+    def _is_productive(self, expression: Expression, known: Set[str]) -> bool:
         match expression:
             case Literal():
                 return True

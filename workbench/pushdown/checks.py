@@ -7,7 +7,7 @@ kind are not errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from workbench.errors import BuildError
 from workbench.pushdown.cfg import Cfg, calls
@@ -192,17 +192,10 @@ def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
 
 def _derives_something(cfg: Cfg) -> bool:
     """Whether some derivation from the start symbol reads a byte."""
-    reading: set[str] = set()
-    while True:
-        grown = {n for n, body in cfg.rules.items() if _reads(cfg, body, reading)}
-        if cfg.start in grown:
-            return True
-        if grown == reading:
-            return False
-        reading = grown
+    return cfg.start in cfg.least(lambda body, reading: _reads(cfg, body, reading))
 
 
-def _reads(cfg: Cfg, expression: Expression, reading: set[str]) -> bool:
+def _reads(cfg: Cfg, expression: Expression, reading: Set[str]) -> bool:
     match expression:
         case Literal(value=value):
             return bool(value)
@@ -221,9 +214,10 @@ def _reads(cfg: Cfg, expression: Expression, reading: set[str]) -> bool:
 
 def reachable(cfg: Cfg) -> list[str]:
     """The nonterminals the start symbol calls, itself or through others, in order of finding."""
-    found = [cfg.start]
-    for name in found:
-        found.extend(
-            call.name for call in dict.fromkeys(calls(cfg.rules[name])) if call.name not in found
-        )
-    return list(dict.fromkeys(found))
+    found = {cfg.start: None}
+    waiting = [cfg.start]
+    for name in waiting:  # grows while it is read
+        called = dict.fromkeys(call.name for call in calls(cfg.rules[name]))
+        waiting.extend(other for other in called if other not in found)
+        found.update(called)
+    return list(found)

@@ -106,9 +106,9 @@ class Network:
         known = self._openings.get(state)
         if known is None:
             found: list[Move] = [(state, ())]
-            for rule, target in self.calling[state]:
-                for inner, pushed in self.openings(self.initials[rule]):
-                    found.append((inner, (target, *pushed)))
+            for inner, pushed in found:  # grows while it is read
+                for rule, target in self.calling[inner]:
+                    found.append((self.initials[rule], (*pushed, target)))
             known = self._openings[state] = tuple(found)
         return known
 

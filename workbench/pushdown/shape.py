@@ -120,7 +120,8 @@ def _sizes(cfg: Cfg, kept: frozenset[str]) -> dict[str, int]:
             case Literal(value=value):
                 return len(value)
             case Nonterminal(name=name):
-                return 1 if name in kept else rule_size(name)
+                # a call that closes its own circle comes to nothing new
+                return 1 if name in kept else sizes.get(name, 1)
             case Sequence(items=parts) | Choice(options=parts):
                 return sum(map(size, parts))
             case Repetition(item=item, low=low, high=high):
@@ -128,12 +129,23 @@ def _sizes(cfg: Cfg, kept: frozenset[str]) -> dict[str, int]:
             case _:
                 return len(cfg.machine(expression))
 
-    def rule_size(name: str) -> int:
-        if name not in sizes:
-            sizes[name] = 1  # what a call at the end of its own circle comes to
-            sizes[name] = min(size(cfg.rules[name]), 10 * _WRITTEN_IN)
-        return sizes[name]
-
-    for name in cfg.rules:
-        rule_size(name)
+    for name in _callees_first(cfg):
+        sizes[name] = min(size(cfg.rules[name]), 10 * _WRITTEN_IN)
     return sizes
+
+
+def _callees_first(cfg: Cfg) -> list[str]:
+    """All rules, each after the rules it calls (but for circles)."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for root in cfg.rules:
+        work = [(root, False)]
+        while work:
+            name, finished = work.pop()
+            if finished:
+                order.append(name)
+            elif name not in seen:
+                seen.add(name)
+                work.append((name, True))
+                work.extend((call.name, False) for call in calls(cfg.rules[name]))
+    return order
