@@ -130,6 +130,9 @@ def symbol_classes(
 
 def _labels(edges: tuple[Edge, ...], alive: set[int]) -> list[tuple[int, _Label]]:
     """The edges of a state by target, each with the set of symbols that leads there."""
+    if len(edges) == 1:
+        low, high, target = edges[0]
+        return [(target, ((low, high),))] if target in alive else []
     by_target: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for low, high, target in edges:
         if target in alive:

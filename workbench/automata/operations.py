@@ -10,9 +10,10 @@ import numpy.typing as npt
 from workbench.automata.determinize import determinize
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.explore import explore, nothing, trimmed
+from workbench.automata.measure import check_size
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import BYTES, NfaBuilder
-from workbench.automata.thompson import add, check_size
+from workbench.automata.thompson import add
 from workbench.limits import LIMITS, Limits
 from workbench.syntax.regex_tree import Regex
 

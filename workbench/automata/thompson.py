@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from workbench.automata.measure import check_size, simple_repeat
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.utf8 import character_machine
-from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
 from workbench.syntax.regex_tree import (
     Alternate,
@@ -12,9 +12,12 @@ from workbench.syntax.regex_tree import (
     Characters,
     Concat,
     Group,
+    Ranges,
     Regex,
     Repeat,
 )
+
+_LAST_ASCII = 0x7F
 
 
 def thompson(regex: Regex, limits: Limits = LIMITS) -> Nfa:
@@ -32,16 +35,6 @@ def thompson(regex: Regex, limits: Limits = LIMITS) -> Nfa:
     return builder.build(start, {end})
 
 
-def check_size(regex: Regex, limits: Limits) -> None:
-    """Raise LimitError if unrolling would need too many states, before any is made."""
-    if _size(regex) > limits.unrolled:
-        raise LimitError(
-            f"the counted repetitions need more than {limits.unrolled:,} states",
-            "unrolled",
-            "lower the bound of a repetition, or use '*' or '+'",
-        )
-
-
 def add(builder: NfaBuilder, regex: Regex, start: int, end: int) -> None:
     """Add a regex to a growing machine: its texts lead from ``start`` to ``end``.
 
@@ -57,23 +50,43 @@ def add(builder: NfaBuilder, regex: Regex, start: int, end: int) -> None:
         case Group(part):
             add(builder, part, start, end)
         case Alternate(options):
-            for option in options:
-                add(builder, option, start, end)
+            _add_alternate(builder, options, start, end)
         case Concat(parts):
             _add_concat(builder, parts, start, end)
         case Repeat():
             _add_repeat(builder, regex, start, end)
 
 
-def _add_characters(
-    builder: NfaBuilder, ranges: tuple[tuple[int, int], ...], start: int, end: int
-) -> None:
+def _add_characters(builder: NfaBuilder, ranges: Ranges, start: int, end: int) -> None:
+    if ranges and ranges[-1][1] <= _LAST_ASCII:
+        for low, high in ranges:
+            builder.edge(start, low, high, end)
+        return
     machine = character_machine(ranges)
     last = len(machine.edges) - 1
     states = [end, *(builder.new_state() for _ in range(last - 1)), start]
     for node, edges in enumerate(machine.edges):
         for low, high, target in edges:
             builder.edge(states[node], low, high, states[target])
+
+
+def _add_alternate(builder: NfaBuilder, options: tuple[Regex, ...], start: int, end: int) -> None:
+    """Options that begin with the same characters share those states, as in a trie of words."""
+    shared: dict[tuple[int, Ranges], int] = {}
+    for option in options:
+        parts = option.parts if isinstance(option, Concat) else (option,)
+        here = start
+        read = 0
+        for part in parts[:-1]:
+            if not isinstance(part, Characters):
+                break
+            key = (here, part.ranges)
+            if key not in shared:
+                shared[key] = builder.new_state()
+                add(builder, part, here, shared[key])
+            here = shared[key]
+            read += 1
+        _add_concat(builder, parts[read:], here, end)
 
 
 def _add_concat(builder: NfaBuilder, parts: tuple[Regex, ...], start: int, end: int) -> None:
@@ -116,32 +129,3 @@ def _add_loop(
     add(builder, part, before, after)
     builder.epsilon(after, before)
     builder.epsilon(after, end)
-
-
-def simple_repeat(regex: Repeat) -> tuple[Regex, int, int | None]:
-    """A repetition with the same texts: ``(x?){n}`` as ``x{0,n}``, ``(x*){2,}`` as ``x*``."""
-    part, low, high = regex.part, regex.low, regex.high
-    while True:
-        if isinstance(part, Group):
-            part = part.part
-        elif isinstance(part, Repeat) and part.low == 0 and (part.high == 1 or part.high is None):
-            low, high = 0, (None if part.high is None and high != 0 else high)
-            part = part.part
-        else:
-            return part, low, high
-
-
-def _size(regex: Regex) -> int:
-    """States the regex needs once its repetitions are unrolled, about."""
-    match regex:
-        case Characters(ranges):
-            return max(1, len(character_machine(ranges).edges) - 1)
-        case Bytes():
-            return 1
-        case Group(part):
-            return _size(part)
-        case Concat(parts) | Alternate(parts):
-            return 1 + sum(map(_size, parts))
-        case Repeat():
-            part, low, high = simple_repeat(regex)
-            return 2 + _size(part) * (max(low, 1) if high is None else high)

@@ -9,6 +9,7 @@ Bounds = tuple[int, int | None]
 
 #: Digits of a count: more is a typing error, and no machine holds so many copies.
 _COUNT_DIGITS = 7
+_SIGNS: dict[str, Bounds] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
 def take_count(reader: Reader) -> Bounds | None:
@@ -17,11 +18,11 @@ def take_count(reader: Reader) -> Bounds | None:
     EBNF: ``"*" | "+" | "?" | "{" n "}" | "{" n "," m? "}"``, and in Python ``"{," m? "}"``
     Raises: ParseError where braces hold no count and cannot be text, or counts run backwards.
     """
-    signs: tuple[tuple[str, Bounds], ...] = (("*", (0, None)), ("+", (1, None)), ("?", (0, 1)))
-    for sign, bounds in signs:
-        if reader.take(sign):
-            return bounds
-    return _braces(reader) if reader.ahead("{") else None
+    sign = reader.peek()
+    if sign in _SIGNS:
+        reader.at += 1
+        return _SIGNS[sign]
+    return _braces(reader) if sign == "{" else None
 
 
 def at_count(reader: Reader) -> bool:

@@ -50,22 +50,22 @@ def refuse_unsupported(reader: Reader, start: int) -> None:
         )
 
 
-def take_comment(reader: Reader, start: int) -> bool:
-    """Step over ``?#…)`` if it comes next and the dialect has it."""
-    if not reader.ahead("?#"):
-        return False
-    end = reader.text.find(")", reader.at)
-    place = Span(start, reader.at + 2)
-    if not reader.rules.comments:
-        raise reader.fail(
-            "comments '(?#…)' are not supported in this dialect",
-            place,
-            "leave it out, or use '(?x)' and '# …' up to the end of the line",
-        )
-    if end < 0:
-        raise reader.fail("expected ')' to close the comment", place)
-    reader.at = end + 1
-    return True
+def skip_comments(reader: Reader) -> None:
+    """Step over what says nothing: blanks under ``x``, and ``(?#…)`` where the dialect has it."""
+    reader.skip_blanks()
+    while reader.ahead("(?#"):
+        place = Span(reader.at, reader.at + 3)
+        if not reader.rules.comments:
+            raise reader.fail(
+                "comments '(?#…)' are not supported in this dialect",
+                place,
+                "leave it out, or use '(?x)' and '# …' up to the end of the line",
+            )
+        end = reader.text.find(")", reader.at)
+        if end < 0:
+            raise reader.fail("expected ')' to close the comment", place)
+        reader.at = end + 1
+        reader.skip_blanks()
 
 
 def take_name(reader: Reader, names: set[str]) -> str | None:

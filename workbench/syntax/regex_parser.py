@@ -14,15 +14,17 @@ from workbench.syntax.regex_dialect import Dialect, Flags
 from workbench.syntax.regex_escapes import read_escape
 from workbench.syntax.regex_groups import (
     refuse_unsupported,
-    take_comment,
+    skip_comments,
     take_flags,
     take_name,
 )
-from workbench.syntax.regex_reader import Reader
+from workbench.syntax.regex_reader import NESTING, Reader
 from workbench.syntax.regex_tree import Alternate, Concat, Group, Ranges, Regex, Repeat
 
 __all__ = ["Dialect", "Flags", "parse_regex"]
 
+#: Characters that may mean something outside classes.
+_SPECIAL = frozenset("()[\\*+?{.^$|")
 _LINE_FEED: Ranges = ((0x0A, 0x0A),)
 
 
@@ -52,8 +54,8 @@ class _Parser:
         self.searched = searched
         self.anchors: Anchors = {}
         self.names: set[str] = set()
-        #: Where the flags that open a Python regex end.
-        self.opening_end = 0
+        #: Whether anything but flags and comments has been read.
+        self.begun = False
 
     def parse(self) -> Regex:
         """regex = alternation end."""
@@ -73,6 +75,7 @@ class _Parser:
         start = self.reader.at
         options = [self._sequence()]
         while self.reader.take("|"):
+            self.begun = True
             options.append(self._sequence())
         if len(options) == 1:
             return options[0]
@@ -84,21 +87,25 @@ class _Parser:
         start = reader.at
         parts: list[Regex] = []
         while True:
-            reader.skip_blanks()
+            skip_comments(reader)
             if not reader.peek() or reader.peek() in "|)":
                 break
             atom = self._atom()
             if atom is not None:
+                self.begun = True
                 parts.append(self._repeated(atom))
         if len(parts) == 1:
             return parts[0]
         return Concat(tuple(parts), reader.span(start))
 
     def _atom(self) -> Regex | None:
-        """atom = group | class | escape | "." | anchor | character; None for flags, comments."""
+        """atom = group | class | escape | "." | anchor | character; None for flags."""
         reader = self.reader
         start = reader.at
         character = reader.peek()
+        if character not in _SPECIAL:
+            reader.at += 1
+            return self._literal(start, ord(character))
         if character == "(":
             return self._group()
         if character == "[":
@@ -173,9 +180,6 @@ class _Parser:
         reader.enter(start)
         reader.at += 1
         refuse_unsupported(reader, start)
-        if take_comment(reader, start):
-            reader.leave()
-            return None
         outside = inside = reader.flags
         name = take_name(reader, self.names)
         captures = not reader.ahead("?")
@@ -200,14 +204,12 @@ class _Parser:
     def _set_flags(self, flags: Flags, start: int) -> None:
         """``(?i)``: from here to the end of the group, or of the regex where it opens it."""
         reader = self.reader
-        before = reader.text[self.opening_end : start]
-        if not reader.rules.flags_anywhere and (reader.depth > 1 or before.strip()):
+        if not reader.rules.flags_anywhere and (reader.depth > 1 or self.begun):
             raise reader.fail(
                 "expected flags at the start of the regex",
                 reader.span(start),
                 "for a part of it write them as in '(?i:…)'",
             )
-        self.opening_end = reader.at
         reader.flags = flags
         reader.leave()
 
@@ -215,14 +217,14 @@ class _Parser:
         """count = ("*" | "+" | "?" | "{n}" | "{n,}" | "{n,m}") "?"?."""
         reader = self.reader
         whole = atom
-        counted = False
+        stacked = 0
         while True:
-            reader.skip_blanks()
+            skip_comments(reader)
             start = reader.at
             bounds = take_count(reader)
             if bounds is None:
                 return whole
-            self._check_repeatable(whole, start, counted=counted)
+            self._check_repeatable(whole, start, stacked)
             if not reader.take("?") and reader.rules.possessive and reader.ahead("+"):
                 raise reader.fail(
                     "possessive repetitions are not supported",
@@ -231,14 +233,14 @@ class _Parser:
                 )
             if whole.span not in self.anchors:
                 whole = Repeat(whole, *bounds, Span(atom.span.start, reader.at))
-            counted = True
+            stacked += 1
 
-    def _check_repeatable(self, part: Regex, start: int, *, counted: bool) -> None:
+    def _check_repeatable(self, part: Regex, start: int, stacked: int) -> None:
         reader = self.reader
-        if reader.rules.stacked_repeats:
-            return
         span = reader.span(start)
-        if counted:
+        if reader.rules.stacked_repeats and stacked < NESTING:
+            return
+        if stacked:
             raise reader.fail(
                 "expected one repetition, not a second one",
                 span,
