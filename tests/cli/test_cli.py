@@ -1,0 +1,128 @@
+"""The command line: what it prints and how it exits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from workbench.cli.main import app
+from workbench.resources import BUILTIN_MODEL, GRAMMARS
+
+needs_model = pytest.mark.skipif(
+    not (BUILTIN_MODEL / "model.safetensors").exists(), reason="the embedded model is not here"
+)
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+def records(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_check_names_the_place_and_what_was_expected() -> None:
+    result = run("check", "--kbnf", str(GRAMMARS / "json.kbnf"), '{"a":[1,2]}', '{"a":}')
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == 'accepted  {"a":[1,2]}'
+    assert lines[1] == 'rejected  {"a":}'
+    assert lines[2].startswith("  fails at column 6: expected ")
+    assert lines[3:5] == ['  1 | {"a":}', "           ^"]
+    assert lines[5] == "  while reading start ▸ value ▸ object ▸ member"
+
+
+def test_check_as_json_reads_stdin() -> None:
+    result = run("check", "--regex", "(foo)+d", "--json", stdin="food\nfox\nfo\n")
+    assert result.exit_code == 1
+    accepted, failing, short = records(result)
+    assert accepted["accepted"]
+    assert (failing["offset"], failing["expected"], failing["incomplete"]) == (2, "o", False)
+    assert (short["offset"], short["incomplete"]) == (None, True)
+
+
+def test_check_exits_with_0_when_all_are_accepted() -> None:
+    assert run("check", "--regex", "a+", "a", "aa").exit_code == 0
+
+
+#   arguments                                              told on stderr
+WRONG = [
+    (("check", "x"),                                       "expected one grammar, not 0"),
+    (("check", "--regex", "a", "--example", "json", "x"),  "expected one grammar, not 2"),
+    (("check", "--regex", "(a", "a"),                      "regex, line 1, column"),
+    (("check", "--kbnf", "/no/such/file", "a"),            "cannot read /no/such/file"),
+    (("check", "--example", "nothing", "a"),               "there is no example 'nothing'"),
+    (("mask", "--regex", "a", "--vocab", "/no/such/dir"),  "error: "),
+    (("draw", "--kbnf", str(GRAMMARS / "json.kbnf"), "--format", "openfst"), "only the finite machines"),
+    (("draw", "--kbnf", str(GRAMMARS / "json.kbnf"), "--machine", "characters"), "need a stack"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "told"), WRONG, ids=[" ".join(w[0][:4]) for w in WRONG])
+def test_error_exits_with_2(arguments: tuple[str, ...], told: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert result.stdout == ""
+
+
+def test_draw_writes_every_format(tmp_path: Path) -> None:
+    for form, start in (
+        ("dot", b"digraph"), ("svg", b"<svg"), ("png", b"\x89PNG"), ("json", b"{"),
+    ):  # fmt: skip
+        out = tmp_path / form
+        result = run("draw", "--regex", "(foo)+d", "--format", form, "-o", str(out))
+        assert result.exit_code == 0, result.stderr
+        assert out.read_bytes().startswith(start)
+
+
+def test_draw_openfst_text_spells_the_machine() -> None:
+    lines = run("draw", "--regex", "ab?", "--format", "openfst").stdout.splitlines()
+    assert lines == ["0\t1\t98\t98", "1\t2\t99\t99", "1", "2"]
+
+
+@needs_model
+def test_mask_after_a_text() -> None:
+    result = run("mask", "--regex", "(foo)+d", "--after", "fo", "--json")
+    assert result.exit_code == 0
+    (told,) = records(result)
+    assert told["forced"] == "o"
+    assert not told["may_end"]
+    assert all(token.startswith("o") for token in told["tokens"])
+    assert run("mask", "--regex", "(foo)+d", "--after", "x").exit_code == 1
+
+
+@needs_model
+def test_generate_prints_a_line_a_step_and_the_whole() -> None:
+    result = run("generate", "--example", "koo_choice", "--json")
+    assert result.exit_code == 0, result.stderr
+    *steps, whole = records(result)
+    assert whole["accepted"]
+    assert whole["stop"] in ("accepted", "forced end")
+    assert "".join(step["token"] for step in steps) == whole["text"]
+    assert len(steps) == whole["tokens"]
+    assert whole["text"] in "Red|Orange|Yellow|Green|Blue|Indigo|Violet".split("|")
+
+
+@needs_model
+def test_generate_that_runs_out_of_tokens_exits_with_1() -> None:
+    result = run("generate", "--regex", "[a-z]{50}", "--max-tokens", "2", "--json")
+    assert result.exit_code == 1
+    assert records(result)[-1]["stop"] == "token budget"
+
+
+def test_train_smoke(tmp_path: Path) -> None:
+    result = run("train", "--out", str(tmp_path / "run"), "--smoke", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert [record["step"] for record in records(result)] == [1, 2, 3, 4, 5, 6]
+    assert (tmp_path / "run" / "model" / "model.safetensors").exists()
+
+
+def test_train_error_when_there_is_nothing_to_resume(tmp_path: Path) -> None:
+    result = run("train", "--out", str(tmp_path / "none"), "--resume", "--smoke")
+    assert result.exit_code == 2
+    assert "checkpoint" in result.stderr

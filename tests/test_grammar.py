@@ -1,0 +1,73 @@
+"""Grammar: what it says of texts, and where and why they fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.grammar import Grammar
+
+JSON = Grammar.from_kbnf(
+    """start ::= value;
+    value ::= object | list | #'[0-9]+' | '"' #'[a-zé]*' '"';
+    object ::= '{' (member (',' member)*)? '}';
+    member ::= '"' #'[a-z]+' '":' value;
+    list ::= '[' (value (',' value)*)? ']';"""
+)
+WORD = Grammar.from_regex("(foo)+d")
+
+#   grammar  text             told                                                    rules
+CHECKS = [
+    (WORD,   "foofood",       "accepted",                                             ()),
+    (WORD,   "fox",           "fails at column 3: expected o",                        ()),
+    (WORD,   "foo",           "ends too early: expected [df]",                        ()),
+    (WORD,   "food!",         "fails at column 5: expected the end",                  ()),
+    (WORD,   "",              "ends too early: expected f",                           ()),
+    (JSON,   '{"a":}',        'fails at column 6: expected ["0-9\\[{]',               ("start", "value", "object", "member", "value")),
+    (JSON,   '[1,[2,"é',      'ends too early: expected ["a-zé]',                     ("start", "value", "list", "value", "list", "value")),
+    (JSON,   '"é"x',          "fails at column 4: expected the end",                  ("start", "value")),
+    (JSON,   '"éà"',          'fails at column 3: expected ["a-zé]',                  ("start", "value")),
+    (JSON,   "12]",           "fails at column 3: expected digit or the end",         ("start", "value")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("grammar", "text", "told", "rules"), CHECKS, ids=[c[1] for c in CHECKS])
+def test_check(grammar: Grammar, text: str, told: str, rules: tuple[str, ...]) -> None:
+    verdict = grammar.check(text)
+    assert str(verdict) == told
+    assert verdict.accepted == grammar.accepts(text)
+    if not verdict.accepted and verdict.offset is not None:
+        assert grammar.is_prefix(text[: verdict.offset])
+        assert not grammar.is_prefix(text[: verdict.offset + 1])
+
+
+def test_bytes_are_read_as_they_are() -> None:
+    grammar = Grammar.from_regex("[é]")
+    assert grammar.is_prefix(b"\xc3")
+    assert not grammar.accepts(b"\xc3")
+    verdict = grammar.check(b"\xc3")
+    assert verdict.incomplete
+    assert str(verdict) == "ends too early: expected é"
+
+
+def test_a_failure_inside_a_character_is_told_at_the_character() -> None:
+    verdict = Grammar.from_regex("aé").check("aè")  # é is C3 A9, è is C3 A8
+    assert (verdict.offset, verdict.byte) == (1, 2)
+    assert str(verdict) == "fails at column 2: expected é"
+
+
+def test_the_empty_language_accepts_nothing() -> None:
+    nothing = Grammar.from_regex(r"[^\s\S]")
+    assert not nothing.accepts("")
+    assert not nothing.is_prefix("")
+
+
+def test_regular_grammars_need_no_stack() -> None:
+    grammar = Grammar.from_kbnf("start ::= 'a' start | year; year ::= #'[0-9]{4}';")
+    assert grammar.is_regular
+    assert grammar.dfa is not None
+    assert grammar.rules.names == ("start", "year")
+    assert grammar.live_rules("aa20") == ("start", "start", "start", "year")
+
+
+def test_a_rule_of_another_name_can_be_the_start() -> None:
+    assert Grammar.from_kbnf("x ::= 'a';", start="x").accepts("a")
