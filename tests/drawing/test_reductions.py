@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,3 +181,37 @@ def test_reduce_takes_fewer_states_where_edges_crowd() -> None:
     shown = reduce(full, 60)
     assert len(shown.graph.edges) <= 48
     assert "0" in shown.graph.where
+
+
+def _rules(count: int, size: int) -> Graph:
+    """Rules r0, r1, … of so many states; each calls the one after the next."""
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    for rule in range(count):
+        ids = [f"{rule}-{s}" for s in range(size)]
+        marks = [(*("initial",) * (rule + s == 0), *("rule",) * (s == 0)) for s in range(size)]
+        nodes += [Node(i, kinds=m, cluster=f"r{rule}") for i, m in zip(ids, marks, strict=True)]
+        edges += [Edge(a, b, ("x", "y")) for a, b in pairwise(ids)]
+        called = f"r{(rule + 2) % count}"
+        nodes.append(Node(f"call-{rule}", "→", ("call",), cluster=f"r{rule}", calls=called))
+        edges += [Edge(ids[0], f"call-{rule}"), Edge(f"call-{rule}", ids[-1])]
+    return Graph("rules", tuple(nodes), tuple(edges))
+
+
+def test_rules_are_shown_whole_the_called_ones_first() -> None:
+    shown = reduce(_rules(9, 5), 20)
+    assert shown.graph.clusters == ("r0", "r2", "r4")
+    assert shown.text == "showing 3 of 9 rules"
+    assert (shown.shown_nodes, shown.total_nodes) == (15, 45)
+    assert {"call-0", "call-2", "call-4"} <= states(shown.graph)
+    assert not states(shown.graph, "more")
+
+
+def test_the_rule_of_the_centre_comes_first() -> None:
+    assert reduce(_rules(9, 5), 12, "5-3").graph.clusters == ("r5", "r7")
+
+
+def test_a_rule_too_large_is_shown_in_part() -> None:
+    shown = reduce(_rules(3, 50), 10)
+    assert shown.graph.clusters == ("r0",)
+    assert len(shown.graph.nodes) == 10

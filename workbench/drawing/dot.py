@@ -57,7 +57,7 @@ def dot(graph: Graph, direction: Direction = "LR") -> str:
     for node in graph.nodes:
         if not node.cluster:
             _draw_node(drawn, node)
-    for number, cluster in enumerate(_clusters(graph)):
+    for number, cluster in enumerate(graph.clusters):
         with drawn.subgraph(name=f"cluster_{number}") as frame:
             frame.attr(
                 label=_text(cluster),
@@ -73,11 +73,6 @@ def dot(graph: Graph, direction: Direction = "LR") -> str:
         _draw_edge(drawn, number, edge, _OTHER_SIDE[direction] if loops[edge.source] % 2 else "")
         loops[edge.source] += is_loop
     return str(drawn.source)
-
-
-def _clusters(graph: Graph) -> list[str]:
-    """The names of the frames, in the order of their first nodes."""
-    return list(dict.fromkeys(node.cluster for node in graph.nodes if node.cluster))
 
 
 def _draw_node(drawn: graphviz.Digraph, node: Node) -> None:

@@ -37,6 +37,8 @@ class Node:
     title: str = ""
     #: The name of the frame the node is drawn in, or empty.
     cluster: str = ""
+    #: The name of the frame a box leads into, or empty.
+    calls: str = ""
 
     def __post_init__(self) -> None:
         _check_names(self.id, *self.kinds)
@@ -117,6 +119,11 @@ class Graph:
     def states(self) -> tuple[Node, ...]:
         """The nodes that are states; the others stand for calls."""
         return tuple(node for node in self.nodes if "call" not in node.kinds)
+
+    @cached_property
+    def clusters(self) -> tuple[str, ...]:
+        """The names of the frames, in the order of their first nodes."""
+        return tuple(dict.fromkeys(node.cluster for node in self.nodes if node.cluster))
 
     @cached_property
     def where(self) -> dict[str, str]:

@@ -61,6 +61,8 @@ def _told(part: Graph, small: Graph, total: int, centre: str | None) -> str:
     if shown == total:
         return f"{total:,} state{'' if total == 1 else 's'}"
     text = f"showing {shown:,} of {total:,} states"
+    if len(part.clusters) < len(small.clusters):
+        return f"showing {len(part.clusters):,} of {len(small.clusters):,} rules"
     if len(part.nodes) < len(small.nodes):
         return f"{text}, those around {centre}"
     return f"{text}; {total - shown:,} stand inside edges"
@@ -205,20 +207,45 @@ def neighbourhood(graph: Graph, centre: str, steps: int) -> Graph:
 
 
 def nearest(graph: Graph, centre: str | None, count: int) -> Graph:
-    """The ``count`` nodes nearest to ``centre``; the whole graph where it is not larger."""
+    """The ``count`` nodes nearest to ``centre``; the whole graph where it is not larger.
+
+    Frames are kept whole, the nearest in calls first: half a rule says nothing.
+    """
     if count >= len(graph.nodes) or centre is None:
         return graph
     # what hangs together with the centre first, then the rest in its own order
-    order = [*_distances(graph, centre), *(node.id for node in graph.nodes)]
-    return _part(graph, set(list(dict.fromkeys(order))[:count]))
+    order = list(dict.fromkeys((*_distances(graph, centre), *(node.id for node in graph.nodes))))
+    return _part(
+        graph, set(_whole_frames(graph, order, count) if graph.clusters else order[:count])
+    )
+
+
+def _whole_frames(graph: Graph, order: list[str], count: int) -> list[str]:
+    """As many whole frames as fit, in this order; of the first one as much as fits."""
+    frame = {node.id: node.cluster for node in graph.nodes}
+    members: dict[str, list[str]] = defaultdict(list)
+    for node in order:
+        members[frame[node]].append(node)
+    kept: list[str] = []
+    for nodes in members.values():
+        if not kept:
+            kept = nodes[:count]
+        elif len(kept) + len(nodes) <= count:
+            kept += nodes
+    return kept
 
 
 def _distances(graph: Graph, centre: str) -> dict[str, int]:
-    """Every node connected with ``centre`` by its distance, nearest first."""
+    """Every node connected with ``centre`` by its distance, nearest first; calls lead on."""
     beside: dict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
         beside[edge.source].append(edge.target)
         beside[edge.target].append(edge.source)
+    first = {node.cluster: node.id for node in reversed(graph.nodes)}
+    first |= {node.cluster: node.id for node in graph.nodes if "rule" in node.kinds}
+    for node in graph.nodes:
+        if node.calls and node.calls in first:
+            beside[node.id].append(first[node.calls])
     distance = {centre: 0}
     waiting = deque([centre])
     while waiting:

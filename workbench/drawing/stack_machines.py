@@ -237,7 +237,8 @@ def draw_network(network: Network, name: str = "rules") -> Graph:
         called = printable(network.names[rule])
         title = f"calls {called}, then goes on in state {back}"
         home = network.names[network.owner[back]]
-        nodes.append(Node(box, f"→ {called}", ("call",), title, home))
+        entered = network.names[rule]
+        nodes.append(Node(box, f"→ {called}", ("call",), title, home, entered))
         edges.append(Edge(box, str(back), kinds=("call",)))
         edges += [Edge(str(s), box, kinds=("call",)) for s, r, b in calls if (r, b) == (rule, back)]
     return Graph(name, tuple(nodes), tuple(edges))
