@@ -12,7 +12,8 @@
 
 Text goes one way: ``syntax`` reads it to a tree; ``automata`` and ``pushdown`` build a machine
 over bytes; ``vocabulary`` knows tokens as bytes; the two meet in ``constraint``, whose masks
-``decoding`` lays on a model's logits; ``drawing``, ``pipeline`` and ``ui`` show it. No floor looks up.
+``decoding`` lays on a model's logits; ``drawing``, ``pipeline`` and ``ui`` show it. No floor looks
+up.
 """
 
 from __future__ import annotations

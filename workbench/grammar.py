@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+
 from workbench.automata.build import regex_dfa
 from workbench.automata.describe import describe
 from workbench.automata.dfa import DEAD, Dfa, State
@@ -206,7 +209,7 @@ class Grammar:
         return machine.initial if isinstance(machine, Dfa) else self._runner.initial
 
     @property
-    def _byte_classes(self) -> object:
+    def _byte_classes(self) -> npt.NDArray[np.uint16]:
         machine = self.machine
         return machine.classes if isinstance(machine, Dfa) else machine.byte_classes
 

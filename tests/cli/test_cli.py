@@ -105,7 +105,7 @@ def test_generate_prints_a_line_a_step_and_the_whole() -> None:
     assert whole["stop"] in ("accepted", "forced end")
     assert "".join(step["token"] for step in steps) == whole["text"]
     assert len(steps) == whole["tokens"]
-    assert whole["text"] in "Red|Orange|Yellow|Green|Blue|Indigo|Violet".split("|")
+    assert whole["text"] in ("Red", "Orange", "Yellow", "Green", "Blue", "Indigo", "Violet")
 
 
 @needs_model
