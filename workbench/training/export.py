@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers.utils import logging
 
 from workbench.training.bpe import END, end_of
 
@@ -31,6 +32,7 @@ def whole(folder: Path) -> Iterator[Path]:
     yield fresh
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(fresh.iterdir()):
+        path.chmod(0o644)
         os.replace(path, folder / path.name)
     fresh.rmdir()
 
@@ -38,6 +40,7 @@ def whole(folder: Path) -> Iterator[Path]:
 def export(model: LlamaForCausalLM, tokenizer: Tokenizer, folder: Path) -> None:
     """Configuration, weights in bf16 and tokenizer, written into ``folder``."""
     end = end_of(tokenizer)
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     half = copy.deepcopy(model)
     torch.nn.Module.to(half, device="cpu", dtype=torch.bfloat16)
     half.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
