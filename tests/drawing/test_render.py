@@ -154,6 +154,14 @@ def test_a_process_killed_at_work_is_an_attempt_that_failed() -> None:
     worker.close()
 
 
+def test_a_process_that_does_not_start_is_as_good_as_no_wheel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", shutil.which("true") or sys.executable)
+    with pytest.raises(ImportError, match="the layout process does not start"):
+        Worker().layout(Job("digraph {a}", seconds=1))
+
+
 needs_dot = pytest.mark.skipif(
     shutil.which("dot") is None, reason="needs the system's graphviz package"
 )

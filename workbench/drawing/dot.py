@@ -57,7 +57,9 @@ def dot(graph: Graph, direction: Direction = "LR") -> str:
     for node in graph.nodes:
         if not node.cluster:
             _draw_node(drawn, node)
-    for number, cluster in enumerate(graph.clusters):
+    frames = list(enumerate(graph.clusters))
+    # from left to right Graphviz stacks frames upwards; the first rule belongs on top
+    for number, cluster in reversed(frames) if direction == "LR" else frames:
         with drawn.subgraph(name=f"cluster_{number}") as frame:
             frame.attr(
                 label=_text(cluster),

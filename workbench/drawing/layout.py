@@ -56,7 +56,7 @@ class Worker:
         """The picture.
 
         Raises: LayoutTimeoutError; LayoutError with Graphviz's own words; ImportError where
-                there is no pygraphviz.
+                there is no pygraphviz, or it does not run.
         """
         process = self._running()
         message = {
@@ -92,7 +92,10 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        greeting = self._exchange(self._process, None, _START_SECONDS)
+        try:
+            greeting = self._exchange(self._process, None, _START_SECONDS)
+        except LayoutTimeoutError:
+            raise ImportError("the layout process does not start") from None
         if greeting[:1] != b"+":
             self.close()
             raise ImportError(greeting[1:].decode(errors="replace"))

@@ -68,9 +68,10 @@ def _channels() -> tuple[BinaryIO, BinaryIO]:
 def _cap_memory() -> None:
     try:
         import resource
-    except ImportError:  # not on Windows
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    except (ImportError, ValueError, OSError):
+        return  # Windows has no such limit, macOS does not keep it; the time limit holds anyway
 
 
 def _send(stream: BinaryIO, message: bytes) -> None:
