@@ -14,7 +14,7 @@ def main() -> None:
     serve(
         ServeSettings(
             host=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_a_space else "127.0.0.1"),
-            port=int(port) if port else None,
+            port=int(port) if port else 7860,
             model=os.environ.get("WORKBENCH_MODEL", "builtin"),
         )
     )

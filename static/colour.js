@@ -42,5 +42,6 @@
     return found;
   }
 
-  wb.colour = (text, notation) => pieces(text, notation === "kbnf" ? KBNF : REGEX);
+  const VERBOSE = [[/#.*/y, "com"], ...REGEX];
+  wb.colour = (text, notation) => pieces(text, notation === "kbnf" ? KBNF : /^\(\?[a-z]*x[a-z]*\)/i.test(text) ? VERBOSE : REGEX);
 })();

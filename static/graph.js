@@ -16,7 +16,8 @@
     return document.importNode(root, true);
   }
 
-  const READABLE = 0.82; // pixels a point: 11-point labels are then 9 pixels high
+  const READABLE = 0.7; // pixels a point: 11-point labels are then 8 pixels high
+  const TOP = 30; // pixels kept free for the line that says how much is shown
 
   function graph(box, picked) {
     const canvas = box.querySelector(".canvas");
@@ -30,9 +31,9 @@
     function fit() {
       if (!svg) return;
       const wide = Math.max(1, box.clientWidth), high = Math.max(1, box.clientHeight);
-      const unit = Math.max(home[2] * 1.06 / wide, home[3] * 1.1 / high, 1 / 1.5);
+      const unit = Math.max(home[2] * 1.05 / wide, home[3] * 1.03 / Math.max(1, high - TOP), 1 / 1.5);
       const w = wide * unit, h = high * unit;
-      view = [home[0] - (w - home[2]) / 2, home[1] - (h - home[3]) / 2, w, h];
+      view = [home[0] - (w - home[2]) / 2, home[1] - (h + TOP * unit - home[3]) / 2, w, h];
       set();
       return unit;
     }
@@ -64,7 +65,7 @@
       view[0] = home[0] - view[2] * 0.02;
       view[1] = home[1] + (home[3] - view[3]) / 2;
       set();
-      if (start) reveal("state-" + start.id, 0.12);
+      if (start) reveal("state-" + start.id, picture.centre ? 0.5 : 0.12);
     }
 
     function zoom(factor, x, y) {

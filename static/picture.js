@@ -3,7 +3,7 @@
 wb.parts.picture = ({ element, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const tabs = find(".tabs"), count = find(".count"), pic = find(".pic"), say = find(".say"), table = find(".tablebox"), foot = find(".foot");
+  const tabs = find(".tabs"), count = find(".howmuch"), pic = find(".pic"), say = find(".say"), table = find(".tablebox"), foot = find(".foot");
   const menu = find(".menu"), menuList = find(".menu ul"), menuButton = find(".menu > button");
   let shown = null, request = 0, picked = null;
 

@@ -162,9 +162,9 @@ class Compiled:
         return draw_token_fsa(compose(dfa, vocabulary, self.limits), dfa)
 
     def pda(self) -> Pda:
-        """The push-down automaton of the textbooks, as it is drawn."""
+        """The push-down automaton of the textbooks, as it is drawn: a call for every rule."""
         grammar = self._readable()
-        return self._once("pda", lambda: pda(grammar.network))
+        return self._once("pda", lambda: pda(grammar.rules))
 
     def _readable(self) -> Grammar:
         if self.grammar is None:

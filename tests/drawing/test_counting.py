@@ -18,7 +18,7 @@ def drawn(pattern: str) -> Graph:
     ("pattern", "states", "said", "why"),
     [
         ('"[a-z]{1,20}"', 4, "at most 19 times", "a string of bounded length"),
-        ("x[a-z]{0,20}y", 3, "at most 20 times", "it may be left at once"),
+        ("x[a-m]{0,20}y", 3, "at most 20 times", "it may be left at once"),
         ("[0-9]{1,9}", 2, "at most 8 times", "every state may end"),
         ("[0-9]{20}", 21, None, "an exact count has no way out on the way: a chain"),
         ("a{1,3}b", 5, None, "few enough to be drawn"),
@@ -45,8 +45,8 @@ def test_every_state_is_still_found(pattern: str) -> None:
 
 
 def test_how_often_is_what_the_machine_allows() -> None:
-    (loop,) = [e for e in fold_counts(drawn("x[a-z]{2,12}y")).edges if "repeat" in e.kinds]
-    grammar = Grammar.from_regex("x[a-z]{2,12}y")
+    (loop,) = [e for e in fold_counts(drawn("x[a-m]{2,12}y")).edges if "repeat" in e.kinds]
+    grammar = Grammar.from_regex("x[a-m]{2,12}y")
     most = int(loop.labels[0].rpartition("at most ")[2].split()[0])
     # two are read on the way to the loop
     assert grammar.accepts("x" + "a" * (2 + most) + "y")
@@ -54,5 +54,5 @@ def test_how_often_is_what_the_machine_allows() -> None:
 
 
 def test_fewer_rungs_stay() -> None:
-    graph = drawn(f"x[a-z]{{0,{FEWEST - 2}}}y")
+    graph = drawn(f"x[a-m]{{0,{FEWEST - 2}}}y")
     assert fold_counts(graph) is graph

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.automata.dfa import DEAD
-from workbench.errors import WorkbenchError
+from workbench.errors import LimitError, WorkbenchError
 from workbench.pipeline import Compiled
 from workbench.pushdown.runner import Runner
 
 #: The states of a picture a token passes, from before it to after it, each moment a few states.
 Path = list[list[str]]
+
+#: What the inspector says of a place that no picture knows.
+NOWHERE = "outside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +24,16 @@ class Place:
     state: str
     #: For each picture the states passed.
     path: dict[str, Path]
-    #: The rules being read, the outermost first; none where no stack is needed.
+    #: The rules being read, the outermost first; none for a regex.
     stack: tuple[str, ...]
 
 
 class Follower:
     """Runs the machines of a grammar beside a generation, token by token.
 
-    The constraint's own states are its own affair; pictures show the machine's.
+    The constraint's own states are its own affair; pictures show the machines as they
+    are written: the character automaton, and every rule apart. Without a mask a run may
+    leave the language; from there on it is nowhere.
     """
 
     def __init__(self, compiled: Compiled) -> None:
@@ -36,11 +41,12 @@ class Follower:
         if grammar is None:
             raise WorkbenchError("the grammar cannot be read", "mend its problems first")
         self._dfa = grammar.dfa
-        self._network = grammar.network
-        self._runner = Runner(self._network, grammar.limits)
+        self._rules = grammar.rules
+        self._named = grammar.tree is not None
+        self._runner = Runner(self._rules, grammar.limits)
         drawn = enumerate(compiled.pda().network_states)
         self._in_pda = {state: str(number) for number, state in drawn}
-        self._state: int = self._dfa.initial if self._dfa is not None else 0
+        self._state: int = DEAD if self._dfa is None else self._dfa.initial
         self._situation = self._runner.initial
 
     def take(self, token: bytes) -> Place:
@@ -48,8 +54,6 @@ class Follower:
         states, situations = [self._state], [self._situation]
         for byte in token:
             self._step(byte)
-            if DEAD in (self._state, self._situation):
-                break  # without a mask a run may leave the language; it never comes back
             states.append(self._state)
             situations.append(self._situation)
         return self._place(states, situations)
@@ -58,30 +62,39 @@ class Follower:
         if self._dfa is not None and self._state != DEAD:
             self._state = self._dfa.step(self._state, byte)
         if self._situation != DEAD:
-            self._situation = self._runner.step(self._situation, byte)
+            try:
+                self._situation = self._runner.step(self._situation, byte)
+            except LimitError:
+                # too ambiguous to be told which rules are read: the run itself goes on
+                self._situation = DEAD
 
     def _place(self, states: list[int], situations: list[int]) -> Place:
-        if DEAD in (states[0], situations[0]):
-            return Place("outside", {}, ())
-        tops = [self._tops(situation) for situation in situations]
-        rules = [[str(state) for state in moment] for moment in tops]
-        path: dict[str, Path] = {
-            "rules": rules,
-            "stack": [[self._in_pda[s] for s in moment if s in self._in_pda] for moment in tops],
-        }
-        if self._dfa is not None:
-            path["characters"] = path["table"] = [[str(state)] for state in states]
-            path["tokens"] = [[str(states[0])], [str(states[-1])]]
-            return Place(str(states[0]), path, ())
-        path["table"] = rules
-        return Place(" ".join(rules[0][:3]), path, self._stack(situations[0]))
+        path: dict[str, Path] = {}
+        name = NOWHERE
+        stack: tuple[str, ...] = ()
+        if (here := situations[0]) != DEAD:
+            tops = [self._tops(situation) for situation in situations if situation != DEAD]
+            path["rules"] = path["table"] = [[str(s) for s in moment] for moment in tops]
+            path["stack"] = [[self._in_pda[s] for s in m if s in self._in_pda] for m in tops]
+            name, stack = self._name(tops[0][0]), self._stack(here)
+        if states[0] != DEAD:
+            alive = [str(state) for state in states if state != DEAD]
+            path["characters"] = path["table"] = [[state] for state in alive]
+            path["tokens"] = [[alive[0]], [alive[-1]]]
+            name = alive[0]
+        return Place(name, path, stack)
 
     def _tops(self, situation: int) -> list[int]:
         """The states on top of every configuration."""
         return list(dict.fromkeys(state for state, _ in self._runner.configurations(situation)))
 
+    def _name(self, state: int) -> str:
+        return f"{self._rules.names[int(self._rules.owner[state])]} · {state}"
+
     def _stack(self, situation: int) -> tuple[str, ...]:
+        """The rules of one way to read the text so far."""
+        if not self._named:
+            return ()
         state, node = self._runner.configurations(situation)[0]
-        network = self._network
         waiting = (*self._runner.stack(node), state)
-        return tuple(network.names[int(network.owner[at])] for at in waiting)
+        return tuple(self._rules.names[int(self._rules.owner[at])] for at in waiting)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from workbench.automata.describe import describe
 from workbench.constraint.automaton import AutomatonConstraint
+from workbench.drawing.counting import fold_counts
 from workbench.drawing.dot import Direction, dot
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.reductions import Shown, reduce
@@ -116,10 +117,10 @@ class Handlers:
             machine = Machine(tab) if tab in list(Machine) else Machine.CHARACTERS
             graph = compiled.graph(machine, self.room.vocabulary())
             centre = text_in(sent, "centre", 40) or None
-            shown = reduce(graph, SHOWN.get(machine, _SHOWN_ELSE), centre)
+            shown = reduce(fold_counts(graph), SHOWN.get(machine, _SHOWN_ELSE), centre)
             direction: Direction = "TB" if sent.get("narrow") else "LR"
             svg = renderer().draw(shown.graph, direction)
-            return _picture(shown, svg, dot(shown.graph, direction), centre)
+            return _picture(shown, svg, dot(shown.graph, direction), len(graph.nodes), centre)
         except WorkbenchError as error:
             return {"ok": False, "why": _sentence(error)}
 
@@ -212,13 +213,13 @@ def _verdict(grammar: Grammar, text: str) -> Record:
     }
 
 
-def _picture(shown: Shown, svg: str, text: str, centre: str | None) -> Record:
+def _picture(shown: Shown, svg: str, text: str, total: int, centre: str | None) -> Record:
     graph: Graph = shown.graph
     return {
         "ok": True,
         "svg": svg,
         "dot": text,
-        "count": shown.text,
+        "count": _told(shown, total),
         "centre": centre or "",
         "partial": shown.shown_nodes < shown.total_nodes,
         "note": graph.note,
@@ -229,6 +230,15 @@ def _picture(shown: Shown, svg: str, text: str, centre: str | None) -> Record:
         ],
         "edges": [_edge(edge) for edge in graph.edges],
     }
+
+
+def _told(shown: Shown, total: int) -> str:
+    """How much of the machine is in the picture."""
+    if shown.total_nodes == total:
+        return shown.text
+    _, around, centre = shown.text.partition(", those around ")
+    rest = f"{around}{centre}" if around else "; the rest stands inside edges"
+    return f"showing {shown.shown_nodes:,} of {total:,} states{rest}"
 
 
 def _edge(edge: Edge) -> Record:

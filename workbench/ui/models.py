@@ -35,10 +35,14 @@ class ModelRoom:
     """
 
     def __init__(
-        self, name: str = BUILTIN, load: Callable[[str], LanguageModel] | None = None
+        self,
+        name: str = BUILTIN,
+        load: Callable[[str], LanguageModel] | None = None,
+        load_vocabulary: Callable[[str], Vocabulary] = Vocabulary.load,
     ) -> None:
         self.name = name
         self._load = load or load_model
+        self._load_vocabulary = load_vocabulary
         self._done = threading.Event()
         self._started = threading.Lock()
         self._running = False
@@ -88,7 +92,7 @@ class ModelRoom:
         """
         if self._model is not None:
             return self._model.vocabulary
-        return Vocabulary.load(self.name if self.name != TOY else BUILTIN)
+        return self._load_vocabulary(BUILTIN if self.name == TOY else self.name)
 
     def state(self) -> ModelState:
         """What to say of it now."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.ui.models import BUILTIN
+from workbench.ui.models import BUILTIN, ModelRoom
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -20,8 +21,8 @@ class ServeSettings:
     """How the page is served."""
 
     host: str = "127.0.0.1"
-    #: None: the first free one from 7860.
-    port: int | None = None
+    #: 0 for any free one.
+    port: int = 7860
     model: str = BUILTIN
     open_browser: bool = False
     quiet: bool = False
@@ -33,10 +34,11 @@ def serve(settings: ServeSettings) -> None:
     page.block_thread()
 
 
-def start(settings: ServeSettings) -> gr.Blocks:
+def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     """Start serving and come back with Gradio's page (``local_url``, ``close()``).
 
-    The model, torch with it, is loaded once the page answers, in the background.
+    The model, torch with it, is loaded once the page answers, in the background; ``room``
+    is one that is to be used instead of the model the settings name.
     """
     # Gradio reads these when it is imported: no word about this machine goes anywhere
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
@@ -46,15 +48,14 @@ def start(settings: ServeSettings) -> gr.Blocks:
 
     from workbench.resources import STATIC
     from workbench.ui.handlers import Handlers
-    from workbench.ui.models import ModelRoom
     from workbench.ui.page import FILES, build
     from workbench.ui.theme import theme
 
-    handlers = Handlers(ModelRoom(settings.model))
+    handlers = Handlers(room or ModelRoom(settings.model))
     page = build(handlers)
     page.launch(
         server_name=settings.host,
-        server_port=settings.port,
+        server_port=settings.port or _free_port(settings.host),
         inbrowser=settings.open_browser,
         quiet=settings.quiet,
         prevent_thread_lock=True,
@@ -69,6 +70,13 @@ def start(settings: ServeSettings) -> gr.Blocks:
     )
     threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
     return page
+
+
+def _free_port(host: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def _warm(handlers: Handlers) -> None:

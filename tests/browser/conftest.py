@@ -1,0 +1,138 @@
+"""The page in a real browser; nothing here may reach outside this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+#: Where pictures of the page are put, for whoever wants to look.
+ROOT = Path(__file__).resolve().parents[2]
+ARTIFACTS = ROOT / "artifacts"
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def _missing(what: str, command: str) -> None:
+    told = f"{what} is not installed: {command}"
+    if os.environ.get("WORKBENCH_REQUIRE_BROWSER") == "1":
+        pytest.fail(told)
+    pytest.skip(told)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing("Playwright", "pip install playwright")
+    found = os.environ.get("WORKBENCH_BROWSER") or next(filter(None, map(shutil.which, _NAMES)), "")
+    with sync_playwright() as playwright:
+        if not found and Path(playwright.chromium.executable_path).exists():
+            found = playwright.chromium.executable_path
+        if not found:
+            _missing("Chromium", "apt install chromium, or playwright install chromium")
+        opened = playwright.chromium.launch(executable_path=found, args=_FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """The page, served with a small model that answers at once."""
+    # a process of its own: Gradio's threads are no place for this project's rule that a warning
+    # is an error
+    command = [sys.executable, "-m", "tests.browser.server"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as served:
+        assert served.stdout is not None
+        url = served.stdout.readline().strip()
+        assert url.startswith("http"), "the page did not start"
+        yield url
+        served.terminate()
+
+
+@dataclass
+class Visit:
+    """One visitor's tab, and what it asked for and complained about."""
+
+    page: Page
+    #: Requests to anywhere but the page's own address; they are not let out.
+    outside: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def shot(self, name: str) -> None:
+        ARTIFACTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
+
+    def type_grammar(self, text: str) -> None:
+        self.page.fill("#wb-grammar textarea.text", text)
+
+    def wait_drawn(self) -> None:
+        self.page.wait_for_selector("#wb-picture .pic:not(.stale) svg .node")
+
+    def wait_run(self) -> None:
+        self.page.wait_for_selector("#wb-run .insp:not([hidden])")
+        self.page.wait_for_selector("#wb-run .halt:disabled")
+
+
+Visitor = Callable[..., Any]
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Visitor:
+    """A way to open the page, which fails on whatever the browser complains of."""
+
+    @contextmanager
+    def opened(
+        where: str = "", *, width: int = 1400, height: int = 1000, dark: bool = False
+    ) -> Iterator[Visit]:
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+        )
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        visitor = Visit(page)
+
+        def guard(route: Any) -> None:
+            if route.request.url.startswith((address, "data:", "blob:")):
+                route.continue_()
+            else:
+                visitor.outside.append(route.request.url)
+                route.abort()
+
+        page.route("**/*", guard)
+        page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: visitor.complaints.append(said.text) if said.type == "error" else None,
+        )
+        page.goto(address + where)
+        page.wait_for_selector("#wb-grammar .paint .l")
+        yield visitor
+        assert visitor.outside == []
+        assert visitor.complaints == []
+        context.close()
+
+    return opened

@@ -1,0 +1,257 @@
+"""A visitor's way through the page, in headless Chromium."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_first_sight_is_a_finished_run_over_a_picture(visit: Any) -> None:
+    with visit() as v:
+        v.wait_drawn()
+        v.wait_run()
+        v.shot("first_sight")
+        assert v.page.locator("#wb-run .tok").count() > 5
+        assert v.page.locator("#wb-run .outcome").inner_text() != ""
+        assert "states" in v.page.locator("#wb-picture .howmuch").inner_text()
+
+
+def test_a_typed_regex_becomes_three_pictures(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.type_grammar("(Ada|name)+;")
+        v.page.wait_for_function("wb.state.compiled?.text === '(Ada|name)+;'")
+        seen = set()
+        for tab in ("characters", "tokens", "stack"):
+            v.page.click(f"#wb-picture [data-tab={tab}]")
+            v.page.wait_for_function(
+                "tab => wb.state.tab === tab && document.querySelector('#wb-picture svg .node')",
+                arg=tab,
+            )
+            v.page.wait_for_timeout(300)
+            v.shot(f"regex_{tab}")
+            seen.add(v.page.locator("#wb-picture .canvas").inner_text())
+        assert len(seen) == 3
+
+
+def test_a_half_typed_regex_says_where_it_is_wrong(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.type_grammar("ab[0-9")
+        row = v.page.locator("#wb-grammar .problems li").first
+        row.wait_for()
+        assert re.fullmatch(r"1:\d+", row.locator(".at").inner_text())
+        assert v.page.locator("#wb-grammar .squig").count() >= 1
+        v.shot("half_typed")
+        assert v.page.locator("#wb-run .go").is_disabled()
+        row.locator("button").click()
+        assert v.page.evaluate("document.activeElement.classList.contains('text')")
+        v.type_grammar("ab[0-9]")
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        assert v.page.locator("#wb-grammar .problems").is_hidden()
+        assert v.page.locator("#wb-grammar .squig").count() == 0
+
+
+def test_an_empty_grammar_is_no_mistake(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.type_grammar("")
+        v.page.wait_for_function("wb.state.compiled?.empty === true")
+        assert v.page.locator("#wb-grammar .problems").is_hidden()
+
+
+def test_texts_are_tried_and_told_where_they_fail(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.page.fill("#wb-grammar .addtest input", "12:7")
+        v.page.keyboard.press("Enter")
+        added = v.page.locator("#wb-grammar .tests li").last
+        added.locator(".no").wait_for()
+        assert "column 4" in added.inner_text()
+        assert added.locator(".squig").inner_text() == "7"
+        added.locator("button.say").click()
+        v.page.keyboard.type("12:34")
+        v.page.keyboard.press("Control+A")
+        v.page.keyboard.type("12:34")
+        v.page.keyboard.press("Enter")
+        v.page.locator("#wb-grammar .tests li").last.locator(".good").wait_for()
+        before = v.page.locator("#wb-grammar .tests li").count()
+        added.hover()
+        v.page.locator("#wb-grammar .tests .drop").last.click()
+        assert v.page.locator("#wb-grammar .tests li").count() == before - 1
+
+
+def test_a_run_streams_and_a_token_tells_everything(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.wait_run()
+        v.page.fill("#wb-run .seed", "7")
+        v.page.click("#wb-run .go")
+        v.wait_run()
+        v.page.locator("#wb-run .tok").nth(1).click()
+        facts = v.page.locator("#wb-run .insp").inner_text()
+        for name in ("probability", "surprisal", "rank before mask", "allowed tokens", "state"):
+            assert name in facts
+        assert v.page.locator("#wb-run .wanted .cand").count() > 3
+        assert v.page.locator("#wb-run .may .cand").count() >= 1
+        assert v.page.locator("#wb-picture .now, #wb-picture .gone").count() >= 1
+        struck = v.page.locator("#wb-run .wanted .cand.x").count()
+        forbidden = v.page.evaluate("wb.state.steps[1].wanted.filter(c => !c.ok).length")
+        assert struck == forbidden
+        v.shot("token_selected")
+
+
+def test_what_is_told_adds_up(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.wait_run()
+        steps = v.page.evaluate("wb.state.steps")
+        for step in steps:
+            assert 0 <= step["kept"] <= 1
+            assert step["s"] >= 0
+            assert step["allowed"] >= 1
+        said = v.page.locator("#wb-run .stats").inner_text()
+        spoken = [step for step in steps if not step["token"].get("end")]
+        perplexity = 2 ** (sum(step["s"] for step in spoken) / len(spoken))
+        assert f"{perplexity:.2f}" in said or str(round(perplexity)) in said.replace(",", "")
+
+
+def test_stopping_keeps_the_text_so_far(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.type_grammar("[a-z ]{400,500}")
+        v.page.wait_for_selector("#wb-run .go:enabled")
+        v.page.fill("#wb-run .max", "512")
+        v.page.click("#wb-run .go")
+        v.page.wait_for_function("wb.state.running && wb.state.steps.length > 3")
+        v.page.keyboard.press("Escape")
+        v.page.wait_for_selector("#wb-run .halt:disabled")
+        assert "stopped" in v.page.locator("#wb-run .outcome").inner_text()
+        assert v.page.locator("#wb-run .tok").count() > 3
+        v.page.click("#wb-run .go")
+        v.wait_run()
+
+
+def test_another_token_can_be_chosen(visit: Any) -> None:
+    with visit("?example=email") as v:
+        v.wait_run()
+        index = v.page.evaluate("wb.state.steps.findIndex(s => s.may.length > 2 && !s.token.end)")
+        v.page.locator("#wb-run .tok").nth(index).click()
+        other = v.page.locator("#wb-run .may button.cand").first
+        text = other.locator("code").inner_text()
+        other.click()
+        v.wait_run()
+        taken = v.page.locator("#wb-run .tok").nth(index)
+        assert taken.inner_text().replace(" ", "·") == text
+        assert v.page.evaluate("wb.state.steps.map(s => s.i ?? 0).length") > index
+
+
+def test_the_keyboard_reaches_everything(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.wait_run()
+        v.page.focus("#wb-grammar textarea.text")
+        v.page.keyboard.press("Control+Enter")
+        v.page.wait_for_function("wb.state.running || wb.state.steps.length")
+        v.wait_run()
+        v.page.keyboard.press("Escape")
+        v.page.keyboard.press("t")
+        v.page.keyboard.press("Home")
+        assert v.page.evaluate("wb.state.selected") == 0
+        v.page.keyboard.press("ArrowRight")
+        assert v.page.evaluate("wb.state.selected") == 1
+        assert v.page.evaluate("document.activeElement.dataset.i") == "1"
+        # one tab stop for the whole strip
+        assert v.page.locator("#wb-run .tok[tabindex='0']").count() == 1
+        v.page.keyboard.press("g")
+        v.page.keyboard.press(".")
+        assert v.page.locator("#wb-picture .node.picked").count() == 1
+        v.page.keyboard.press("?")
+        assert v.page.locator("dialog[open]").count() == 1
+        v.page.keyboard.press("Escape")
+        assert v.page.locator("dialog[open]").count() == 0
+
+
+def test_a_state_tells_what_may_follow(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.wait_drawn()
+        v.page.locator("#wb-picture .node").first.click()
+        told = v.page.locator("#wb-picture .foot").inner_text()
+        assert "state" in told
+        assert "→" in told
+
+
+def test_a_picture_is_moved_and_found_again(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_drawn()
+        view = "document.querySelector('#wb-picture svg').getAttribute('viewBox')"
+        home = v.page.evaluate(view)
+        v.page.click("#wb-picture [data-act=in]")
+        assert v.page.evaluate(view) != home
+        v.page.click("#wb-picture [data-act=fit]")
+        assert v.page.evaluate(view) == home
+        v.page.hover("#wb-picture .pic")
+        v.page.mouse.wheel(0, -200)
+        v.page.wait_for_timeout(100)
+        assert v.page.evaluate(view) != home
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_never_scrolls_sideways(visit: Any, dark: bool) -> None:
+    with visit(width=390, height=844, dark=dark) as v:
+        v.wait_run()
+        v.shot("phone_dark" if dark else "phone")
+        assert v.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_theme_follows_the_system_and_can_be_turned(visit: Any) -> None:
+    with visit(dark=True) as v:
+        v.wait_run()
+        v.shot("dark")
+        colour = "getComputedStyle(document.body).backgroundColor"
+        dark = v.page.evaluate(colour)
+        v.page.click("#wb-header .theme")
+        assert v.page.evaluate(colour) != dark
+        v.page.reload()
+        v.page.wait_for_selector("#wb-grammar .paint .l")
+        assert v.page.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+def test_nothing_typed_becomes_markup(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.type_grammar(
+            "<img src=x onerror=window.hurt=1>\\$\\{1\\+1\\}|\\{\\{value\\}\\}|</script>"
+        )
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        v.wait_drawn()
+        v.page.fill("#wb-grammar .addtest input", "<img src=x onerror=window.hurt=1>${1+1}")
+        v.page.keyboard.press("Enter")
+        v.page.wait_for_selector("#wb-grammar .tests li:last-child .good")
+        v.page.click("#wb-run .go")
+        v.wait_run()
+        assert v.page.evaluate("window.hurt") is None
+        assert v.page.locator("#wb-grammar img, #wb-run img, #wb-picture img").count() == 0
+
+
+def test_an_error_of_the_run_is_told_in_its_card(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.page.evaluate(
+            "document.querySelector('#wb-run select.mask').options[0].value = 'no such method'"
+        )
+        v.page.click("#wb-run .go")
+        v.page.wait_for_selector("#wb-run .runerr:not([hidden])")
+        assert "no such method" in v.page.locator("#wb-run .runerr").inner_text()
+        assert v.page.locator("#wb-run .go").is_enabled()
+
+
+def test_the_page_is_light_and_quick(visit: Any) -> None:
+    with visit() as v:
+        v.wait_run()
+        weight = v.page.evaluate(
+            "performance.getEntriesByType('resource').reduce((n, r) => n + r.encodedBodySize, 0)"
+        )
+        assert weight < 700_000

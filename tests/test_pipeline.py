@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from workbench.errors import LimitError, SourceError, WorkbenchError
+from workbench.limits import Limits
+from workbench.pipeline import Machine, Notation, Pipeline, Problem, compile_text
+from workbench.source import Source, Span
+from workbench.vocabulary.vocabulary import Vocabulary
+
+KOO = Vocabulary((b"f", b"oo", b"foo", b"for", b"food", b"<end>"), end=5)
+
+#: Koo et al. 2024, Figure 5.
+FOOD = "(foo)+d"
+
+
+def test_a_regex_all_the_way() -> None:
+    compiled = compile_text("f(oo)*", Notation.REGEX, vocabulary=KOO)
+    assert compiled.problems == ()
+    assert [phase.name for phase in compiled.phases] == ["grammar", "tokens"]
+    assert compiled.milliseconds > 0
+    constraint = compiled.constraint(KOO)
+    assert {KOO.tokens[i] for i in constraint.mask(constraint.initial)} >= {b"f", b"foo"}
+
+
+def test_what_is_made_is_made_once() -> None:
+    compiled = compile_text("f(oo)*", Notation.REGEX)
+    assert compiled.constraint(KOO) is compiled.constraint(KOO)
+    graph = compiled.graph(Machine.TOKENS, KOO)
+    assert compiled.graph(Machine.TOKENS, KOO) is graph
+    other = Vocabulary((b"f", b"o", None), end=2)
+    assert compiled.graph(Machine.TOKENS, other) is not graph
+
+
+def test_error_a_vocabulary_that_cannot_spell_it_is_a_problem() -> None:
+    compiled = compile_text("x+", Notation.REGEX, vocabulary=KOO)
+    assert compiled.grammar is not None
+    (problem,) = compiled.problems
+    assert "spelt" in problem.message
+    assert problem.span is None
+
+
+@pytest.mark.parametrize(
+    ("text", "notation", "facts"),
+    [
+        ("[0-9]+", Notation.REGEX, ("regular", "2 states")),
+        ("start ::= 'a' b; b ::= 'c'?;", Notation.KBNF, ("2 rules", "regular", "3 states")),
+        ("start ::= 'a' start? 'b';", Notation.KBNF, ("1 rule", "context-free")),
+        ("[", Notation.REGEX, ()),
+    ],
+)
+def test_facts(text: str, notation: Notation, facts: tuple[str, ...]) -> None:
+    assert compile_text(text, notation).facts[: len(facts) or None] == facts
+
+
+def test_error_a_budget_is_a_problem_without_a_place() -> None:
+    compiled = compile_text("(a|b)*a(a|b){20}", Notation.REGEX, limits=Limits(states=100))
+    (problem,) = compiled.problems
+    assert problem.span is None
+    assert "100 states" in problem.message
+
+
+def test_error_a_machine_there_is_not() -> None:
+    compiled = compile_text("start ::= 'a' start? 'b';", Notation.KBNF)
+    with pytest.raises(WorkbenchError, match="stack"):
+        compiled.graph(Machine.CHARACTERS, KOO)
+    with pytest.raises(WorkbenchError, match="cannot be read"):
+        compile_text("[", Notation.REGEX).graph(Machine.CHARACTERS, KOO)
+
+
+def test_a_problem_has_the_place_of_its_error() -> None:
+    error = SourceError("wrong", Source("ab\ncd", "grammar"), Span(4, 5), "mend it")
+    assert Problem.of(error) == Problem("wrong", "mend it", Span(4, 5), (2, 2))
+    assert Problem.of(LimitError("much", "states")).position is None
+
+
+def test_the_last_texts_are_remembered() -> None:
+    pipeline = Pipeline(remembered=2)
+    first = pipeline.compile("a", Notation.REGEX)
+    pipeline.compile("b", Notation.REGEX)
+    assert pipeline.compile("a", Notation.REGEX) is first
+    pipeline.compile("c", Notation.REGEX)  # b is forgotten, a was asked for since
+    assert pipeline.compile("a", Notation.REGEX) is first
+    assert pipeline.compile("a", Notation.KBNF) is not first
+
+
+def test_many_ask_at_once() -> None:
+    pipeline = Pipeline()
+    made = []
+
+    def ask(number: int) -> None:
+        made.append(pipeline.compile(f"a{{{number % 3 + 1}}}", Notation.REGEX).facts)
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 12
+    assert set(made) == {("regular", f"{n} states") for n in (2, 3, 4)}

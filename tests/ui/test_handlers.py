@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workbench.pipeline import Machine
+from workbench.ui.handlers import MOST_ROWS, Handlers, encoded
+
+NESTED = "start ::= '(' start? ')';"
+
+
+def test_the_page_opens_with_the_gallery(handlers: Handlers) -> None:
+    page = handlers.page()
+    assert len(page["gallery"]) >= 20
+    assert {"name", "title", "note", "text", "notation", "prompt", "group"} <= page["gallery"][
+        0
+    ].keys()
+    assert json.loads(encoded(page)) == page
+
+
+def test_a_regex_is_told_with_its_facts(handlers: Handlers) -> None:
+    answer = handlers.compile({"text": "[0-9]+", "notation": "regex"})
+    assert answer["ok"]
+    assert answer["facts"] == ["regular", "2 states"]
+    assert answer["problems"] == []
+    assert not any(answer["tabs"].values())
+
+
+def test_a_grammar_that_nests_has_no_character_automaton(handlers: Handlers) -> None:
+    answer = handlers.compile({"text": NESTED, "notation": "kbnf"})
+    assert answer["facts"][:2] == ["1 rule", "context-free"]
+    assert answer["tabs"]["characters"]
+    assert not answer["tabs"]["rules"]
+
+
+@pytest.mark.parametrize(
+    ("text", "notation", "place"),
+    [("ab[0-9", "regex", (1, 3)), ("a ::= b;\n", "kbnf", None), ("start ::= 'a\n", "kbnf", None)],
+)
+def test_error_a_grammar_is_told_with_its_place(
+    handlers: Handlers, text: str, notation: str, place: tuple[int, int] | None
+) -> None:
+    answer = handlers.compile({"text": text, "notation": notation})
+    assert not answer["ok"]
+    (problem,) = answer["problems"]
+    assert problem["line"] >= 1
+    assert problem["column"] >= 1
+    assert 0 <= problem["start"] <= problem["end"] <= len(text) + 1
+    if place:
+        assert (problem["line"], problem["column"]) == place
+
+
+@pytest.mark.parametrize("text", ["", "  \n "])
+def test_nothing_typed_is_no_mistake(handlers: Handlers, text: str) -> None:
+    answer = handlers.compile({"text": text, "notation": "regex"})
+    assert answer["empty"]
+    assert answer["problems"] == []
+
+
+def test_error_what_no_browser_sends(handlers: Handlers) -> None:
+    assert not handlers.compile({})["ok"]
+    assert handlers.compile({"text": 1})["problems"]
+    assert handlers.check({"text": "a", "texts": 7})["results"] == []
+    assert not handlers.draw({"text": "a", "tab": 7})["ok"]
+    assert handlers.recorded({"example": "../../etc/passwd"}) == ""
+
+
+def test_texts_are_tried_and_told_where_they_fail(handlers: Handlers) -> None:
+    sent = {"text": "[0-9]{2}:[0-9]{2}", "notation": "regex", "texts": ["12:34", "12:x4", "12:"]}
+    good, bad, short = handlers.check(sent)["results"]
+    assert good["accepted"]
+    assert (bad["accepted"], bad["column"], bad["at_end"]) == (False, 4, False)
+    assert bad["expected"]
+    assert (short["accepted"], short["offset"], short["at_end"]) == (False, None, True)
+
+
+def test_a_text_fails_in_characters_not_bytes(handlers: Handlers) -> None:
+    (told,) = handlers.check({"text": "äö+x", "notation": "regex", "texts": ["äöüx"]})["results"]
+    assert told["offset"] == 2
+
+
+@pytest.mark.parametrize("machine", list(Machine))
+def test_every_machine_of_a_regex_is_drawn(handlers: Handlers, machine: Machine) -> None:
+    answer = handlers.draw({"text": "(Ada|name)+", "notation": "regex", "tab": str(machine)})
+    assert answer["ok"], answer
+    assert answer["svg"].startswith("<svg")
+    assert "digraph" in answer["dot"]
+    known = {state["id"] for state in answer["states"]}
+    assert all(edge["source"] in known and edge["target"] in known for edge in answer["edges"])
+    assert known <= answer["where"].keys()
+    assert json.loads(encoded(answer)) == answer
+
+
+def test_a_machine_there_is_not_is_a_sentence(handlers: Handlers) -> None:
+    answer = handlers.draw({"text": NESTED, "notation": "kbnf", "tab": "characters"})
+    assert answer == {"ok": False, "why": answer["why"]}
+    assert "stack" in answer["why"]
+
+
+def test_a_large_machine_is_shown_in_part_around_a_state(handlers: Handlers) -> None:
+    sent = {"text": "[a-c]{0,9}(x|yy|zzz)[d-f]{60}[0-9]*(w|v)(a|b)(c|d)*", "notation": "regex"}
+    whole = handlers.draw({**sent, "tab": "tokens"})
+    assert whole["partial"]
+    assert "showing" in whole["count"]
+    outside = next(s for s in map(str, range(200)) if s not in whole["where"])
+    around = handlers.draw({**sent, "tab": "tokens", "centre": outside})
+    assert outside in around["where"]
+
+
+def test_a_machine_as_a_table(handlers: Handlers) -> None:
+    answer = handlers.draw({"text": "ab|c", "notation": "regex", "tab": "table"})
+    assert answer["heads"] == ["state", "reads", "goes to"]
+    assert len(answer["rows"]) <= MOST_ROWS
+    assert any("→" in row[3] for row in answer["rows"])
+
+
+def test_the_mask_after_a_text(handlers: Handlers) -> None:
+    answer = handlers.mask({"text": "[0-9]{2}:[0-9]{2}", "notation": "regex", "so_far": "14"})
+    texts = {token["text"] for token in answer["tokens"]}
+    assert texts == {":", ":3"}
+    assert answer["allowed"] == 2
+    assert not answer["final"]
+    wrong = handlers.mask({"text": "[0-9]", "notation": "regex", "so_far": "x"})
+    assert not wrong["ok"]
+
+
+def test_the_same_text_is_compiled_once(handlers: Handlers) -> None:
+    sent = {"text": "[a-f]{3}", "notation": "regex"}
+    assert handlers.compile(sent) == handlers.compile(sent)
+
+
+def test_every_example_of_the_gallery_opens(handlers: Handlers) -> None:
+    for example in handlers.page()["gallery"]:
+        answer = handlers.compile(example)
+        assert answer["ok"], (example["name"], answer["problems"])
+        tried = handlers.check({**example, "texts": example["accepts"] + example["rejects"]})
+        verdicts = [result["accepted"] for result in tried["results"]]
+        wanted = [True] * len(example["accepts"]) + [False] * len(example["rejects"])
+        assert verdicts == wanted[:50], example["name"]

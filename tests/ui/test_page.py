@@ -1,0 +1,70 @@
+"""What is shipped to the browser, and the page as Gradio sees it; no browser needed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.resources import STATIC
+
+
+def aside(code: str) -> list[str]:
+    """The words some code prints, in a process of its own: Gradio's warnings are not ours."""
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=STATIC.parent
+    )
+    return told.stdout.split()
+
+
+SKELETONS = sorted(STATIC.glob("*.html"))
+FILES = sorted([*STATIC.glob("*.js"), *STATIC.glob("*.css"), *SKELETONS])
+
+
+@pytest.mark.parametrize("path", SKELETONS, ids=lambda path: path.name)
+@pytest.mark.parametrize("sign", ["{{", "${", "`", "\\", "<script"])
+def test_nothing_in_a_skeleton_would_be_evaluated(path: Path, sign: str) -> None:
+    assert sign not in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_nothing_is_fetched_from_elsewhere(path: Path) -> None:
+    addresses = re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", path.read_text("utf-8"))
+    assert [a for a in addresses if not a.endswith("www.w3.org")] == []
+    assert "@import" not in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", sorted(STATIC.glob("*.js")), ids=lambda path: path.name)
+def test_nothing_typed_can_become_markup(path: Path) -> None:
+    text = path.read_text("utf-8")
+    for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert way not in text
+
+
+def test_every_file_is_loaded_and_every_loaded_file_is_there() -> None:
+    told = aside("from workbench.ui.page import SCRIPTS; print(*SCRIPTS)")
+    assert sorted(told) == sorted(path.name for path in STATIC.glob("*.js"))
+
+
+def test_the_files_are_light() -> None:
+    assert sum(path.stat().st_size for path in FILES) < 120_000
+
+
+def test_the_page_is_built_with_its_events() -> None:
+    told = aside(
+        "from tests.ui.toy import toy_room; from workbench.ui.handlers import Handlers;"
+        "from workbench.ui.page import build; page = build(Handlers(toy_room()));"
+        "print(*[fn.api_name for fn in page.fns.values() if fn.api_visibility == 'public'])"
+    )
+    assert sorted(told) == ["check", "compile", "generate", "mask"]
+
+
+@pytest.mark.parametrize(
+    "module", ["workbench.ui.handlers", "workbench.ui.runs", "workbench.pipeline"]
+)
+def test_the_handlers_need_no_gradio(module: str) -> None:
+    code = f"import sys, {module}; print('gradio' in sys.modules, 'torch' in sys.modules)"
+    assert aside(code) == ["False", "False"]

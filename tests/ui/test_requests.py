@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.errors import WorkbenchError
+from workbench.pipeline import Notation
+from workbench.ui.requests import (
+    LONGEST_TEXT,
+    MOST_TOKENS,
+    MOST_TRIED,
+    RunRequest,
+    TextRequest,
+    text_in,
+    tried_in,
+)
+
+
+def test_a_grammar_as_the_editor_sends_it() -> None:
+    assert TextRequest.of({"text": "a+", "notation": "kbnf"}) == TextRequest("a+", Notation.KBNF)
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"text": 3}, "expected a text as text"),
+        ({"text": None}, "expected a text as text"),
+        ({"text": "a" * (LONGEST_TEXT + 1)}, "this page takes 50,000"),
+        ({"text": "a", "notation": "perl"}, "expected one of regex, kbnf, not 'perl'"),
+        ({"text": "a", "notation": ["regex"]}, "expected one of"),
+    ],
+)
+def test_error_a_grammar_nobody_can_read(sent: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorkbenchError, match=message):
+        TextRequest.of(sent)
+
+
+def test_a_lone_surrogate_becomes_something_utf8_can_hold() -> None:
+    text_in({"text": "a\ud83d"}, "text").encode("utf-8")
+
+
+def test_at_most_so_many_texts_are_tried() -> None:
+    assert len(tried_in({"texts": ["x"] * 500})) == MOST_TRIED
+
+
+@pytest.mark.parametrize("texts", ["abc", [1], [None], {"a": 1}])
+def test_error_texts_that_are_none(texts: object) -> None:
+    with pytest.raises(WorkbenchError):
+        tried_in({"texts": texts})
+
+
+def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
+    sent = {"text": "a", "max_tokens": 10**9, "temperature": -3, "seed": 1.7}
+    request = RunRequest.of(sent)
+    assert request.max_tokens == MOST_TOKENS
+    assert request.sampling.temperature == 0
+    assert request.sampling.seed == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"temperature": "hot"},
+        {"temperature": float("nan")},
+        {"seed": True},
+        {"max_tokens": None},
+        {"prefix": "abc"},
+        {"prefix": [1.5]},
+        {"constraint": "../etc"},
+        {"prompt": 5},
+    ],
+)
+def test_error_a_run_nobody_can_start(sent: dict[str, Any]) -> None:
+    with pytest.raises(WorkbenchError):
+        RunRequest.of({"text": "a", **sent})

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+import math
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.ui.toy import toy_vocabulary
+from workbench.decoding.trace import StopReason
+from workbench.errors import ModelError
+from workbench.ui.handlers import Handlers
+from workbench.ui.models import ModelRoom
+from workbench.ui.records import WORDS, growing, line, token_record
+from workbench.ui.runs import run_lines, run_records
+
+PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
+
+
+def records(handlers: Handlers, sent: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(run_records(handlers, sent))
+
+
+def test_a_run_is_a_head_steps_and_an_end(handlers: Handlers) -> None:
+    told = records(handlers, PERSON)
+    assert told[0] == {"k": "head", "run": "r1"}
+    assert told[-1]["k"] == "stop"
+    assert told[-1]["good"]
+    steps = [record for record in told if record["k"] == "step"]
+    assert [step["i"] for step in steps] == list(range(len(steps)))
+    text = "".join(step["token"].get("text", "") for step in steps)
+    assert text.startswith('{"name": "')
+    assert text.endswith('"}')
+
+
+def test_what_a_step_says_is_consistent(handlers: Handlers) -> None:
+    for step in records(handlers, PERSON):
+        if step["k"] != "step":
+            continue
+        assert step["s"] == pytest.approx(-math.log2(step["p"]), rel=1e-3, abs=1e-3)
+        assert step["m"] == pytest.approx(-math.log2(step["kept"]), rel=1e-3, abs=1e-3)
+        assert step["forced"] == (step["allowed"] == 1)
+        assert step["cut"] == (not step["wanted"][0]["ok"])
+        assert sum(candidate["p"] for candidate in step["may"]) <= 1 + 1e-6
+        # every candidate that is allowed is likelier after the mask than before
+        for candidate in step["may"]:
+            assert candidate["p"] >= candidate["free"] - 1e-9
+
+
+def test_a_run_follows_its_pictures(handlers: Handlers) -> None:
+    steps = [record for record in records(handlers, PERSON) if record["k"] == "step"]
+    for before, after in pairwise(steps):
+        for picture, path in before["path"].items():
+            assert path[-1] == after["path"][picture][0], picture
+
+
+def test_the_rules_being_read_are_told(handlers: Handlers) -> None:
+    sent = {"text": "start ::= '<' inner '>'; inner ::= 'x' start? 'y';", "notation": "kbnf"}
+    steps = [record for record in records(handlers, sent) if record["k"] == "step"]
+    assert steps[0]["stack"] == ["start"]
+    assert any(step["stack"] == ["start", "inner"] for step in steps)
+
+
+def test_without_a_mask_a_run_may_leave_the_language(handlers: Handlers) -> None:
+    sent = {**PERSON, "constraint": "unconstrained", "max_tokens": 40}
+    steps = [record for record in records(handlers, sent) if record["k"] == "step"]
+    assert not any(step["cut"] for step in steps)
+    assert all(step["kept"] == pytest.approx(1) for step in steps)
+
+
+def test_a_run_goes_on_from_a_prefix_as_it_would_have(handlers: Handlers) -> None:
+    whole = [record for record in records(handlers, PERSON) if record["k"] == "step"]
+    prefix = [step["id"] for step in whole[:3]]
+    rest = [
+        record
+        for record in records(handlers, {**PERSON, "prefix": prefix})
+        if record["k"] == "step"
+    ]
+    assert [step["id"] for step in rest] == [step["id"] for step in whole[3:]]
+    assert rest[0]["path"] == whole[3]["path"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"text": "ab[", "notation": "regex"}, "the grammar cannot be read"),
+        ({"text": "a", "notation": "regex", "constraint": "x"}, "expected automaton"),
+        ({"text": "a", "notation": "regex", "prefix": [7]}, "not allowed"),
+        ({}, "the grammar cannot be read"),
+    ],
+)
+def test_error_is_the_last_record(handlers: Handlers, sent: dict[str, Any], message: str) -> None:
+    last = records(handlers, sent)[-1]
+    if sent:
+        assert last["k"] == "error"
+        assert message in last["message"]
+    else:
+        assert last["k"] in ("error", "stop")
+
+
+def test_error_a_model_that_cannot_be_loaded() -> None:
+    def broken(_: str) -> Any:
+        raise ModelError("no such model", "name another")
+
+    told = list(run_records(Handlers(ModelRoom("x", broken, toy_vocabulary)), PERSON))
+    assert told[-1] == {"k": "error", "message": "no such model", "hint": "name another"}
+
+
+def test_a_fault_of_ours_reaches_the_page_too() -> None:
+    def broken(_: str) -> Any:
+        raise RuntimeError("unforeseen")
+
+    told = list(run_records(Handlers(ModelRoom("x", broken, toy_vocabulary)), PERSON))
+    assert told[-1]["k"] == "error"
+    assert "unforeseen" in told[-1]["message"]
+
+
+def test_the_text_only_grows(handlers: Handlers) -> None:
+    before = ""
+    for text in run_lines(handlers, PERSON):
+        assert text.startswith(before)
+        assert text.endswith("\n")
+        before = text
+    assert [json.loads(each)["k"] for each in before.splitlines()][-1] == "stop"
+
+
+def test_steps_are_batched_and_nothing_is_lost() -> None:
+    told: list[dict[str, Any]] = [
+        {"k": "head"},
+        *({"k": "step", "i": i} for i in range(100)),
+        {"k": "stop"},
+    ]
+    texts = list(growing(told, seconds=60))
+    assert len(texts) == 3  # the head, the first step, and all the rest with the end
+    assert texts[-1] == "".join(line(record) for record in told)
+
+
+@pytest.mark.parametrize(
+    ("token", "told"),
+    [
+        (b"ab", {"id": 1, "text": "ab"}),
+        ("é".encode(), {"id": 1, "text": "é"}),
+        (b"\xe2\x82", {"id": 1, "hex": "e282"}),
+        (None, {"id": 1, "text": "⟨special 1⟩"}),
+    ],
+)
+def test_a_token_as_the_page_reads_it(token: bytes | None, told: dict[str, Any]) -> None:
+    assert token_record(1, token, toy_vocabulary()) == told
+
+
+def test_the_end_token_has_no_text() -> None:
+    vocabulary = toy_vocabulary()
+    assert vocabulary.end is not None
+    assert token_record(vocabulary.end, None, vocabulary) == {"id": vocabulary.end, "end": True}
+
+
+def test_every_reason_to_stop_has_words() -> None:
+    assert WORDS.keys() == set(StopReason)

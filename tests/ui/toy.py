@@ -1,0 +1,35 @@
+"""A small model for tests of the page: every byte is a token, and it goes on as a sample does."""
+
+from __future__ import annotations
+
+from workbench.decoding.toy_model import ToyModel
+from workbench.ui.models import ModelRoom
+from workbench.vocabulary.vocabulary import Vocabulary
+
+SAMPLE = """A JSON file describing a person:
+{"name": "Ada Lovelace", "tags": ["mathematics", ["poetry", "Byron"], 1815]}
+The train leaves at half past two in the afternoon: 14:30
+"""
+
+_WORDS = (
+    '{"', 'name', '":', ' "', '", "', 'tags', '": [', '"]', ']}', 'Ada', ' Love', 'lace', 'mat', 'emat',
+    'ics', 'po', 'etry', 'By', 'ron', '18', '15', '14', '30', '20', ':3', 'the', ' a', 'an', 'er', 'in',
+)  # fmt: skip
+
+
+def toy_vocabulary(_: str = "") -> Vocabulary:
+    """256 bytes, some bridge tokens, the end."""
+    return _VOCABULARY
+
+
+_TOKENS: tuple[bytes | None, ...] = (
+    *(bytes([byte]) for byte in range(256)),
+    *(word.encode() for word in _WORDS),
+    None,
+)
+_VOCABULARY = Vocabulary(_TOKENS, end=len(_TOKENS) - 1, name="toy")
+
+
+def toy_room() -> ModelRoom:
+    """A room with the small model in it."""
+    return ModelRoom("toy", lambda _: ToyModel(_VOCABULARY, SAMPLE), toy_vocabulary)
