@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 
 from workbench.errors import BuildError
-from workbench.pushdown.cfg import Cfg, calls
+from workbench.pushdown.cfg import Cfg, calls, terminals
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -172,7 +172,7 @@ def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
     Raises: BuildError of kind ``empty_grammar``.
     """
     place = next(rule.name_span for rule in tree.rules if rule.name == cfg.start)
-    if cfg.start not in cfg.productive:
+    if cfg.start not in cfg.productive and _spells_something(cfg):
         raise BuildError(
             f"{cfg.start!r} never finishes: no text can be derived from it",
             cfg.source,
@@ -180,7 +180,7 @@ def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
             "give a recursive rule an alternative that ends",
             kind="unproductive",
         )
-    if not _derives_something(cfg):
+    if cfg.start not in cfg.productive or not _derives_something(cfg):
         raise BuildError(
             "nothing is left of the grammar but the empty text",
             cfg.source,
@@ -188,6 +188,26 @@ def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
             "let the start symbol read at least one character",
             kind="empty_grammar",
         )
+
+
+def _spells_something(cfg: Cfg) -> bool:
+    """Whether any rule the start symbol reaches has a terminal that reads a byte."""
+    bodies = [cfg.rules[name] for name in reachable(cfg)]
+    return any(map(_has_bytes, bodies)) or any(
+        (cfg.machine(terminal).table >= 0).any() for body in bodies for terminal in terminals(body)
+    )
+
+
+def _has_bytes(expression: Expression) -> bool:
+    match expression:
+        case Literal(value=value):
+            return bool(value)
+        case Sequence(items=parts) | Choice(options=parts):
+            return any(map(_has_bytes, parts))
+        case Repetition(item=item):
+            return _has_bytes(item)
+        case _:
+            return False
 
 
 def _derives_something(cfg: Cfg) -> bool:

@@ -20,7 +20,7 @@ from workbench.syntax.grammar_tree import (
 )
 
 #: The most machine states the written-in rules of a grammar may come to, estimated.
-_WRITTEN_IN = 20_000
+_WRITTEN_IN = 8_000
 
 
 def kept_rules(cfg: Cfg) -> frozenset[str]:
