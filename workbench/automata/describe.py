@@ -98,7 +98,7 @@ def _single(code: int) -> str:
 
 def _bracketed(opening: str, ranges: Ranges, width: int) -> str:
     text = opening
-    for low, high in ranges:
+    for low, high in sorted(ranges, key=_reading_order):
         piece = _member(low)
         if high > low:
             piece += ("" if high == low + 1 else "-") + _member(high)
@@ -106,6 +106,14 @@ def _bracketed(opening: str, ranges: Ranges, width: int) -> str:
             return f"{text}…]"
         text += piece
     return f"{text}]"
+
+
+def _reading_order(piece: tuple[int, int]) -> tuple[int, int]:
+    """Small letters, capitals, digits, the rest: ``[a-zA-Z0-9_]`` is how people write it."""
+    first = chr(piece[0])
+    return (0 if first.islower() else 1 if first.isupper() else 2 if first.isdigit() else 3), piece[
+        0
+    ]
 
 
 def _member(code: int) -> str:

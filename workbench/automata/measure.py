@@ -1,4 +1,4 @@
-"""Measure: a regex tree comes in, how large its machine must become goes out, before any is made."""
+"""Measure: a regex tree comes in, how large its machine must become goes out."""
 
 from __future__ import annotations
 
@@ -93,15 +93,19 @@ def _utf8_length(code: int) -> int:
 
 
 def _sum(parts: list[Lengths]) -> Lengths:
-    longest = [most for _, most in parts if most is not None]
-    return sum(least for least, _ in parts), sum(longest) if len(longest) == len(parts) else None
+    longest = _longest(parts)
+    return sum(least for least, _ in parts), None if longest is None else sum(longest)
 
 
 def _widest(options: list[Lengths]) -> Lengths:
-    longest = [most for _, most in options if most is not None]
-    return min(least for least, _ in options), max(longest) if len(longest) == len(
-        options
-    ) else None
+    longest = _longest(options)
+    return min(least for least, _ in options), None if longest is None else max(longest)
+
+
+def _longest(parts: list[Lengths]) -> list[int] | None:
+    """The longest text of each part; None if one has none."""
+    longest = [most for _, most in parts if most is not None]
+    return longest if len(longest) == len(parts) else None
 
 
 def _repeated(part: Lengths | None, low: int, high: int | None) -> Lengths | None:

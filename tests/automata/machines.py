@@ -1,0 +1,26 @@
+"""Short ways to machines for the tests of this room."""
+
+from __future__ import annotations
+
+from workbench.automata.build import regex_dfa
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.limits import LIMITS, Limits
+from workbench.source import Source
+from workbench.syntax.regex_parser import Dialect, Flags, parse_regex
+from workbench.syntax.regex_tree import Regex
+
+
+def tree(pattern: str, dialect: Dialect = Dialect.PYTHON, flags: Flags = Flags()) -> Regex:  # noqa: B008
+    return parse_regex(Source(pattern, "regex"), dialect=dialect, flags=flags)
+
+
+def machine(pattern: str, limits: Limits = LIMITS) -> Dfa:
+    return regex_dfa(tree(pattern), limits)
+
+
+def rows(dfa: Dfa) -> list[list[int]]:
+    return [list(row) for row in dfa.table.tolist()]
+
+
+def is_viable(dfa: Dfa, data: bytes) -> bool:
+    return not dfa.is_empty and dfa.run(data) != DEAD

@@ -1,0 +1,73 @@
+"""describe() and expected(): sets of characters in a few words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.automata.machines import machine
+from workbench.automata.describe import describe, expected
+from workbench.automata.fold import character_edges
+from workbench.syntax.ranges import ANY_CHARACTER
+from workbench.syntax.regex_tree import Ranges
+
+#   class               label                   because
+LABELS = [
+    ("a",               "a",                    "a character is itself"),
+    (r"[\^]",           "^",                    "alone nothing is special"),
+    ("[0-9]",           "digit",                "the most common set"),
+    ("[a-z0-9]",        "[a-z0-9]",             "ranges"),
+    ("[ab]",            "[ab]",                 "two in a row are no range"),
+    ("[abc]",           "[a-c]",                "three are"),
+    (r'[^"\\]',         r'[^"\\]',              "the smaller side"),
+    (".",               r"[^\n]",               "all but one"),
+    (r"(?s:.)",         "any character",        "everything"),
+    (r"\n",             r"\n",                  "a control with a name"),
+    (r"\x01",           "U+0001",               "a control without"),
+    (" ",               "space",                "what cannot be seen is spelled"),
+    ("\u00a0",          "U+00A0",               "a space nobody sees"),
+    ("\u0301",          "U+0301",               "a mark that needs a letter"),
+    ("é",               "é",                    "a letter"),
+    ("[а-яё]",          "[а-яё]",               "other letters"),
+    (r"[\x00-\x1f]",    r"[\0-\x1f]",           "controls in a set"),
+    (r"[\]\-]",         r"[\-\]]",              "special signs are escaped inside brackets"),
+    (r"[a\u00a0]",      r"[a\xa0]",             "unseen members are escaped"),
+    (r"\w",             r"\w",                  "a set with a name"),
+    (r"\S",             r"\S",                  "a set with a name, negated"),
+    (r"\d",             r"\d",                  "the digits of Unicode"),
+    ("[acegikmoqsuwyACEGIKMOQSUWY]", "[acegikmoqsuwyACEGIKMOQSUWY]", "as long as it may be"),
+    ("[acegikmoqsuwy13579ACEGIKMOQSUWY]", "[acegikmoqsuwyACEGIKMOQSUWY1357…]", "what is longer is cut"),
+]  # fmt: skip
+
+
+def only_set(pattern: str) -> Ranges:
+    dfa = machine(pattern)
+    [(ranges, _)] = character_edges(dfa.step, dfa.initial, dfa.classes)
+    return ranges
+
+
+@pytest.mark.parametrize(("pattern", "label", "because"), LABELS)
+def test_describe(pattern: str, label: str, because: str) -> None:
+    assert describe(only_set(pattern)) == label, because
+
+
+def test_describe_nothing() -> None:
+    assert describe(()) == "nothing"
+
+
+#   sets                                    end     said
+SAID = [
+    ([((34, 34),), ((125, 125), (48, 57))], False,  "'\"', '}' or a digit"),
+    ([((97, 122),)],                        False,  "one of [a-z]"),
+    ([((10, 10), (32, 32))],                True,   "a line break, a space or the end"),
+    ([],                                    True,   "the end"),
+    ([],                                    False,  "nothing"),
+    ([ANY_CHARACTER],                       True,   "any character or the end"),
+    ([((44, 44),), ((44, 44), (93, 93))],   False,  "',' or ']'"),
+    ([((48, 57), (65, 70), (97, 102))],     False,  "one of [a-fA-F] or a digit"),
+    ([((0xA0, 0xA0),)],                     False,  "U+00A0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sets", "end", "said"), SAID)
+def test_expected(sets: list[Ranges], end: bool, said: str) -> None:
+    assert expected(sets, end=end) == said

@@ -1,0 +1,56 @@
+"""explore() and trimmed(): the worklist behind the operations."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from tests.automata.machines import rows
+from workbench.automata.explore import explore, nothing, trimmed
+from workbench.errors import LimitError
+from workbench.limits import Limits
+
+ONE_CLASS = np.zeros(256, np.uint16)
+
+
+def test_places_are_numbered_as_they_are_met() -> None:
+    dfa = explore(7, lambda n: [n - 1 if n > 5 else None], lambda n: n == 5, ONE_CLASS)
+    assert rows(dfa) == [[1], [2], [-1]]
+    assert dfa.finals.tolist() == [False, False, True]
+
+
+def test_places_that_reach_no_end_are_left_out() -> None:
+    dfa = explore(
+        1, lambda n: [n * 2 % 10, 3], lambda n: n == 4, np.arange(256).astype(np.uint16) % 2
+    )
+    assert dfa.accepts(b"\x00\x00")  # 1 -> 2 -> 4
+    assert dfa.run(b"\x00") != -1
+    only_end = explore(1, lambda n: [3, n + 1 if n < 3 else 3], lambda n: n == 2, dfa.classes)
+    assert rows(only_end) == [[-1, 1], [-1, -1]]
+
+
+def test_no_end_at_all_is_the_empty_language() -> None:
+    assert explore(0, lambda n: [n], lambda n: False, ONE_CLASS).is_empty
+    assert nothing(256).is_empty
+
+
+def test_error_past_the_states() -> None:
+    with pytest.raises(LimitError, match="needs more than 100 states"):
+        explore(0, lambda n: [n + 1], lambda n: True, ONE_CLASS, Limits(states=100))
+
+
+def test_error_past_the_seconds() -> None:
+    def slow(n: int) -> list[int | None]:
+        time.sleep(0.01)
+        return [n + 1]
+
+    with pytest.raises(LimitError, match=r"needs more than 0\.1 seconds"):
+        explore(0, slow, lambda n: True, ONE_CLASS, Limits(seconds=0.1))
+
+
+def test_trimmed_keeps_the_initial_state_where_it_is_alone() -> None:
+    dfa = trimmed(ONE_CLASS, np.array([[1], [1]], np.int32), np.array([True, False]), 0)
+    assert rows(dfa) == [[-1]]
+    assert dfa.accepts(b"")

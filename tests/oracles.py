@@ -1,0 +1,56 @@
+"""Slow, obvious twins of what the product computes quickly. NEVER USE THEM OUTSIDE TESTS.
+
+They are right because they do nothing clever: Python's ``re`` on every text, every piece of a
+text looked at, every string of an alphabet spelled out. Any room's tests may use them; add
+yours at the end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+
+#: Whether a text is in a language.
+Language = Callable[[bytes], bool]
+
+
+def texts(alphabet: str, most: int) -> Iterator[str]:
+    """Every text over an alphabet of at most ``most`` characters, shortest first."""
+    for length in range(most + 1):
+        for letters in itertools.product(alphabet, repeat=length):
+            yield "".join(letters)
+
+
+def byte_texts(alphabet: bytes, most: int) -> Iterator[bytes]:
+    """Every byte string over some bytes of at most ``most`` bytes, shortest first."""
+    for length in range(most + 1):
+        for letters in itertools.product(alphabet, repeat=length):
+            yield bytes(letters)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether Python's ``re`` matches the whole text."""
+    return re.fullmatch(pattern, text) is not None
+
+
+def is_first_match(language: Language, text: bytes) -> bool:
+    """Whether a text is accepted, is not empty, and no shorter beginning but the empty one is."""
+    beginnings = (text[:end] for end in range(1, len(text)))
+    return bool(text) and language(text) and not any(map(language, beginnings))
+
+
+def is_without_match(language: Language, text: bytes) -> bool:
+    """Whether a text is not empty and no piece of it is accepted, the empty piece included."""
+    return bool(text) and not any(map(language, pieces(text)))
+
+
+def pieces(text: bytes) -> set[bytes]:
+    """All contiguous pieces of a byte string, the empty one among them."""
+    ends = range(len(text) + 1)
+    return {text[start:end] for start in ends for end in ends if start <= end}
+
+
+def is_viable(language: Language, text: bytes, alphabet: bytes, most: int) -> bool:
+    """Whether some continuation of at most ``most`` bytes of an alphabet makes a text accepted."""
+    return any(language(text + more) for more in byte_texts(alphabet, most))
