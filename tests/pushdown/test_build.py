@@ -151,7 +151,8 @@ def test_rules_whose_copies_would_explode_stay_calls() -> None:
     built = machine(text, Limits(seconds=60))
     assert isinstance(built, Network)
     assert len(built) < 3 * 2**13, "two copies of half of it instead of one of all"
-    assert Runner(built).is_final(Runner(built).run(b"ab" * 2**13))
+    runner = Runner(built)
+    assert runner.is_final(runner.run(b"ab" * 2**13))
 
 
 def test_error_past_the_stack_depth() -> None:
