@@ -1,0 +1,44 @@
+"""The embedded model under every grammar of the gallery: it ends, in an accepted text, in time."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.constraint.compile import compile as compile_grammar
+from workbench.decoding.generate import generate
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.transformers_model import TransformersModel, load_model
+from workbench.gallery import Example, load_gallery
+from workbench.grammar import Grammar
+
+EXAMPLES = list(load_gallery().values())
+SAMPLINGS = {"greedy": Sampling(temperature=0.0), "sampled": Sampling(temperature=0.7, seed=1)}
+
+
+@pytest.fixture(scope="module")
+def model() -> TransformersModel:
+    return load_model("builtin")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=list(SAMPLINGS))
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_ends_accepted_within_its_budget(
+    example: Example, sampling: Sampling, model: TransformersModel
+) -> None:
+    grammar = (
+        Grammar.from_regex(example.text)
+        if example.notation == "regex"
+        else Grammar.from_kbnf(example.text, start=example.start)
+    )
+    constraint = compile_grammar(grammar, model.vocabulary)
+    generation = generate(
+        model, constraint, example.prompt, sampling, max_tokens=example.max_tokens
+    )
+    for _ in generation:
+        pass
+    trace = generation.trace
+    assert trace.accepted, trace.text
+    assert grammar.accepts(trace.text)
+    assert trace.stop is not None
+    assert trace.stop.value in ("accepted", "forced end"), trace.text
