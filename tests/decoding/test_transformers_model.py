@@ -43,6 +43,7 @@ def test_encode(tiny_model: TransformersModel) -> None:
     ids = tiny_model.encode('{"name": "Ann"')
     assert tiny_model.vocabulary.decode(ids) == b'{"name": "Ann"'
     assert tiny_model.encode("") == [0]
+    assert tiny_model.vocabulary.decode(tiny_model.encode("a\ud800")) == b"a?"
 
 
 def test_logits_with_cache_equal_a_plain_forward_pass(tiny_model: TransformersModel) -> None:

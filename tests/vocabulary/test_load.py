@@ -67,6 +67,18 @@ def test_the_tokenizer_of_the_same_name(tmp_path: Path) -> None:
     assert load_vocabulary(path).decode(ids) == "the quick <think> café".encode()
 
 
+def test_a_file_that_cuts_and_pads_does_not_cut_and_pad(tmp_path: Path) -> None:
+    tokenizer = made.byte_level()
+    tokenizer.enable_truncation(3)
+    tokenizer.enable_padding(length=9)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    loaded = load_tokenizer(str(tmp_path))
+    for text in ("a", "a long text " * 9):
+        ids = loaded.encode(text).ids
+        assert load_vocabulary(str(tmp_path)).decode(ids) == text.encode()
+        assert 0 not in ids
+
+
 def test_toys_have_names() -> None:
     assert load_vocabulary("figure-4").tokens == (b"f", b"oo", b"foo", b"for", b"food", None)
 

@@ -33,7 +33,7 @@ class ToyModel:
 
     def encode(self, text: str) -> list[TokenId]:
         """The longest token at each place; bytes no token spells are left out."""
-        data, place, found = text.encode(), 0, []
+        data, place, found = text.encode("utf-8", "replace"), 0, []
         ids_of = self.vocabulary.ids_of
         height = max((len(token) for token in ids_of), default=0)
         while place < len(data):

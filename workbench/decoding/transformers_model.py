@@ -55,7 +55,8 @@ class TransformersModel:
 
     def encode(self, text: str) -> list[TokenId]:
         """The prompt in the model's own tokens, with the beginning it was trained to see."""
-        found: list[TokenId] = list(self._tokenizer.encode(text).ids)
+        whole = text.encode("utf-8", "replace").decode()  # halves of surrogate pairs become "?"
+        found: list[TokenId] = list(self._tokenizer.encode(whole).ids)
         if found and found[-1] == self.vocabulary.end:
             found.pop()  # some tokenizers close every text; a prompt goes on
         if not found and self._first is None:

@@ -156,6 +156,8 @@ def _from_transformers(where: str, name: str) -> _Loaded:
 
 def _made(tokenizer: Tokenizer, spec: dict[str, Any], end: TokenId | None, name: str) -> _Loaded:
     """The vocabulary, once it was held against its own tokenizer."""
+    tokenizer.no_truncation()  # some files say to cut a text for training, which a prompt is not
+    tokenizer.no_padding()
     vocabulary = vocabulary_of(spec, name=name, end=end)
     check_exact(vocabulary, lambda text: tokenizer.encode(text, add_special_tokens=False).ids)
     return _Loaded(vocabulary, tokenizer)
