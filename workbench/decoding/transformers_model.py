@@ -45,7 +45,7 @@ class TransformersModel:
         #: How many tokens it can read at once, None where it does not say.
         self.context_length: int | None = getattr(text, "max_position_embeddings", None)
         #: How many rows its embedding has; may be more or less than V.
-        self.rows: int = self.module.get_input_embeddings().num_embeddings  # type: ignore[operator]
+        self.rows = int(self.module.get_input_embeddings().weight.shape[0])  # type: ignore[operator]
         self._first: TokenId | None = (
             self.vocabulary.end if self.vocabulary.end is not None else text.bos_token_id
         )
