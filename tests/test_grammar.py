@@ -22,10 +22,10 @@ CHECKS = [
     (WORD,   "foo",           "ends too early: expected [df]",                        ()),
     (WORD,   "food!",         "fails at column 5: expected the end",                  ()),
     (WORD,   "",              "ends too early: expected f",                           ()),
-    (JSON,   '{"a":}',        'fails at column 6: expected ["0-9\\[{]',               ("start", "value", "object", "member", "value")),
-    (JSON,   '[1,[2,"é',      'ends too early: expected ["a-zé]',                     ("start", "value", "list", "value", "list", "value")),
+    (JSON,   '{"a":}',        'fails at column 6: expected [0-9"\\[{]',               ("start", "value", "object", "member", "value")),
+    (JSON,   '[1,[2,"é',      'ends too early: expected [a-zé"]',                     ("start", "value", "list", "value", "list", "value")),
     (JSON,   '"é"x',          "fails at column 4: expected the end",                  ("start", "value")),
-    (JSON,   '"éà"',          'fails at column 3: expected ["a-zé]',                  ("start", "value")),
+    (JSON,   '"éà"',          'fails at column 3: expected [a-zé"]',                  ("start", "value")),
     (JSON,   "12]",           "fails at column 3: expected digit or the end",         ("start", "value")),
 ]  # fmt: skip
 

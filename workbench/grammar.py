@@ -93,7 +93,8 @@ class Grammar:
         """
         source = Source(pattern, name)
         regex = parse_regex(source)
-        return Grammar(source, "regex", regex_dfa(regex, limits), regex=regex, limits=limits)
+        machine = regex_dfa(regex, limits.begun())
+        return Grammar(source, "regex", machine, regex=regex, limits=limits)
 
     @staticmethod
     def from_kbnf(
@@ -103,9 +104,9 @@ class Grammar:
 
         Raises: ParseError, BuildError, LimitError.
         """
-        source = Source(text, name)
+        source, work = Source(text, name), limits.begun()
         tree = parse_kbnf(source)
-        machine = build(tree, start, limits)
+        machine = build(tree, start, work)
         return Grammar(source, "kbnf", machine, tree=tree, start=start, limits=limits)
 
     @property
@@ -130,7 +131,8 @@ class Grammar:
         """Every rule as its author wrote it, one automaton each; the machine itself for a regex."""
         if self.tree is None:
             return self.network
-        return rule_network(context_free(self.tree, self.start, self.limits), self.limits)
+        work = self.limits.begun()
+        return rule_network(context_free(self.tree, self.start, work), work)
 
     @cached_property
     def _runner(self) -> Runner:

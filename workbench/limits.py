@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from workbench.errors import LimitError
 
@@ -34,10 +34,12 @@ class Limits:
     megabytes: int = 256
     #: Copies a counted repetition such as ``x{1000}`` may unroll to, in machine states.
     unrolled: int = 200_000
+    #: When the work began whose stages share the seconds; None where each has its own.
+    began: float | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if getattr(self, field.name) <= 0:
+            if field.name != "began" and getattr(self, field.name) <= 0:
                 raise ValueError(f"limit {field.name!r} must be above 0")
 
     def check(self, budget: str, spent: float, hint: str = "") -> None:
@@ -50,9 +52,13 @@ class Limits:
                 hint or "simplify the grammar, or raise the limit if this machine is yours",
             )
 
+    def begun(self) -> Limits:
+        """The same budgets for work that begins now: all its stages share the seconds."""
+        return replace(self, began=time.perf_counter())
+
     def clock(self) -> Clock:
-        """A clock that starts now and complains past ``seconds``."""
-        return Clock(self, time.perf_counter())
+        """A clock that complains past ``seconds``, counted from now or from when the work began."""
+        return Clock(self, time.perf_counter() if self.began is None else self.began)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,9 @@ class Clock:
     def check(self) -> None:
         """Raise LimitError when the time is over; costs about 0.1 µs."""
         self.limits.check(
-            "seconds", self.seconds, "the grammar grows too large; simplify it or bound a repetition"
+            "seconds",
+            self.seconds,
+            "the grammar grows too large; simplify it or bound a repetition",
         )
 
 

@@ -155,6 +155,18 @@ def test_rules_whose_copies_would_explode_stay_calls() -> None:
     assert runner.is_final(runner.run(b"ab" * 2**13))
 
 
+def test_error_when_excepted_strings_explode() -> None:
+    with pytest.raises(LimitError, match="unrolled"):
+        machine(f"start ::= except!(m) 'x'; m ::= {'b ' * 60}; b ::= 'a' | 'b';")
+
+
+def test_stages_share_the_seconds_of_one_compilation() -> None:
+    limits = Limits(seconds=0.5)
+    work = limits.begun()
+    assert work.clock().started == work.clock().started
+    assert limits.clock().started < limits.clock().started
+
+
 def test_error_past_the_stack_depth() -> None:
     built = machine("start ::= '(' start ')' | 'x';")
     assert isinstance(built, Network)

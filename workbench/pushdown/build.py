@@ -77,9 +77,11 @@ def _terminal_machine(terminal: Terminal, cfg: Cfg, limits: Limits) -> Dfa:
         case Pattern():
             return pattern_dfa(terminal, limits)
         case Substrings(value=value):
-            return substrings(value)
+            return substrings(value, limits)
         case Except(limit=limit):
-            return excluding(excepted_strings(terminal, cfg.rules, cfg.source), limit)
+            return excluding(
+                excepted_strings(terminal, cfg.rules, cfg.source, limits), limit, limits
+            )
 
 
 def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
@@ -106,13 +108,13 @@ def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
 def _automata(names: list[str], writer: _Writer, limits: Limits) -> dict[int, Dfa]:
     """The automaton of the first rule, and of every rule called from there on, by number."""
     clock = limits.clock()
-    rules = {0: minimize(determinize(writer.rule(names[0]), limits))}
+    rules = {0: minimize(determinize(writer.rule(names[0]), limits), limits)}
     waiting = [0]
     for rule in waiting:
         clock.check()
         for called in _called(rules[rule]):
             if called not in rules:
-                rules[called] = minimize(determinize(writer.rule(names[called]), limits))
+                rules[called] = minimize(determinize(writer.rule(names[called]), limits), limits)
                 waiting.append(called)
     return rules
 
@@ -236,30 +238,26 @@ def _without_calls(rule: Dfa) -> Dfa:
 
 
 def _assembled(names: list[str], rules: dict[int, Dfa]) -> Network:
-    """All automata in one numbering, the rules that are still called renumbered in order."""
+    """All automata in one numbering; the rules that are still called are renumbered in order."""
     order = sorted(rules)
-    new_number = {old: new for new, old in enumerate(order)}
-    columns = [*range(CALLS), *(CALLS + old for old in order)]
-    offsets: list[int] = []
+    symbols = [*range(CALLS), *(CALLS + old for old in order)]
+    # a class of the whole is a class in every rule: told apart by the rules' own classes alone
+    own = np.stack([rules[old].classes[symbols] for old in order])  # (R, S)
+    shared, classes = np.unique(own, axis=1, return_inverse=True)  # (R, C)
+    sizes = [len(rules[old]) for old in order]
+    offsets = np.cumsum([0, *sizes[:-1]])
     tables: list[npt.NDArray[np.int32]] = []
-    total = 0
-    for old in order:
-        rule = rules[old]
-        wide = rule.table[:, rule.classes[columns]]
-        tables.append(np.where(wide == DEAD, DEAD, wide + total).astype(np.int32))
-        offsets.append(total)
-        total += len(rule)
-    table, classes = np.unique(np.concatenate(tables), axis=1, return_inverse=True)
+    for row, old in enumerate(order):
+        table = rules[old].table[:, shared[row]]
+        tables.append(np.where(table == DEAD, DEAD, table + offsets[row]).astype(np.int32))
     return Network(
         names=tuple(names[old] for old in order),
-        initials=tuple(
-            offset + rules[old].initial for old, offset in zip(order, offsets, strict=True)
-        ),
-        start=new_number[0],
+        initials=tuple(int(at) + rules[o].initial for o, at in zip(order, offsets, strict=True)),
+        start=0,
         classes=classes.reshape(-1).astype(np.uint16),
-        table=np.ascontiguousarray(table),
+        table=np.concatenate(tables),
         finals=np.concatenate([rules[old].finals for old in order]),
-        owner=np.repeat(np.arange(len(order)), [len(rules[old]) for old in order]).astype(np.int32),
+        owner=np.repeat(np.arange(len(order)), sizes).astype(np.int32),
     )
 
 

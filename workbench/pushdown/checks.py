@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 
 from workbench.errors import BuildError
+from workbench.limits import Limits
 from workbench.pushdown.cfg import Cfg, calls, terminals
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
@@ -73,12 +74,13 @@ def _near(name: str, rules: Mapping[str, Expression]) -> str:
 
 
 def excepted_strings(
-    node: Except, rules: Mapping[str, Expression], source: Source
+    node: Except, rules: Mapping[str, Expression], source: Source, limits: Limits
 ) -> tuple[bytes, ...]:
     """The strings of an ``except!``: a literal, or a nonterminal fully expanded.
 
     Raises: BuildError of kind ``invalid_except`` for regexes, repetitions, recursion and
-            empty strings.
+            empty strings; LimitError where the strings come to more than
+            ``limits.unrolled`` bytes.
     """
 
     def refuse(place: Expression, what: str) -> BuildError:
@@ -103,7 +105,9 @@ def excepted_strings(
             case Sequence(items=items):
                 pieces = [b""]
                 for item in items:
-                    pieces = [left + right for left in pieces for right in expand(item)]
+                    last = list(expand(item))
+                    limits.check("unrolled", len(pieces) * len(last) * max(map(len, last + pieces)))
+                    pieces = [left + right for left in pieces for right in last]
                 yield from pieces
             case Nonterminal(name=name):
                 if name in seen:
