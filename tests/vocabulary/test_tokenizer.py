@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -176,6 +177,14 @@ def test_error_unknown_tokens_in_a_sample() -> None:
     vocabulary = Vocabulary((b"a", None), special=[1])
     with pytest.raises(VocabularyError, match="token 1 of it spells nothing"):
         check_exact(vocabulary, lambda text: [1])
+
+
+def test_samples_stay_as_they_are_under_nfc() -> None:
+    """Some tokenizers compose characters first (Qwen), and are exact on composed text."""
+    assert all(unicodedata.is_normalized("NFC", sample) for sample in SAMPLES)
+    tokenizer = made.byte_level()
+    tokenizer.normalizer = normalizers.NFC()
+    checked(tokenizer)
 
 
 def test_samples_hold_every_byte_utf_8_can_hold() -> None:
