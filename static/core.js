@@ -4,7 +4,7 @@ window.wb = (() => {
   "use strict";
   const listeners = new Map();
   const state = {
-    gallery: [], example: null, notation: "regex", text: "", tests: [], prompt: "",
+    gallery: [], example: null, notation: "regex", start: "start", text: "", tests: [], prompt: "",
     compiled: null, tab: "characters", steps: [], selected: -1, running: false,
   };
 

@@ -14,9 +14,12 @@ wb.parts.grammar = ({ element, server }) => {
     compileSoon();
   });
 
+  /** The example's name while its text is untouched: some are drawn over tokens of their own. */
+  const exampleNow = () => (state.example && state.example.notation === state.notation && state.example.text.trimEnd() === state.text.trimEnd() ? state.example.name : "");
+
   async function compile() {
     const mine = ++request;
-    const asked = { text: state.text, notation: state.notation };
+    const asked = { text: state.text, notation: state.notation, start: state.start, example: exampleNow() };
     wb.emit("compiling");
     let answer;
     try { answer = await server.compile_grammar(asked); } catch {
@@ -60,7 +63,7 @@ wb.parts.grammar = ({ element, server }) => {
   async function check() {
     const mine = ++checking;
     const texts = [...state.tests];
-    const answer = await server.check_texts({ text: state.text, notation: state.notation, texts }).catch(() => null);
+    const answer = await server.check_texts({ text: state.text, notation: state.notation, start: state.start, texts }).catch(() => null);
     if (mine !== checking || !answer || !answer.results) return;
     results = new Map(answer.results.map((result) => [result.text, result]));
     showTests();
@@ -134,7 +137,7 @@ wb.parts.grammar = ({ element, server }) => {
 
   wb.on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
-    Object.assign(state, { text, notation: example.notation, prompt: example.prompt, tests: [...example.accepts.slice(0, 3), ...example.rejects.slice(0, 2)] });
+    Object.assign(state, { text, notation: example.notation, start: example.start, prompt: example.prompt, tests: [...example.accepts.slice(0, 3), ...example.rejects.slice(0, 2)] });
     note.textContent = example.note;
     note.hidden = !example.note;
     prompt.value = example.prompt;

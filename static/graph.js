@@ -66,6 +66,11 @@
       view[1] = home[1] + (home[3] - view[3]) / 2;
       set();
       if (start) reveal("state-" + start.id, picture.centre ? 0.5 : 0.12);
+      // no empty margin where there is picture to show
+      const top = home[1] - TOP * view[3] / box.clientHeight, left = home[0] - view[2] * 0.02;
+      if (view[3] < home[3]) view[1] = Math.max(top, Math.min(view[1], home[1] + home[3] - view[3]));
+      if (view[2] < home[2]) view[0] = Math.max(left, Math.min(view[0], home[0] + home[2] * 1.02 - view[2]));
+      set();
     }
 
     function zoom(factor, x, y) {

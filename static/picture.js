@@ -33,7 +33,7 @@ wb.parts.picture = ({ element, server }) => {
     const compiled = state.compiled;
     if (!compiled || !compiled.ok) return;
     const mine = ++request;
-    const asked = { text: compiled.text, notation: compiled.notation, tab: state.tab, narrow: pic.clientWidth < 560, centre: centre || "" };
+    const asked = { text: compiled.text, notation: compiled.notation, tab: state.tab, narrow: pic.clientWidth < 560, centre: centre || "", start: compiled.start, example: compiled.example };
     const slow = setTimeout(() => { if (mine === request) { pic.classList.add("stale"); count.textContent = "drawing…"; } }, 250);
     let answer;
     try { answer = await server.draw_machine(asked); } catch { answer = { ok: false, why: "the server did not answer; is it still running?" }; }
@@ -93,13 +93,19 @@ wb.parts.picture = ({ element, server }) => {
   };
   const nameOf = (id) => shown.states.find((each) => each.id === id)?.label || id;
 
+  /** The states a token passes in this picture; a machine over tokens passes none on the way. */
+  function pathOf(step) {
+    const moments = (shown.follow && step.path[shown.follow]) || [];
+    return shown.ends && moments.length ? [moments[0], moments[moments.length - 1]] : moments;
+  }
+
   /** Light where the run stands: at the selected token, or at its end while it streams. */
   function follow() {
     if (!shown || !state.compiled?.ok) return;
     const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
     const step = state.steps[index];
     if (!step || state.ran !== state.compiled.text) { graph.light([], []); return; }
-    const path = step.path[state.tab] || [];
+    const path = pathOf(step);
     const standing = (state.selected >= 0 ? path[0] : path[path.length - 1]) || [];
     if (state.tab === "table") {
       for (const row of table.querySelectorAll("tr.now")) row.classList.remove("now");

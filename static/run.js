@@ -27,7 +27,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     begun += 1;
     busy();
     tell("waiting for the model…");
-    trigger("run", { ...settings(), run, text: state.text, notation: state.notation, prompt: state.prompt, prefix });
+    trigger("run", { ...settings(), run, text: state.text, notation: state.notation, start: state.start, prompt: state.prompt, prefix });
   }
 
   function reset(keep) {

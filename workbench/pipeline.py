@@ -17,15 +17,16 @@ from typing import TypeVar
 
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.compose import compose
+from workbench.constraint.compose_pda import compose_pda
 from workbench.constraint.protocol import Constraint
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
-from workbench.drawing.stack_machines import draw_network, draw_pda
+from workbench.drawing.stack_machines import draw_network, draw_pda, draw_token_pda
 from workbench.drawing.transducers import draw_detokenizer
-from workbench.errors import SourceError, WorkbenchError
+from workbench.errors import LimitError, SourceError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
-from workbench.pushdown.pda import Pda, pda
+from workbench.pushdown.pda import pda
 from workbench.source import Span
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -52,6 +53,25 @@ class Machine(StrEnum):
     RULES = "rules"
     #: The vocabulary as a transducer from characters to tokens.
     DETOKENIZER = "detokenizer"
+
+
+#: Machines that are different for every vocabulary.
+OVER_TOKENS = frozenset({Machine.TOKENS, Machine.DETOKENIZER})
+
+
+class Followed(StrEnum):
+    """Whose states a picture shows: the character automaton's, or those of the written rules."""
+
+    CHARACTERS = "characters"
+    RULES = "rules"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A machine as a picture's data, and whose states it shows: None where no run can follow."""
+
+    graph: Graph
+    followed: Followed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +117,8 @@ class Compiled:
     problems: tuple[Problem, ...]
     phases: list[Phase]
     _made: dict[object, object] = field(default_factory=dict)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _locks: dict[object, threading.Lock] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def milliseconds(self) -> float:
@@ -119,11 +140,8 @@ class Compiled:
         """Why there is no such machine; empty where there is one."""
         if self.grammar is None:
             return "the grammar cannot be read yet"
-        needs_stack = not self.grammar.is_regular
-        if machine is Machine.CHARACTERS and needs_stack:
+        if machine is Machine.CHARACTERS and not self.grammar.is_regular:
             return "rules that nest need a stack: see Stack machine and Rules"
-        if machine is Machine.TOKENS and needs_stack:
-            return "with a stack, token states are made while the run goes: there is no end of them"
         return ""
 
     def constraint(self, vocabulary: Vocabulary, method: str = "automaton") -> Constraint:
@@ -137,34 +155,53 @@ class Compiled:
             lambda: compile_constraint(grammar, vocabulary, method=method, limits=self.limits),
         )
 
-    def graph(self, machine: Machine, vocabulary: Vocabulary) -> Graph:
+    def graph(self, machine: Machine, vocabulary: Vocabulary | None = None) -> Graph:
         """A machine as a picture's data, whole; ``drawing.reductions`` makes it readable.
+
+        ``vocabulary`` is needed for the machines over tokens alone.
 
         Raises: WorkbenchError where there is no such machine, LimitError where it is too large.
         """
+        return self.drawn(machine, vocabulary).graph
+
+    def drawn(self, machine: Machine, vocabulary: Vocabulary | None = None) -> Drawn:
+        """The same, with what a run is followed by in it."""
         if why := self.missing(machine):
             raise WorkbenchError(why)
-        over = vocabulary if machine in (Machine.TOKENS, Machine.DETOKENIZER) else None
-        return self._once(("graph", machine, over), lambda: self._draw(machine, vocabulary))
+        if machine not in OVER_TOKENS:
+            return self._once(machine, lambda: self._draw(machine))
+        if vocabulary is None:
+            raise WorkbenchError("expected a vocabulary for a machine over tokens")
+        return self._once((machine, vocabulary), lambda: self._draw_tokens(machine, vocabulary))
 
-    def _draw(self, machine: Machine, vocabulary: Vocabulary) -> Graph:
+    def _draw(self, machine: Machine) -> Drawn:
+        grammar = self._readable()
+        if machine is Machine.RULES:
+            return Drawn(draw_network(grammar.rules), Followed.RULES)
+        if machine is Machine.STACK:
+            return Drawn(draw_pda(pda(grammar.rules)), Followed.RULES)
+        assert grammar.dfa is not None, "missing() speaks for the others"
+        return Drawn(draw_dfa(grammar.dfa), Followed.CHARACTERS)
+
+    def _draw_tokens(self, machine: Machine, vocabulary: Vocabulary) -> Drawn:
         grammar = self._readable()
         if machine is Machine.DETOKENIZER:
-            return draw_detokenizer(vocabulary)
-        if machine is Machine.STACK:
-            return draw_pda(self.pda())
-        if machine is Machine.RULES:
-            return draw_network(grammar.rules)
-        dfa = grammar.dfa
-        assert dfa is not None, "missing() speaks for the others"
-        if machine is Machine.CHARACTERS:
-            return draw_dfa(dfa)
-        return draw_token_fsa(compose(dfa, vocabulary, self.limits), dfa)
+            return Drawn(draw_detokenizer(vocabulary))
+        if grammar.dfa is not None:
+            fsa = compose(grammar.dfa, vocabulary, self.limits)
+            return Drawn(draw_token_fsa(fsa, grammar.dfa), Followed.CHARACTERS)
+        return self._draw_token_pda(grammar, vocabulary)
 
-    def pda(self) -> Pda:
-        """The push-down automaton of the textbooks, as it is drawn: a call for every rule."""
-        grammar = self._readable()
-        return self._once("pda", lambda: pda(grammar.rules))
+    def _draw_token_pda(self, grammar: Grammar, vocabulary: Vocabulary) -> Drawn:
+        """The machine over tokens of the rules as written; where that has no end, of fewer."""
+        followed: Followed | None
+        try:
+            network, followed = grammar.rules, Followed.RULES
+            machine = compose_pda(network, vocabulary, self.limits)
+        except LimitError:
+            network, followed = grammar.network, None
+            machine = compose_pda(network, vocabulary, self.limits)
+        return Drawn(draw_token_pda(machine, network), followed)
 
     def _readable(self) -> Grammar:
         if self.grammar is None:
@@ -172,7 +209,10 @@ class Compiled:
         return self.grammar
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
+        # a lock a thing: who asks for a quick picture does not wait for a slow one
         with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
             if key not in self._made:
                 self._made[key] = make()
             return self._made[key]  # type: ignore[return-value]  # the key names the type

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.ui.toy import toy_room
+from tests.ui.toy import Paced, toy_room
 from workbench.ui.serve import ServeSettings, start
 
 if __name__ == "__main__":
-    page = start(ServeSettings(port=0, quiet=True), toy_room())
+    page = start(ServeSettings(port=0, quiet=True), toy_room(Paced))
     print(page.local_url, flush=True)
     page.block_thread()

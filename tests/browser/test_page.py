@@ -45,7 +45,7 @@ def test_a_half_typed_regex_says_where_it_is_wrong(visit: Any) -> None:
         row = v.page.locator("#wb-grammar .problems li").first
         row.wait_for()
         assert re.fullmatch(r"1:\d+", row.locator(".at").inner_text())
-        assert v.page.locator("#wb-grammar .squig").count() >= 1
+        assert v.page.locator("#wb-grammar .paint .squig").count() >= 1
         v.shot("half_typed")
         assert v.page.locator("#wb-run .go").is_disabled()
         row.locator("button").click()
@@ -53,7 +53,7 @@ def test_a_half_typed_regex_says_where_it_is_wrong(visit: Any) -> None:
         v.type_grammar("ab[0-9]")
         v.page.wait_for_selector("#wb-grammar .verdict.good")
         assert v.page.locator("#wb-grammar .problems").is_hidden()
-        assert v.page.locator("#wb-grammar .squig").count() == 0
+        assert v.page.locator("#wb-grammar .paint .squig").count() == 0
 
 
 def test_an_empty_grammar_is_no_mistake(visit: Any) -> None:

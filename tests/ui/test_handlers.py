@@ -5,7 +5,8 @@ import json
 import pytest
 
 from workbench.pipeline import Machine
-from workbench.ui.handlers import MOST_ROWS, Handlers, encoded
+from workbench.ui.handlers import Handlers, encoded
+from workbench.ui.pictures import MOST_ROWS
 
 NESTED = "start ::= '(' start? ')';"
 

@@ -132,7 +132,7 @@ def test_steps_are_batched_and_nothing_is_lost() -> None:
         {"k": "stop"},
     ]
     texts = list(growing(told, seconds=60))
-    assert len(texts) == 3  # the head, the first step, and all the rest with the end
+    assert len(texts) == 2  # the head at once, then all the rest with the end
     assert texts[-1] == "".join(line(record) for record in told)
 
 

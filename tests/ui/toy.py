@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+
+from workbench.decoding.model import Logits
 from workbench.decoding.toy_model import ToyModel
 from workbench.ui.models import ModelRoom
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 SAMPLE = """A JSON file describing a person:
 {"name": "Ada Lovelace", "tags": ["mathematics", ["poetry", "Byron"], 1815]}
@@ -30,6 +34,14 @@ _TOKENS: tuple[bytes | None, ...] = (
 _VOCABULARY = Vocabulary(_TOKENS, end=len(_TOKENS) - 1, name="toy")
 
 
-def toy_room() -> ModelRoom:
+class Paced(ToyModel):
+    """The small model at a real one's pace, so that a run can be stopped while it goes."""
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        time.sleep(0.01)
+        return super().logits(token_ids)
+
+
+def toy_room(kind: type[ToyModel] = ToyModel) -> ModelRoom:
     """A room with the small model in it."""
-    return ModelRoom("toy", lambda _: ToyModel(_VOCABULARY, SAMPLE), toy_vocabulary)
+    return ModelRoom("toy", lambda _: kind(_VOCABULARY, SAMPLE), toy_vocabulary)

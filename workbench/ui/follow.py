@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workbench.automata.dfa import DEAD
 from workbench.errors import LimitError, WorkbenchError
-from workbench.pipeline import Compiled
+from workbench.pipeline import Compiled, Followed
 from workbench.pushdown.runner import Runner
 
 #: The states of a picture a token passes, from before it to after it, each moment a few states.
@@ -22,7 +22,7 @@ class Place:
 
     #: What the inspector calls it.
     state: str
-    #: For each picture the states passed.
+    #: The states passed, by whose they are.
     path: dict[str, Path]
     #: The rules being read, the outermost first; none for a regex.
     stack: tuple[str, ...]
@@ -44,8 +44,6 @@ class Follower:
         self._rules = grammar.rules
         self._named = grammar.tree is not None
         self._runner = Runner(self._rules, grammar.limits)
-        drawn = enumerate(compiled.pda().network_states)
-        self._in_pda = {state: str(number) for number, state in drawn}
         self._state: int = DEAD if self._dfa is None else self._dfa.initial
         self._situation = self._runner.initial
 
@@ -74,14 +72,11 @@ class Follower:
         stack: tuple[str, ...] = ()
         if (here := situations[0]) != DEAD:
             tops = [self._tops(situation) for situation in situations if situation != DEAD]
-            path["rules"] = path["table"] = [[str(s) for s in moment] for moment in tops]
-            path["stack"] = [[self._in_pda[s] for s in m if s in self._in_pda] for m in tops]
+            path[Followed.RULES] = [[str(state) for state in moment] for moment in tops]
             name, stack = self._name(tops[0][0]), self._stack(here)
         if states[0] != DEAD:
-            alive = [str(state) for state in states if state != DEAD]
-            path["characters"] = path["table"] = [[state] for state in alive]
-            path["tokens"] = [[alive[0]], [alive[-1]]]
-            name = alive[0]
+            path[Followed.CHARACTERS] = [[str(state)] for state in states if state != DEAD]
+            name = str(states[0])
         return Place(name, path, stack)
 
     def _tops(self, situation: int) -> list[int]:

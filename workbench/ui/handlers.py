@@ -7,32 +7,20 @@ from dataclasses import asdict
 
 from workbench.automata.describe import describe
 from workbench.constraint.automaton import AutomatonConstraint
-from workbench.drawing.counting import fold_counts
-from workbench.drawing.dot import Direction, dot
-from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.reductions import Shown, reduce
-from workbench.drawing.render import renderer
 from workbench.errors import WorkbenchError
 from workbench.gallery import Gallery, load_gallery
 from workbench.grammar import Grammar, Verdict
-from workbench.pipeline import Compiled, Machine, Pipeline, Problem
+from workbench.pipeline import OVER_TOKENS, Compiled, Machine, Pipeline, Problem
 from workbench.resources import GRAMMARS
 from workbench.ui.models import ModelRoom
+from workbench.ui.pictures import TABLE, picture, sentence, table
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, text_in, tried_in
-
-#: The tab that lists a machine instead of drawing it.
-TABLE = "table"
-
-#: Rows of a table sent to the page.
-MOST_ROWS = 2_000
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Allowed tokens listed; their number is always told.
 MOST_TOKENS = 500
-
-#: States drawn at once of a machine that is larger.
-SHOWN = {Machine.TOKENS: 20, Machine.STACK: 24, Machine.DETOKENIZER: 24}
-_SHOWN_ELSE = 40
 
 
 class Handlers:
@@ -42,6 +30,7 @@ class Handlers:
         self.room = room
         self.pipeline = pipeline or Pipeline()
         self.gallery: Gallery = load_gallery()
+        self._figures: dict[str, Vocabulary] = {}
 
     # -- what the page is opened with -------------------------------------------------------
 
@@ -59,6 +48,7 @@ class Handlers:
                 "accepts": list(example.accepts),
                 "rejects": list(example.rejects),
                 "group": example.group,
+                "start": example.start,
             }
             for example in self.gallery.values()
         ]
@@ -79,7 +69,7 @@ class Handlers:
             return _refused(Problem.of(error))
         if not request.text.strip():
             return {**_refused(), "empty": True}
-        compiled = self.pipeline.compile(request.text, request.notation)
+        compiled = self.pipeline.compile(request.text, request.notation, request.start)
         if compiled.grammar is None:
             return _refused(*compiled.problems)
         return {
@@ -103,7 +93,7 @@ class Handlers:
             return {"results": [], "problem": error.message}
 
     def _compiled(self, request: TextRequest) -> Compiled:
-        return self.pipeline.compile(request.text, request.notation)
+        return self.pipeline.compile(request.text, request.notation, request.start)
 
     # -- pictures --------------------------------------------------------------------------
 
@@ -111,42 +101,27 @@ class Handlers:
         """A machine as SVG with all a reader can ask of it, or the reason there is none."""
         try:
             compiled = self._compiled(TextRequest.of(sent))
-            tab = text_in(sent, "tab", 40)
+            tab, centre = text_in(sent, "tab", 40), text_in(sent, "centre", 40)
             if tab == TABLE:
-                return self._table(compiled)
+                return table(compiled)
             machine = Machine(tab) if tab in list(Machine) else Machine.CHARACTERS
-            graph = compiled.graph(machine, self.room.vocabulary())
-            centre = text_in(sent, "centre", 40) or None
-            shown = reduce(fold_counts(graph), SHOWN.get(machine, _SHOWN_ELSE), centre)
-            direction: Direction = "TB" if sent.get("narrow") else "LR"
-            svg = renderer().draw(shown.graph, direction)
-            return _picture(shown, svg, dot(shown.graph, direction), len(graph.nodes), centre)
+            vocabulary, own = None, False
+            if machine in OVER_TOKENS:
+                figure = self._figure(text_in(sent, "example", 80))
+                vocabulary, own = figure or self.room.vocabulary(), figure is not None
+            drawn = compiled.drawn(machine, vocabulary)
+            return picture(drawn, machine, centre, narrow=bool(sent.get("narrow")), own=own)
         except WorkbenchError as error:
-            return {"ok": False, "why": _sentence(error)}
+            return {"ok": False, "why": sentence(error)}
 
-    def _table(self, compiled: Compiled) -> Record:
-        machine = Machine.RULES if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
-        graph = compiled.graph(machine, self.room.vocabulary())
-        names = {node.id: node for node in graph.nodes}
-        rows = [
-            [edge.source, "  ".join(edge.labels) or "ε", names[edge.target].label or edge.target,
-             _marks(names[edge.source])]
-            for edge in graph.edges[:MOST_ROWS]
-        ]  # fmt: skip
-        count = f"{len(graph.nodes):,} states, {len(graph.edges):,} edges"
-        if len(graph.edges) > MOST_ROWS:
-            count = f"showing {MOST_ROWS:,} of {len(graph.edges):,} edges"
-        return {
-            "ok": True,
-            "tab": TABLE,
-            "heads": ["state", "reads", "goes to"],
-            "rows": rows,
-            "count": count,
-            "note": "",
-            "states": [],
-            "edges": [],
-            "where": {},
-        }
+    def _figure(self, name: str) -> Vocabulary | None:
+        """The tokens of an example that is drawn over its own; None for all others."""
+        example = self.gallery.get(name)
+        if example is None or not example.vocabulary:
+            return None
+        if name not in self._figures:
+            self._figures[name] = toy(example.vocabulary, name=example.title)
+        return self._figures[name]
 
     def mask(self, sent: Record) -> Record:
         """The tokens that may come next after a text, the first few hundred of them."""
@@ -163,7 +138,7 @@ class Handlers:
             final = constraint.is_final(state)
             return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
         except WorkbenchError as error:
-            return {"ok": False, "why": _sentence(error)}
+            return {"ok": False, "why": sentence(error)}
 
     # -- runs made before --------------------------------------------------------------------
 
@@ -211,51 +186,6 @@ def _verdict(grammar: Grammar, text: str) -> Record:
         "expected": " or ".join(part for part in (expected, ending) if part),
         "rules": list(verdict.rules),
     }
-
-
-def _picture(shown: Shown, svg: str, text: str, total: int, centre: str | None) -> Record:
-    graph: Graph = shown.graph
-    return {
-        "ok": True,
-        "svg": svg,
-        "dot": text,
-        "count": _told(shown, total),
-        "centre": centre or "",
-        "partial": shown.shown_nodes < shown.total_nodes,
-        "note": graph.note,
-        "where": graph.where,
-        "states": [
-            {"id": n.id, "label": n.label, "title": n.title, "kinds": list(n.kinds)}
-            for n in graph.nodes
-        ],
-        "edges": [_edge(edge) for edge in graph.edges],
-    }
-
-
-def _told(shown: Shown, total: int) -> str:
-    """How much of the machine is in the picture."""
-    if shown.total_nodes == total:
-        return shown.text
-    _, around, centre = shown.text.partition(", those around ")
-    rest = f"{around}{centre}" if around else "; the rest stands inside edges"
-    return f"showing {shown.shown_nodes:,} of {total:,} states{rest}"
-
-
-def _edge(edge: Edge) -> Record:
-    return {
-        "source": edge.source,
-        "target": edge.target,
-        "labels": list(edge.labels),
-        "title": edge.title,
-    }
-
-
-def _marks(node: Node) -> str:
-    return "".join(("→" * ("initial" in node.kinds), "◎" * ("final" in node.kinds)))
-
-
-def _sentence(error: WorkbenchError) -> str:
-    return f"{error.message}. {error.hint}" if error.hint else error.message
 
 
 def encoded(record: Record) -> str:

@@ -70,10 +70,12 @@ class TextRequest:
 
     text: str
     notation: Notation
+    start: str = "start"
 
     @staticmethod
     def of(sent: _Sent) -> TextRequest:
-        return TextRequest(text_in(sent, "text"), notation_in(sent))
+        start = text_in(sent, "start", 200) or "start"
+        return TextRequest(text_in(sent, "text"), notation_in(sent), start)
 
 
 def tried_in(sent: _Sent) -> list[str]:

@@ -1,0 +1,119 @@
+"""Machines as the page shows them: in come a machine's graph and a centre, out come records."""
+
+from __future__ import annotations
+
+from workbench.drawing.counting import fold_counts
+from workbench.drawing.dot import Direction, dot
+from workbench.drawing.graph import Edge, Node
+from workbench.drawing.reductions import Shown, reduce
+from workbench.drawing.render import renderer
+from workbench.errors import WorkbenchError
+from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine
+from workbench.ui.records import Record
+
+#: The tab that lists a machine instead of drawing it.
+TABLE = "table"
+
+#: Rows of a table sent to the page.
+MOST_ROWS = 2_000
+
+#: States drawn at once of a machine that is larger: token edges and stack edits have long labels.
+SHOWN = {Machine.TOKENS: 20, Machine.STACK: 24, Machine.DETOKENIZER: 24}
+_SHOWN_ELSE = 40
+
+
+def picture(drawn: Drawn, machine: Machine, centre: str, *, narrow: bool, own: bool) -> Record:
+    """A machine, or the part of it around a state, as SVG with what can be asked of it.
+
+    ``narrow`` draws from top to bottom, for phones; ``own`` says that it is drawn over
+    tokens which are not the model's.
+
+    Raises: LimitError where no layout ends in time.
+    """
+    shown = reduce(fold_counts(drawn.graph), SHOWN.get(machine, _SHOWN_ELSE), centre or None)
+    graph = shown.graph
+    direction: Direction = "TB" if narrow else "LR"
+    return {
+        "ok": True,
+        "svg": renderer().draw(graph, direction),
+        "dot": dot(graph, direction),
+        "count": _told(shown, len(drawn.graph.nodes)),
+        "centre": centre,
+        "partial": shown.shown_nodes < shown.total_nodes,
+        "note": f"over the figure's own tokens · {graph.note}".rstrip(" ·") if own else graph.note,
+        "where": graph.where,
+        "follow": None if own or drawn.followed is None else str(drawn.followed),
+        "ends": machine in OVER_TOKENS,
+        "states": [_state(node) for node in graph.nodes],
+        "edges": [_edge(edge) for edge in graph.edges],
+    }
+
+
+def _told(shown: Shown, total: int) -> str:
+    """How much of the machine is in the picture."""
+    if shown.total_nodes == total:
+        return shown.text
+    _, around, centre = shown.text.partition(", those around ")
+    rest = f"{around}{centre}" if around else "; the rest stands inside edges"
+    return f"showing {shown.shown_nodes:,} of {total:,} states{rest}"
+
+
+def _state(node: Node) -> Record:
+    return {"id": node.id, "label": node.label, "title": node.title, "kinds": list(node.kinds)}
+
+
+def _edge(edge: Edge) -> Record:
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        "labels": list(edge.labels),
+        "title": edge.title,
+    }
+
+
+def table(compiled: Compiled) -> Record:
+    """The character automaton, or where there is none the rules, as rows.
+
+    Raises: WorkbenchError where the grammar cannot be read.
+    """
+    machine = Machine.RULES if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
+    drawn = compiled.drawn(machine)
+    graph = drawn.graph
+    nodes = {node.id: node for node in graph.nodes}
+    rows = [
+        [
+            edge.source,
+            _reads(edge),
+            nodes[edge.target].label or edge.target,
+            _marks(nodes[edge.source]),
+        ]
+        for edge in graph.edges[:MOST_ROWS]
+    ]
+    count = f"{len(graph.nodes):,} states, {len(graph.edges):,} edges"
+    if len(graph.edges) > MOST_ROWS:
+        count = f"showing {MOST_ROWS:,} of {len(graph.edges):,} edges"
+    return {
+        "ok": True,
+        "heads": ["state", "reads", "goes to"],
+        "rows": rows,
+        "count": count,
+        "note": "",
+        "where": {},
+        "follow": None if drawn.followed is None else str(drawn.followed),
+        "ends": False,
+        "states": [],
+        "edges": [],
+    }
+
+
+def _reads(edge: Edge) -> str:
+    return "  ".join(edge.labels) or "ε"
+
+
+def _marks(node: Node) -> str:
+    return "→" * ("initial" in node.kinds) + "◎" * ("final" in node.kinds)
+
+
+def sentence(error: WorkbenchError) -> str:
+    """An error in one line, for where a picture would stand."""
+    return f"{error.message}. {error.hint}" if error.hint else error.message
