@@ -184,7 +184,11 @@ class _Sets:
 
     def number_of_targets(self, states: list[int]) -> int:
         """The number of the set reached with several."""
-        return self._number(frozenset().union(*map(self._closure, states)))
+        reached: set[int] = set()
+        for state in states:
+            if state not in reached:  # else all that is reached from it is there too
+                reached |= self._closure(state)
+        return self._number(frozenset(reached))
 
     def _number(self, members: frozenset[int]) -> int:
         number = self._numbers.setdefault(members, len(self.members))
