@@ -74,10 +74,10 @@ regex, line 1, column 1: expected 2 hexadecimal digits after '\\x'
 1 | \\x4
     ^^^
 hint: any code point can be written as '\\x{1F600}'"""),
-    (r"\p{Gre}", """\
-regex, line 1, column 1: expected the name of a Unicode property, not 'Gre'
-1 | \\p{Gre}
-    ^^^^^^^
+    (r"\p{Nonsense}", """\
+regex, line 1, column 1: expected the name of a Unicode property, not 'Nonsense'
+1 | \\p{Nonsense}
+    ^^^^^^^^^^^^
 hint: use a category as in '\\p{Lu}', a script as in '\\p{Greek}', or '\\p{Alphabetic}'"""),
     (r"(a)\1", """\
 regex, line 1, column 4: backreferences are not supported: no automaton remembers what a group has matched
@@ -212,6 +212,10 @@ IN_BYTES = [
 @pytest.mark.parametrize(("pattern", "message"), IN_BYTES)
 def test_error_where_bytes_are_matched(pattern: str, message: str) -> None:
     assert error_of(pattern, bytes=True).message == message
+
+
+def test_error_names_the_property_that_was_meant() -> None:
+    assert error_of(r"\p{Greeek}").hint == r"perhaps '\p{Greek}' is meant"
 
 
 def test_error_where_a_searched_regex_is_anchored() -> None:

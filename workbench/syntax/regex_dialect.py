@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Rules:
     """What one dialect reads otherwise than another; whatever is not here, they share."""
 
@@ -37,6 +37,9 @@ class Rules:
     turkic_i: bool
     #: ``(?a)`` leaves sets of characters alone; without Unicode Rust thinks in bytes.
     ascii_is_bytes: bool
+
+    def __repr__(self) -> str:
+        return f"<the rules of {self.name}>"
 
 
 class Dialect(Enum):

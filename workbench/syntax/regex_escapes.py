@@ -13,6 +13,7 @@ from workbench.syntax.unicode_sets import (
     property_set,
     python_class,
     rust_class,
+    similar_property,
 )
 
 #: Letters that stand for one control character.
@@ -120,10 +121,13 @@ def _property(reader: Reader, start: int, *, negative: bool) -> Ranges:
         name, negative = name.replace("!=", "="), not negative
     ranges = property_set(name.replace(":", "="))
     if ranges is None:
+        similar = similar_property(name)
         raise reader.fail(
             f"expected the name of a Unicode property, not '{name}'",
             reader.span(start),
-            r"use a category as in '\p{Lu}', a script as in '\p{Greek}', or '\p{Alphabetic}'",
+            rf"perhaps '\p{{{similar}}}' is meant"
+            if similar
+            else r"use a category as in '\p{Lu}', a script as in '\p{Greek}', or '\p{Alphabetic}'",
         )
     ranges = reader.cased(ranges)
     return reader.without(ranges) if negative else ranges

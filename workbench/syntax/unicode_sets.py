@@ -10,6 +10,7 @@ import re
 import sys
 from array import array
 from bisect import bisect_left
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,15 @@ def property_set(name: str) -> Ranges | None:
     if values is None:
         return None
     return _decoded(values["sets"].get(values["aliases"].get(value)))
+
+
+def similar_property(name: str) -> str | None:
+    """A property that is spelled nearly so, for whoever mistyped it."""
+    tables = _tables()
+    known = [*tables["binary"]["aliases"], *tables["valued"]["gc"]["aliases"]]
+    known += tables["valued"]["sc"]["aliases"]
+    close = get_close_matches(name.lower(), known, n=1, cutoff=0.75)
+    return close[0].capitalize() if close else None
 
 
 def _by_bare_name(name: str) -> Ranges | None:
