@@ -205,6 +205,7 @@ IN_BYTES = [
     (r"\u0041", r"expected no '\u' where bytes are matched"),
     (r"\x{100}", r"expected a byte, at most '\xff'"),
     (r"\pL",    r"expected no '\p' where bytes are matched"),
+    (r"\İ",     r"expected a known escape, not '\İ'"),
     ("(?u)a",   "expected no flag 'u' where bytes are matched"),
 ]  # fmt: skip
 

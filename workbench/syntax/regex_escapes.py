@@ -86,7 +86,7 @@ def read_escape(reader: Reader, *, in_class: bool) -> int | Ranges:
 def _is_sign(reader: Reader, letter: str) -> bool:
     if letter in "<>" and not reader.rules.escapes_any_sign:
         return False
-    return letter.isascii() or reader.rules.escapes_any_sign
+    return letter.isascii() or (reader.rules.escapes_any_sign and not reader.flags.bytes)
 
 
 def _class(reader: Reader, letter: str) -> Ranges:
