@@ -120,6 +120,13 @@ window.wb = (() => {
     }
   }
 
+  /** Ask the server; what it could not answer becomes a sentence instead of an exception. */
+  async function ask(question, sent) {
+    let answer;
+    try { answer = await question(sent); } catch { return { fault: "the server did not answer; is it still running?" }; }
+    return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
+  }
+
   const parts = {};
   const waiting = new Set(["header", "grammar", "picture", "run", "footer"]);
   /** Called by each Gradio component when it is on the page; the page starts when all are. */
@@ -129,7 +136,7 @@ window.wb = (() => {
     if (!waiting.size) emit("ready");
   }
 
-  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, percent, number, bits, debounce, copy, download, roving, choose, parts, mount };
+  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, percent, number, bits, debounce, copy, download, roving, choose, ask, parts, mount };
 })();
 
 /* The theme is set before anything is painted: what was chosen last, or what the system says. */

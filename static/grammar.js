@@ -21,10 +21,8 @@ wb.parts.grammar = ({ element, server }) => {
     const mine = ++request;
     const asked = { text: state.text, notation: state.notation, start: state.start, example: exampleNow() };
     wb.emit("compiling");
-    let answer;
-    try { answer = await server.compile_grammar(asked); } catch {
-      answer = { ok: false, facts: [], problems: [], failure: "the server did not answer; is it still running?" };
-    }
+    let answer = await wb.ask(server.compile_grammar, asked);
+    if (answer.fault) answer = { ok: false, facts: [], problems: [], failure: answer.fault };
     if (mine !== request) return; // something newer was typed meanwhile
     state.compiled = { ...asked, ...answer };
     editor.problems(answer.problems);
@@ -63,8 +61,8 @@ wb.parts.grammar = ({ element, server }) => {
   async function check() {
     const mine = ++checking;
     const texts = [...state.tests];
-    const answer = await server.check_texts({ text: state.text, notation: state.notation, start: state.start, texts }).catch(() => null);
-    if (mine !== checking || !answer || !answer.results) return;
+    const answer = await wb.ask(server.check_texts, { text: state.text, notation: state.notation, start: state.start, texts });
+    if (mine !== checking || !answer.results) return;
     results = new Map(answer.results.map((result) => [result.text, result]));
     showTests();
   }

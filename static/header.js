@@ -48,7 +48,8 @@ wb.parts.header = ({ element, props, server }) => {
   });
 
   async function look() {
-    const answer = await server.model_state({}).catch(() => ({ state: "failed", text: "server not reached" }));
+    const answer = await wb.ask(server.model_state, {});
+    if (answer.fault) Object.assign(answer, { state: "failed", text: "server not reached", title: answer.fault });
     model.className = "model " + answer.state;
     model.replaceChildren(el("i"), answer.text);
     model.title = answer.title || "";

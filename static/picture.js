@@ -35,8 +35,8 @@ wb.parts.picture = ({ element, server }) => {
     const mine = ++request;
     const asked = { text: compiled.text, notation: compiled.notation, tab: state.tab, narrow: pic.clientWidth < 560, centre: centre || "", start: compiled.start, example: compiled.example };
     const slow = setTimeout(() => { if (mine === request) { pic.classList.add("stale"); count.textContent = "drawing…"; } }, 250);
-    let answer;
-    try { answer = await server.draw_machine(asked); } catch { answer = { ok: false, why: "the server did not answer; is it still running?" }; }
+    const answer = await wb.ask(server.draw_machine, asked);
+    if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
     clearTimeout(slow);
     if (mine !== request) return;
     pic.classList.remove("stale");
@@ -95,7 +95,8 @@ wb.parts.picture = ({ element, server }) => {
 
   /** The states a token passes in this picture; a machine over tokens passes none on the way. */
   function pathOf(step) {
-    const moments = (shown.follow && step.path[shown.follow]) || [];
+    const states = (shown.follow && step.path[shown.follow]) || [];
+    const moments = states.map((moment) => moment.map((name) => shown.names[name] ?? name));
     return shown.ends && moments.length ? [moments[0], moments[moments.length - 1]] : moments;
   }
 

@@ -156,8 +156,8 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   }
 
   async function recorded(example) {
-    const lines = await server.recorded_run({ example: example.name }).catch(() => "");
-    if (!lines || state.running || state.example !== example) return false;
+    const lines = await wb.ask(server.recorded_run, { example: example.name });
+    if (typeof lines !== "string" || !lines || state.running || state.example !== example) return false;
     run = "recorded";
     held = [];
     reset([]);

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,6 +19,7 @@ from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
 from workbench.constraint.protocol import Constraint
+from workbench.drawing.counting import fold_tokens, foot_of
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
 from workbench.drawing.stack_machines import draw_network, draw_pda, draw_token_pda
@@ -72,6 +73,10 @@ class Drawn:
 
     graph: Graph
     followed: Followed | None = None
+    #: For a state that is drawn as another, which.
+    names: Mapping[str, str] = field(default_factory=dict)
+    #: How many states the machine has, where the graph has fewer.
+    states: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +136,11 @@ class Compiled:
             return ()
         told = []
         if self.grammar.tree is not None:
-            told.append(_counted(len({rule.name for rule in self.grammar.tree.rules}), "rule"))
+            rules = len({rule.name for rule in self.grammar.tree.rules})
+            told.append(f"{rules:,} rule{'s' * (rules != 1)}")
         told.append("regular" if self.grammar.is_regular else "context-free")
-        told.append(_counted(len(self.grammar.machine), "state"))
+        states = len(self.grammar.machine)
+        told.append(f"{states:,} state{'s' * (states != 1)}")
         return tuple(told)
 
     def missing(self, machine: Machine) -> str:
@@ -149,16 +156,13 @@ class Compiled:
 
         Raises: VocabularyError, LimitError.
         """
-        grammar = self._readable()
+        grammar, limits = self._readable(), self.limits
         return self._once(
-            ("constraint", method, vocabulary),
-            lambda: compile_constraint(grammar, vocabulary, method=method, limits=self.limits),
+            (method, vocabulary), lambda: compile_constraint(grammar, vocabulary, method, limits)
         )
 
     def graph(self, machine: Machine, vocabulary: Vocabulary | None = None) -> Graph:
-        """A machine as a picture's data, whole; ``drawing.reductions`` makes it readable.
-
-        ``vocabulary`` is needed for the machines over tokens alone.
+        """A machine as a picture's data; ``vocabulary`` is for the machines over tokens.
 
         Raises: WorkbenchError where there is no such machine, LimitError where it is too large.
         """
@@ -187,10 +191,11 @@ class Compiled:
         grammar = self._readable()
         if machine is Machine.DETOKENIZER:
             return Drawn(draw_detokenizer(vocabulary))
-        if grammar.dfa is not None:
-            fsa = compose(grammar.dfa, vocabulary, self.limits)
-            return Drawn(draw_token_fsa(fsa, grammar.dfa), Followed.CHARACTERS)
-        return self._draw_token_pda(grammar, vocabulary)
+        if grammar.dfa is None:
+            return self._draw_token_pda(grammar, vocabulary)
+        feet = foot_of(self.graph(Machine.CHARACTERS))
+        graph = draw_token_fsa(compose(grammar.dfa, vocabulary, self.limits), grammar.dfa)
+        return Drawn(fold_tokens(graph, feet), Followed.CHARACTERS, feet, len(graph.nodes))
 
     def _draw_token_pda(self, grammar: Grammar, vocabulary: Vocabulary) -> Drawn:
         """The machine over tokens of the rules as written; where that has no end, of fewer."""
@@ -201,7 +206,8 @@ class Compiled:
         except LimitError:
             network, followed = grammar.network, None
             machine = compose_pda(network, vocabulary, self.limits)
-        return Drawn(draw_token_pda(machine, network), followed)
+        graph, feet = draw_token_pda(machine, network), foot_of(draw_network(network))
+        return Drawn(fold_tokens(graph, feet), followed, feet, len(graph.nodes))
 
     def _readable(self) -> Grammar:
         if self.grammar is None:
@@ -264,14 +270,10 @@ def _timed(name: str, phases: list[Phase]) -> Iterator[None]:
         phases.append(Phase(name, 1000 * (time.perf_counter() - started)))
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 class Pipeline:
     """``compile_text`` with a memory: the last texts are kept with everything made from them.
 
-    Two texts are compiled at a time, as many as a small machine has cores; the rest wait.
+    Two texts are compiled at a time, as many as a small machine has cores.
     """
 
     def __init__(self, limits: Limits = LIMITS, remembered: int = 64, at_once: int = 2) -> None:

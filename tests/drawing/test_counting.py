@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.drawing.counting import FEWEST, fold_counts
+from workbench.constraint.compose import compose
+from workbench.drawing.counting import FEWEST, fold_counts, fold_tokens, foot_of
 from workbench.drawing.graph import Graph
-from workbench.drawing.machines import draw_dfa
+from workbench.drawing.machines import draw_dfa, draw_token_fsa
 from workbench.grammar import Grammar
+from workbench.vocabulary.toy import toy
 
 
 def drawn(pattern: str) -> Graph:
@@ -56,3 +58,34 @@ def test_how_often_is_what_the_machine_allows() -> None:
 def test_fewer_rungs_stay() -> None:
     graph = drawn(f"x[a-m]{{0,{FEWEST - 2}}}y")
     assert fold_counts(graph) is graph
+
+
+def over_tokens(pattern: str) -> tuple[Graph, Graph]:
+    """A machine over tokens, and the same with its ladders folded."""
+    dfa = Grammar.from_regex(pattern).dfa
+    assert dfa is not None
+    graph = draw_token_fsa(compose(dfa, WORDS), dfa)
+    return graph, fold_tokens(graph, foot_of(draw_dfa(dfa)))
+
+
+WORDS = toy(("a", "b", "ab", "aba", "abab", "ab!", "!", "!a", "x"))
+
+
+def test_a_ladder_over_tokens_is_one_state_with_a_loop() -> None:
+    graph, folded = over_tokens("[ab]{1,9}!")
+    assert (len(graph.nodes), len(folded.nodes)) == (11, 3)
+    loops = [edge for edge in folded.edges if edge.source == edge.target]
+    assert [edge.count for edge in loops] == [5]
+
+
+@pytest.mark.parametrize("pattern", ["[ab]{1,9}!", "x[ab]{0,12}!(a|x)", "([ab]{1,6}!){2}x"])
+def test_no_token_of_a_foot_is_lost(pattern: str) -> None:
+    graph, folded = over_tokens(pattern)
+    kept = {node.id for node in folded.nodes}
+    before = sum(edge.count for edge in graph.edges if edge.source in kept)
+    assert sum(edge.count for edge in folded.edges) == before
+
+
+def test_without_ladders_nothing_changes() -> None:
+    graph, folded = over_tokens("ab!|x")
+    assert folded is graph

@@ -9,6 +9,7 @@ rung the machine stands.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Container, Mapping
 from dataclasses import replace
 
 from workbench.drawing.graph import Edge, Graph
@@ -27,23 +28,12 @@ def fold_counts(graph: Graph) -> Graph:
 
     Cost: every edge a few times.
     """
-    out: dict[str, list[Edge]] = defaultdict(list)
-    entered: Counter[str] = Counter()
-    for edge in graph.edges:
-        out[edge.source].append(edge)
-        entered[edge.target] += 1
-    kinds = {node.id: node.kinds for node in graph.nodes}
-    loops: dict[str, Edge] = {}
-    gone: set[str] = set()
-    for node in graph.nodes:
-        if node.id in gone:
-            continue
-        rungs = _ladder(node.id, out, entered, kinds)
-        if len(rungs) >= FEWEST and not gone.intersection(rungs) and not loops.keys() & set(rungs):
-            loops[node.id] = _loop(node.id, rungs, out)
-            gone.update(rungs)
-    if not loops:
+    out = _ways_out(graph)
+    ladders = _ladders(graph, out)
+    if not ladders:
         return graph
+    loops = {first: _loop(first, rungs, out) for first, rungs in ladders.items()}
+    gone = {rung for rungs in ladders.values() for rung in rungs}
     edges = [
         loops[edge.source] if edge.source in loops and edge.target in gone else edge
         for edge in graph.edges
@@ -54,6 +44,99 @@ def fold_counts(graph: Graph) -> Graph:
         nodes=tuple(node for node in graph.nodes if node.id not in gone),
         edges=tuple(edges),
     )
+
+
+def foot_of(graph: Graph) -> dict[str, str]:
+    """For each rung of a ladder the state it is drawn as."""
+    ladders = _ladders(graph, _ways_out(graph))
+    return {rung: first for first, rungs in ladders.items() for rung in rungs}
+
+
+def fold_tokens(graph: Graph, feet: Mapping[str, str]) -> Graph:
+    """A machine over tokens with the ladders of its character machine folded.
+
+    From its foot a ladder can be climbed by every token that can climb it from a rung, so
+    the edges of the feet are kept, and those that lead to states now drawn as one are put
+    together: from one state a token leads to one state, so their tokens are added up.
+    """
+    if not feet:
+        return graph
+    groups: dict[tuple[str, str, tuple[str, ...], str], list[Edge]] = defaultdict(list)
+    for edge in sorted(graph.edges, key=lambda edge: "skip" in edge.kinds):
+        if edge.source in feet:
+            continue
+        target = feet.get(edge.target, edge.target)
+        # what a stack machine pops and pushes stands under the first line of the title
+        edits = edge.title.partition("\n")[2]
+        kinds = tuple(kind for kind in edge.kinds if kind != "skip")
+        if "skip" in edge.kinds and not _stays(
+            edge, target, (edge.source, target, kinds, edits), groups
+        ):
+            kinds = edge.kinds
+        groups[edge.source, target, kinds, edits].append(edge)
+    edges = [
+        _together(source, target, kinds, group)
+        for (source, target, kinds, _), group in groups.items()
+    ]
+    used = {end for edge in edges for end in (edge.source, edge.target)}
+    nodes = tuple(n for n in graph.nodes if n.id in used or "initial" in n.kinds)
+    return replace(graph, nodes=nodes, edges=tuple(edges))
+
+
+def _stays(edge: Edge, target: str, plain: object, groups: Container[object]) -> bool:
+    """Whether all a token passes over is rungs: it climbs, where others do so one by one."""
+    return target != edge.target and (target == edge.source or plain in groups)
+
+
+def _together(source: str, target: str, kinds: tuple[str, ...], group: list[Edge]) -> Edge:
+    if len(group) == 1:
+        return replace(group[0], source=source, target=target, kinds=kinds)
+    count = sum(edge.count for edge in group)
+    examples = tuple(dict.fromkeys(text for edge in group for text in edge.examples))
+    few = all(len(edge.labels) == edge.count for edge in group) and count <= len(_FEW)
+    labels = tuple(dict.fromkeys(label for edge in group for label in edge.labels))
+    # words tell most: single letters are there in every vocabulary
+    telling = sorted(examples, key=lambda text: not 3 <= len(text) <= 8)[:3]
+    counted = f"{count:,} tokens"
+    return Edge(
+        source,
+        target,
+        labels if few else (f"{'  '.join(telling)}\n{counted}",),
+        kinds,
+        count,
+        tuple(telling),
+        title="\n".join(filter(None, (f"{counted}: {'  '.join(examples[:12])}",
+                                      group[0].title.partition("\n")[2]))),
+        detail="\n".join(edge.detail for edge in group if edge.detail),
+        between=tuple(state for edge in group for state in edge.between),
+    )  # fmt: skip
+
+
+#: As many tokens as are written out one by one.
+_FEW = range(3)
+
+
+def _ways_out(graph: Graph) -> dict[str, list[Edge]]:
+    out: dict[str, list[Edge]] = defaultdict(list)
+    for edge in graph.edges:
+        out[edge.source].append(edge)
+    return out
+
+
+def _ladders(graph: Graph, out: dict[str, list[Edge]]) -> dict[str, list[str]]:
+    """The rungs above each state that is the foot of a ladder."""
+    entered = Counter(edge.target for edge in graph.edges)
+    kinds = {node.id: node.kinds for node in graph.nodes}
+    ladders: dict[str, list[str]] = {}
+    gone: set[str] = set()
+    for node in graph.nodes:
+        if node.id in gone:
+            continue
+        rungs = _ladder(node.id, out, entered, kinds)
+        if len(rungs) >= FEWEST and not gone.intersection(rungs) and not ladders.keys() & rungs:
+            ladders[node.id] = rungs
+            gone.update(rungs)
+    return ladders
 
 
 def _ladder(

@@ -30,6 +30,7 @@ def picture(drawn: Drawn, machine: Machine, centre: str, *, narrow: bool, own: b
 
     Raises: LimitError where no layout ends in time.
     """
+    centre = drawn.names.get(centre, centre)
     shown = reduce(fold_counts(drawn.graph), SHOWN.get(machine, _SHOWN_ELSE), centre or None)
     graph = shown.graph
     direction: Direction = "TB" if narrow else "LR"
@@ -37,12 +38,13 @@ def picture(drawn: Drawn, machine: Machine, centre: str, *, narrow: bool, own: b
         "ok": True,
         "svg": renderer().draw(graph, direction),
         "dot": dot(graph, direction),
-        "count": _told(shown, len(drawn.graph.nodes)),
+        "count": _told(shown, drawn.states or len(drawn.graph.nodes)),
         "centre": centre,
         "partial": shown.shown_nodes < shown.total_nodes,
         "note": f"over the figure's own tokens · {graph.note}".rstrip(" ·") if own else graph.note,
         "where": graph.where,
         "follow": None if own or drawn.followed is None else str(drawn.followed),
+        "names": dict(drawn.names),
         "ends": machine in OVER_TOKENS,
         "states": [_state(node) for node in graph.nodes],
         "edges": [_edge(edge) for edge in graph.edges],
@@ -100,6 +102,7 @@ def table(compiled: Compiled) -> Record:
         "note": "",
         "where": {},
         "follow": None if drawn.followed is None else str(drawn.followed),
+        "names": {},
         "ends": False,
         "states": [],
         "edges": [],
