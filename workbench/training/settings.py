@@ -31,7 +31,7 @@ class TrainSettings:
 
     #: Where checkpoint, log, tokenizer and the model directory are written.
     out: Path
-    steps: int = 3000
+    steps: int = 2100
     batch: int = 16
     seed: int = 1
     resume: bool = False
@@ -40,7 +40,7 @@ class TrainSettings:
     matrix_rate: float = 0.02
     vector_rate: float = 0.004
     warmup: int = 60
-    decay: float = 0.3
+    decay: float = 0.7
     #: Documents the tokenizer learns from, and documents a format the card measures.
     tokenizer_documents: int = 40_000
     held_out: int = 200
