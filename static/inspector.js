@@ -26,7 +26,7 @@
       for (const [name, value] of pairs) list.append(el("dt", {}, name), el("dd", {}, value));
       const title = el("h2", {}, `Token ${index + 1} · `, el("code", {}, wb.glyphs(step.token)));
       facts.replaceChildren(title, list);
-      if (step.rules.length) facts.append(el("div", { class: "row inrule" }, el("span", { class: "quiet" }, "in rule"), el("span", {}, ...step.rules.slice(0, 4).flatMap((name) => [el("span", { class: "chip" }, name), " "]))));
+      if (step.rules.length) facts.append(el("div", { class: "row inrule" }, el("span", { class: "quiet" }, "in rule"), el("span", {}, ...step.rules.slice(-4).flatMap((name) => [el("span", { class: "chip" }, name), " "]))));
     }
 
     function show(step, index) {

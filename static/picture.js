@@ -33,7 +33,7 @@ wb.parts.picture = ({ element, server }) => {
     const compiled = state.compiled;
     if (!compiled || !compiled.ok) return;
     const mine = ++request;
-    const asked = { text: compiled.text, notation: compiled.notation, tab: state.tab, narrow: pic.clientWidth < 560, centre: centre || "", start: compiled.start, example: compiled.example };
+    const asked = { text: compiled.text, notation: compiled.notation, tab: state.tab, narrow: element.clientWidth < 560, centre: centre || "", start: compiled.start, example: compiled.example };
     const slow = setTimeout(() => { if (mine === request) { pic.classList.add("stale"); count.textContent = "drawing…"; } }, 250);
     const answer = await wb.ask(server.draw_machine, asked);
     if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
@@ -68,7 +68,8 @@ wb.parts.picture = ({ element, server }) => {
       const one = shown.states.find((each) => each.id === picked);
       const ways = shown.edges.filter((edge) => edge.source === picked);
       foot.append(el("span", {}, "state "), el("span", { class: "chip now" }, one?.label || picked));
-      if (one?.title) foot.append(el("span", {}, one.title));
+      const more = (one?.title || "").replace(/^state \S+( · )?/, "");
+      if (more) foot.append(el("span", {}, more));
       if (!ways.length) foot.append(el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow"));
       for (const way of ways.slice(0, 8)) foot.append(el("code", { title: way.title }, (way.labels.join("  ") || "ε").slice(0, 60) + " → " + nameOf(way.target)));
       if (ways.length > 8) foot.append(`and ${ways.length - 8} more`);

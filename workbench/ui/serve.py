@@ -8,6 +8,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.errors import WorkbenchError
 from workbench.ui.models import BUILTIN, ModelRoom
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
 
     The model, torch with it, is loaded once the page answers, in the background; ``room``
     is one that is to be used instead of the model the settings name.
+
+    Raises: WorkbenchError where the address or the port cannot be had.
     """
     # Gradio reads these when it is imported: no word about this machine goes anywhere
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
@@ -55,13 +58,13 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     page = build(handlers)
     page.launch(
         server_name=settings.host,
-        server_port=settings.port or _free_port(settings.host),
+        server_port=_port(settings),
         inbrowser=settings.open_browser,
         quiet=settings.quiet,
         prevent_thread_lock=True,
         theme=theme(),
         app_kwargs={"routes": [Mount(f"/{FILES}", StaticFiles(directory=STATIC))]},
-        footer_links=[],
+        footer_links=["api"],
         run_history=False,
         enable_monitoring=False,
         ssr_mode=False,
@@ -72,9 +75,18 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     return page
 
 
-def _free_port(host: str) -> int:
+def _port(settings: ServeSettings) -> int:
+    """The port asked for, or any free one for 0."""
     with socket.socket() as probe:
-        probe.bind((host, 0))
+        # a port whose last server has just ended counts as free, as it does for the server itself
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            raise WorkbenchError(
+                f"cannot serve at {settings.host}, port {settings.port}: {error.strerror}",
+                "another page may be open there; port 0 takes any free one",
+            ) from error
         port: int = probe.getsockname()[1]
         return port
 
