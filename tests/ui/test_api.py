@@ -31,7 +31,12 @@ page.close()
 def test_every_endpoint_answers_plain_json() -> None:
     root = Path(__file__).resolve().parents[2]
     asked = subprocess.run(
-        [sys.executable, "-c", ASKING], capture_output=True, text=True, check=False, cwd=root
+        [sys.executable, "-c", ASKING],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=root,
+        timeout=100,
     )
     assert asked.returncode == 0, asked.stderr[-2000:]
     told = json.loads(asked.stdout.splitlines()[0])

@@ -72,10 +72,10 @@ class Follower:
         stack: tuple[str, ...] = ()
         if (here := situations[0]) != DEAD:
             tops = [self._tops(situation) for situation in situations if situation != DEAD]
-            path[Followed.RULES] = [[str(state) for state in moment] for moment in tops]
+            path[Followed.RULES.value] = [[str(state) for state in moment] for moment in tops]
             name, stack = self._name(tops[0][0]), self._stack(here)
         if states[0] != DEAD:
-            path[Followed.CHARACTERS] = [[str(state)] for state in states if state != DEAD]
+            path[Followed.CHARACTERS.value] = [[str(state)] for state in states if state != DEAD]
             name = str(states[0])
         return Place(name, path, stack)
 
