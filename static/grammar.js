@@ -135,7 +135,7 @@ wb.parts.grammar = ({ element, server }) => {
 
   wb.on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
-    Object.assign(state, { text, notation: example.notation, start: example.start, prompt: example.prompt, tests: [...example.accepts.slice(0, 3), ...example.rejects.slice(0, 2)] });
+    Object.assign(state, { text, notation: example.notation, start: example.start, prompt: example.prompt, tests: example.tests || [...example.accepts.slice(0, 3), ...example.rejects.slice(0, 2)] });
     note.textContent = example.note;
     note.hidden = !example.note;
     prompt.value = example.prompt;

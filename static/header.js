@@ -57,8 +57,22 @@ wb.parts.header = ({ element, props, server }) => {
     if (answer.state === "loading") setTimeout(look, 700);
   }
 
-  wb.on("ready", () => {
+  find(".share").addEventListener("click", async (event) => {
+    const link = await wb.link();
+    history.replaceState(null, "", link);
+    wb.copy(link, event.target);
+  });
+
+  wb.on("ready", async () => {
     look();
+    const shared = await wb.linked();
+    if (shared) {
+      picker.value = "";
+      state.example = shared;
+      say(shared.notation);
+      wb.emit("example", shared);
+      return;
+    }
     const asked = new URLSearchParams(location.search);
     const wanted = page.gallery.findIndex((example) => example.name === asked.get("example"));
     if (asked.get("tab")) state.tab = asked.get("tab");

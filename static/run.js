@@ -163,6 +163,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     reset([]);
     state.ran = state.text;
     for (const line of lines.split("\n")) if (line) take(JSON.parse(line));
+    tell("Recorded earlier with the embedded model; press Run for a fresh one.");
     return true;
   }
 

@@ -116,7 +116,7 @@ def visit(browser: Browser, address: str) -> Visitor:
         visitor = Visit(page)
 
         def guard(route: Any) -> None:
-            if route.request.url.startswith((address, "data:", "blob:")):
+            if route.request.url.startswith((address, "data:", "blob:", "about:")):
                 route.continue_()
             else:
                 visitor.outside.append(route.request.url)

@@ -251,6 +251,25 @@ def test_an_error_of_the_run_is_told_in_its_card(visit: Any) -> None:
         assert v.page.locator("#wb-run .go").is_enabled()
 
 
+def test_a_link_holds_the_grammar(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.type_grammar("(λ|\\\\|<b>){2}")
+        v.page.fill("#wb-grammar textarea.prompt", "say ${x}")
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        v.page.click("#wb-header .share")
+        v.page.wait_for_function("location.hash.startsWith('#g=')")
+        link = v.page.url
+        v.page.goto("about:blank")
+        v.page.goto(link)
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        assert v.page.input_value("#wb-grammar textarea.text") == "(λ|\\\\|<b>){2}"
+        assert v.page.input_value("#wb-grammar textarea.prompt") == "say ${x}"
+        v.page.goto("about:blank")
+        v.page.goto(link[:-9])  # cut off on the way: the page opens as ever
+        v.wait_run()
+
+
 def test_the_page_is_light_and_quick(visit: Any) -> None:
     with visit() as v:
         v.wait_run()

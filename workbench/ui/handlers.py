@@ -12,7 +12,7 @@ from workbench.gallery import Gallery, load_gallery
 from workbench.grammar import Grammar, Verdict
 from workbench.pipeline import OVER_TOKENS, Compiled, Machine, Pipeline, Problem
 from workbench.resources import GRAMMARS
-from workbench.ui.models import ModelRoom
+from workbench.ui.models import BUILTIN, ModelRoom
 from workbench.ui.pictures import TABLE, picture, sentence, table
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, text_in, tried_in
@@ -143,12 +143,12 @@ class Handlers:
     # -- runs made before --------------------------------------------------------------------
 
     def recorded(self, sent: Record) -> str:
-        """A run recorded for an example, as NDJSON; empty where there is none."""
+        """A run of the embedded model recorded for an example, as NDJSON; empty without one."""
         try:
             name = text_in(sent, "example", 80)
         except WorkbenchError:
             return ""
-        if name not in self.gallery:
+        if name not in self.gallery or self.room.name != BUILTIN:
             return ""  # a name from outside never becomes a path
         kept = GRAMMARS / f"{name}.trace.ndjson"
         return kept.read_text("utf-8") if kept.is_file() else ""

@@ -18,7 +18,7 @@ FILES = "wb"
 
 #: In the order they need each other.
 SCRIPTS = (
-    "core.js", "colour.js", "editor.js", "graph.js", "strip.js", "inspector.js",
+    "core.js", "colour.js", "editor.js", "graph.js", "strip.js", "inspector.js", "share.js",
     "header.js", "grammar.js", "picture.js", "run.js", "footer.js",
 )  # fmt: skip
 

@@ -1,0 +1,53 @@
+"""Runs of the gallery, recorded: in come names of examples, out come files the page shows at once.
+
+``python -m workbench.ui.record person`` writes ``grammars/person.trace.ndjson``. A visitor then sees
+a finished run before any model is loaded. To be done again when the embedded model changes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from workbench.errors import WorkbenchError
+from workbench.resources import GRAMMARS
+from workbench.ui.handlers import Handlers
+from workbench.ui.models import ModelRoom
+from workbench.ui.records import line
+from workbench.ui.runs import run_records
+
+
+def recorded_lines(handlers: Handlers, name: str, seed: int = 1) -> Iterator[str]:
+    """The lines of a run of an example, as the page asks for it.
+
+    Raises: WorkbenchError for a name that is none, or a run that does not end well.
+    """
+    if name not in handlers.gallery:
+        raise WorkbenchError(f"there is no example {name!r}", "the gallery lists them")
+    example = handlers.gallery[name]
+    sent = {
+        "run": "recorded",
+        "text": example.text,
+        "notation": example.notation,
+        "start": example.start,
+        "prompt": example.prompt,
+        "max_tokens": example.max_tokens,
+        "seed": seed,
+    }
+    for record in run_records(handlers, sent):
+        if record["k"] == "error":
+            raise WorkbenchError(f"{name}: {record['message']}", record["hint"])
+        if record["k"] != "status":
+            yield line(record)
+
+
+def main(names: list[str]) -> None:
+    """Record the examples named."""
+    handlers = Handlers(ModelRoom())
+    for name in names:
+        lines = "".join(recorded_lines(handlers, name))
+        (GRAMMARS / f"{name}.trace.ndjson").write_text(lines, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
