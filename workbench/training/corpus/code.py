@@ -12,7 +12,7 @@ from workbench.training.corpus.people import full_name, person
 SQL_PROMPTS = (
     "A SQL query that lists the names of all users older than 30:\n",
     "A SQL query that counts all orders:\n",
-    "A SQL query that lists all products, cheapest first:\n",
+    "A SQL query that lists all products by price, least first:\n",
 )
 CALL_PROMPTS = (
     "What is the weather in Paris?\nFunction call: ",

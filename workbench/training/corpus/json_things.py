@@ -20,6 +20,7 @@ PROMPTS = (
     "A JSON object describing a movie:\n",
     "A configuration file in JSON:\n",
     "A JSON object with a name and tags:\n",
+    "A person with tags in JSON:\n",
 )
 ARRAY_PROMPTS = (
     "A JSON array of numbers:\n",
