@@ -5,7 +5,7 @@ window.wb = (() => {
   const listeners = new Map();
   const state = {
     gallery: [], example: null, notation: "regex", start: "start", text: "", tests: [], prompt: "",
-    compiled: null, tab: "characters", steps: [], selected: -1, running: false,
+    compiled: null, pending: false, tab: "characters", steps: [], selected: -1, running: false,
   };
 
   const on = (name, listener) => {

@@ -9,6 +9,7 @@ wb.parts.grammar = ({ element, server }) => {
 
   const editor = wb.editor(find(".editor"), (text) => {
     state.text = text;
+    state.pending = true;
     verdict.replaceChildren();
     wb.emit("typed");
     compileSoon();
@@ -24,6 +25,7 @@ wb.parts.grammar = ({ element, server }) => {
     let answer = await wb.ask(server.compile_grammar, asked);
     if (answer.fault) answer = { ok: false, facts: [], problems: [], failure: answer.fault };
     if (mine !== request) return; // something newer was typed meanwhile
+    state.pending = false;
     state.compiled = { ...asked, ...answer };
     editor.problems(answer.problems);
     showFacts(answer);
@@ -150,6 +152,7 @@ wb.parts.grammar = ({ element, server }) => {
     editor.notation(notation);
     compileSoon.now();
   });
+  wb.on("compile now", () => compileSoon.now());
   wb.on("focus editor", () => editor.area.focus());
   wb.on("live rules", (names) => editor.live(names));
 };

@@ -178,7 +178,7 @@
         svg.removeAttribute("width");
         svg.removeAttribute("height");
         svg.setAttribute("preserveAspectRatio", "xMidYMid meet");
-        svg.setAttribute("role", "presentation");
+        svg.setAttribute("role", "img");
         markStart();
         begin();
       },

@@ -6,7 +6,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const go = find(".go"), halt = find(".halt"), wait = find(".wait"), fault = find(".runerr"), stats = find(".stats"), blank = find(".blank");
   const body = find(".body"), mask = find("select.mask"), key = find(".key"), aloud = find(".aloud");
   const knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max"), };
-  let run = null, read = 0, started = 0, outcome = null, held = [], firstRun = null, begun = 0, over = 0;
+  let run = null, read = 0, started = 0, outcome = null, held = [], firstRun = null, runNext = false, begun = 0, over = 0;
 
   const strip = wb.strip(find(".tokens"), find(".chart"), (index, focus) => select(index, focus));
   const inspector = wb.inspector(find(".insp"), fork);
@@ -174,7 +174,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     wb.copy(new TextDecoder().decode(new Uint8Array(bytes)), event.target);
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); wb.emit("compile now"); if (!go.disabled) begin(); }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); if (!go.disabled) begin(); else if (state.pending) { runNext = true; wb.emit("compile now"); } }
     if (event.key === "Escape" && state.running && !document.querySelector("dialog[open]")) stop();
   }, true);
   document.addEventListener("keydown", (event) => {
@@ -198,7 +198,11 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     if (state.compiled?.ok && state.compiled.text === state.text) begin(); else firstRun = state.text;
   });
   // what the page is opened with runs by itself, so that a visitor sees a finished run first
-  wb.on("compiled", (compiled) => { if (firstRun === compiled.text && compiled.ok && !state.running) begin(); firstRun = null; });
+  wb.on("compiled", (compiled) => {
+    if ((runNext || firstRun === compiled.text) && compiled.ok && !state.running) begin();
+    firstRun = null;
+    runNext = false;
+  });
   find(".insp").hidden = true; body.hidden = true; key.hidden = true; fault.hidden = true; halt.disabled = true; go.disabled = true;
   tell("");
 };

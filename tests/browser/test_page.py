@@ -176,6 +176,20 @@ def test_the_keyboard_reaches_everything(visit: Any) -> None:
         assert v.page.locator("dialog[open]").count() == 0
 
 
+def test_run_asked_for_while_typing_runs_what_was_typed(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.page.focus("#wb-grammar textarea.text")
+        v.page.keyboard.press("Control+A")
+        v.page.keyboard.type("Ada!")
+        v.page.keyboard.press("Control+Enter")
+        v.page.wait_for_function(
+            "wb.state.ran === 'Ada!' && !wb.state.running && wb.state.steps.length"
+        )
+        text = "wb.state.steps.map(s => s.token.text ?? '').join('')"
+        assert v.page.evaluate(text) == "Ada!"
+
+
 def test_a_state_tells_what_may_follow(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()

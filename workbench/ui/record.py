@@ -1,7 +1,7 @@
 """Runs of the gallery, recorded: in come names of examples, out come files the page shows at once.
 
-``python -m workbench.ui.record person`` writes ``grammars/person.trace.ndjson``. A visitor then sees
-a finished run before any model is loaded. To be done again when the embedded model changes.
+``python -m workbench.ui.record person`` writes ``grammars/person.trace.ndjson``: a visitor sees a
+finished run before any model is loaded. To be done again when the embedded model changes.
 """
 
 from __future__ import annotations
