@@ -22,18 +22,6 @@ from workbench.vocabulary.vocabulary import Vocabulary
 DATA = Path(__file__).parent.parent / "data" / "kbnf_cases.json.gz"
 CASES: list[dict[str, Any]] = json.loads(gzip.decompress(DATA.read_bytes()))
 
-#: Grammars with left recursion are refused until it is removed; the recorded answers wait.
-LEFT_RECURSIVE = {
-    "superset_blog_digits_plus_on_itself",
-    "nullable_hidden_left_recursion",
-    "rec_left_direct",
-    "superset_start_in_indirect_left_recursion",
-    "rec_left_indirect",
-    "rec_double_right_and_left",
-    "arith_precedence_grammar",
-}
-
-
 def vocabulary_of(case: dict[str, Any]) -> Vocabulary:
     return Vocabulary(
         [t.encode() if isinstance(t, str) else bytes(t["bytes"]) for t in case["vocab"]]
@@ -51,7 +39,7 @@ def kind(engine: Engine, text: str) -> str:
     return "finished" if engine.is_finished else "incomplete"
 
 
-GOOD = [c for c in CASES if c["error"] is None and c["name"] not in LEFT_RECURSIVE]
+GOOD = [c for c in CASES if c["error"] is None]
 
 
 @pytest.mark.parametrize("case", GOOD, ids=[c["name"] for c in GOOD])
@@ -68,14 +56,6 @@ def test_recorded_behaviour(case: dict[str, Any]) -> None:
         assert engine.current_possible_tokens() == step["allowed"], step["tokens_so_far"]
         assert engine.is_finished is step["finished"], step["tokens_so_far"]
         assert not flags or (flags[-1] is Advance.EXHAUSTED) is step["finished"]
-
-
-@pytest.mark.parametrize("name", sorted(LEFT_RECURSIVE))
-def test_error_left_recursion(name: str) -> None:
-    case = next(c for c in CASES if c["name"] == name)
-    with pytest.raises(BuildError) as caught:
-        Engine(case["grammar"], vocabulary_of(case), start=case["start"])
-    assert caught.value.kind == "left_recursion"
 
 
 BAD = [c for c in CASES if c["error"] is not None]

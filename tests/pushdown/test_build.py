@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.grammar_oracle import GrammarOracle
 from workbench.automata.dfa import Dfa
 from workbench.errors import BuildError, LimitError
+from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
@@ -86,14 +88,6 @@ REFUSED = [
         "hint: name the first rule 'start', or choose another start symbol",
     ),
     (
-        "start ::= e; e ::= e '+' 'n' | 'n';",
-        "left_recursion",
-        "g, line 1, column 20: left recursion: e → e calls itself before reading anything\n"
-        "1 | start ::= e; e ::= e '+' 'n' | 'n';\n"
-        "                       ^\n"
-        "hint: write the repetition as  x ::= a (b)*;  or let a rule call itself at its end",
-    ),
-    (
         "start ::= '' start?;",
         "empty_grammar",
         "g, line 1, column 1: nothing is left of the grammar but the empty text\n"
@@ -129,19 +123,46 @@ def test_error_when_it_cannot_be_built(text: str, kind: str, told: str) -> None:
     assert str(caught.value) == told
 
 
-#   hidden, mutual and nullable left recursion are found as well
+#   grammar                                                     accepts             rejects        states, 0 with a stack
 LEFT = [
-    "start ::= a; a ::= b 'x'; b ::= a 'y' | 'z';",
-    "start ::= n start 'x' | 'y'; n ::= 'z'?;",
-    "start ::= (start)* 'x';",
-    "start ::= 'a' | b; b ::= '' '' b 'c' | 'd';",
-]
+    ("start ::= start 'x' | 'y';",                              "y yx yxx",         "x xy yy",     2),
+    ("start ::= e; e ::= e '+' e | 'n';",                       "n n+n n+n+n",      "+ n+ nn",     2),
+    ("start ::= a; a ::= b 'x'; b ::= a 'y' | 'z';",            "zx zxyx zxyxyx",   "z zxy x",     3),
+    ("start ::= n start 'x' | 'y'; n ::= 'z'?;",                "y yx zyx zzyxx yxx", "zy zzyx",   0),
+    ("start ::= (start)* 'x';",                                 "x xx xxx",         "y",           0),
+    ("start ::= 'a' | b; b ::= '' '' b 'c' | 'd';",             "a d dc dcc",       "ac c",        0),
+    ("start ::= start | 'a' | start start;",                    "a aa aaa",         "b",           2),
+    ("start ::= digits; digits ::= '1'; digits ::= digits+;",   "1 11 111",         "a 1a",        2),
+    ("start ::= e; e ::= e '+' t | t; t ::= t '*' f | f; f ::= '(' e ')' | 'n';",
+                                                                "n n*n+n (n+n)*n ((n))", "(n n+ n)", 0),
+    ("start ::= e; e ::= e '+' e | e '*' e | '(' e ')' | 'n';", "n n*n+n (n+n)*n ((n))", "(n n+ n)", 0),
+    ("start ::= a; a ::= a b | 'a'; b ::= b a | 'b';",          "a ab aba abab",    "b aab",       0),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", LEFT)
-def test_error_when_left_recursive(text: str) -> None:
-    with pytest.raises(BuildError, match="left recursion"):
-        machine(text)
+@pytest.mark.parametrize(("text", "accepts", "rejects", "states"), LEFT, ids=[r[0] for r in LEFT])
+def test_left_recursion_of_every_kind(text: str, accepts: str, rejects: str, states: int) -> None:
+    tree = parse_kbnf(Source(text, "g"))
+    grammar = Grammar(tree.source, "kbnf", build(tree), tree=tree)
+    for accepted in accepts.split():
+        assert grammar.accepts(accepted), accepted
+        assert GrammarOracle(tree, accepted.encode()).accepts, "the row itself"
+    for rejected in rejects.split():
+        assert not grammar.accepts(rejected), rejected
+    if states:
+        assert isinstance(grammar.machine, Dfa), "regular in disguise"
+        assert len(grammar.machine) == states
+
+
+def test_ambiguity_does_not_pile_up() -> None:
+    """However a sum can be bracketed, its configurations stay the same few."""
+    built = machine("start ::= e; e ::= e '+' e | e '*' e | '(' e ')' | 'n';")
+    assert isinstance(built, Network)
+    runner = Runner(built)
+    situation = runner.run(b"(n" + b"+n*n" * 200)
+    # inside the sum, or after it and waiting for the bracket
+    assert len(runner.configurations(situation)) == 2
+    assert len(runner) < 30
 
 
 def test_rules_whose_copies_would_explode_stay_calls() -> None:

@@ -139,7 +139,7 @@ def _settle(
         )
     for waiting in network.returns[network.owner[state]]:
         yield from _settle(network, waiting, (*popped, waiting), ())
-    if network.owner[state] == network.start:
+    if network.owner[state] in network.ends_text:
         yield _END, (*popped, _END), ()
 
 

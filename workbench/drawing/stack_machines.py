@@ -214,7 +214,7 @@ def _returns(
     for end, off, on in ends if len(popped) < 32 else ():
         for way in _returns(network, end, off, on):
             yield ")" + way[0], *way[1:]
-    if not pushed and network.owner[state] == network.start:
+    if not pushed and network.owner[state] in network.ends_text:
         yield "]", _END, (*popped, _END), ()
 
 

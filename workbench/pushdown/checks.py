@@ -1,8 +1,7 @@
 """What a grammar must be to be built: in come its rules, out come errors, each at its place.
 
-Checked are undefined nonterminals (in unused rules too), the arguments of ``except!``, left
-recursion, and whether anything is left. Unused rules, ambiguity and recursion of every other
-kind are not errors.
+Checked are undefined nonterminals (in unused rules too), the arguments of ``except!``, and whether
+anything is left. Unused rules, ambiguity and recursion of every kind are not errors.
 """
 
 from __future__ import annotations
@@ -122,52 +121,6 @@ def excepted_strings(
     if not all(strings):
         raise refuse(node.excepted, "the empty string")
     return strings
-
-
-def check_left_recursion(cfg: Cfg) -> None:
-    """No nonterminal may begin with itself, at once or behind nullable parts.
-
-    Raises: BuildError of kind ``left_recursion`` at the call that closes the circle.
-    """
-    finished: set[str] = set()
-    for root in cfg.rules:
-        path: list[str] = []
-        walk: list[Iterator[Nonterminal]] = [iter([Nonterminal(root, Span(0, 0))])]
-        while walk:
-            call = next(walk[-1], None)
-            if call is None:
-                walk.pop()
-                if path:
-                    finished.add(path.pop())
-            elif call.name in path:
-                circle = [*path[path.index(call.name) :], call.name]
-                raise BuildError(
-                    f"left recursion: {' → '.join(circle)} calls itself before reading anything",
-                    cfg.source,
-                    call.span,
-                    "write the repetition as  x ::= a (b)*;  or let a rule call itself at its end",
-                    kind="left_recursion",
-                )
-            elif call.name not in finished:
-                path.append(call.name)
-                walk.append(_first_calls(cfg, cfg.rules[call.name]))
-
-
-def _first_calls(cfg: Cfg, expression: Expression) -> Iterator[Nonterminal]:
-    """The calls an expression can begin with."""
-    match expression:
-        case Nonterminal():
-            yield expression
-        case Choice(options=options):
-            for option in options:
-                yield from _first_calls(cfg, option)
-        case Repetition(item=item):
-            yield from _first_calls(cfg, item)
-        case Sequence(items=items):
-            for item in items:
-                yield from _first_calls(cfg, item)
-                if not cfg.is_nullable(item):
-                    return
 
 
 def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:

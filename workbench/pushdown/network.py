@@ -45,6 +45,9 @@ class Network:
     table: npt.NDArray[np.int32]
     finals: npt.NDArray[np.bool_]
     owner: npt.NDArray[np.int32]
+    #: Whether also callers with nothing left to do wait on the stack, so that it names every
+    #: rule being read; without them recursion at the end of a rule needs no stack.
+    all_wait: bool = False
 
     def __len__(self) -> int:
         """The number of states."""
@@ -86,12 +89,61 @@ class Network:
 
     @cached_property
     def returns(self) -> tuple[tuple[State, ...], ...]:
-        """For each rule the states its callers wait in."""
+        """For each rule the states that can lie on top of the stack when it is finished.
+
+        A caller that has nothing left to do does not wait; then its own callers do.
+        """
         found: list[set[State]] = [set() for _ in self.names]
         for edges in self.calling:
             for rule, target in edges:
-                found[rule].add(target)
+                if self._waits(target):
+                    found[rule].add(target)
+        changed = True
+        while changed:
+            taken = [self._take_over(found, *tail_call) for tail_call in self._tail_calls]
+            changed = any(taken)
         return tuple(tuple(sorted(states)) for states in found)
+
+    @staticmethod
+    def _take_over(found: list[set[State]], caller: int, rule: int) -> bool:
+        before = len(found[rule])
+        found[rule] |= found[caller]
+        return len(found[rule]) > before
+
+    @cached_property
+    def ends_text(self) -> frozenset[int]:
+        """The rules that can be finished with an empty stack: the start, and whom it ends with."""
+        found = {self.start}
+        waiting = [self.start]
+        for rule in waiting:  # grows while it is read
+            ended_with = [called for caller, called in self._tail_calls if caller == rule]
+            waiting.extend(called for called in ended_with if called not in found)
+            found.update(ended_with)
+        return frozenset(found)
+
+    @cached_property
+    def _tail_calls(self) -> frozenset[tuple[int, int]]:
+        """Caller and called rule of every call after which the caller has nothing left to do."""
+        return frozenset(
+            (int(self.owner[state]), rule)
+            for state, edges in enumerate(self.calling)
+            for rule, target in edges
+            if not self._waits(target)
+        )
+
+    def _waits(self, target: State) -> bool:
+        """Whether a call that returns to a state leaves it on the stack."""
+        return self.all_wait or bool(self.goes_on[target])
+
+    @cached_property
+    def stars(self) -> npt.NDArray[np.bool_]:
+        """Whether what a state still reads may be repeated without becoming more, (Q,)."""
+        waiting = {state for states in self.returns for state in states}
+        found = np.zeros(len(self), np.bool_)
+        for state in waiting:
+            # a state with nothing left to read is one too, but it may be there for its name
+            found[state] = self.goes_on[state] and is_star(self.table, self.finals, state)
+        return found
 
     @cached_property
     def _openings(self) -> dict[State, tuple[Move, ...]]:
@@ -108,7 +160,8 @@ class Network:
             found: list[Move] = [(state, ())]
             for inner, pushed in found:  # grows while it is read
                 for rule, target in self.calling[inner]:
-                    found.append((self.initials[rule], (*pushed, target)))
+                    waiting = (target,) if self._waits(target) else ()
+                    found.append((self.initials[rule], (*pushed, *waiting)))
             known = self._openings[state] = tuple(found)
         return known
 
@@ -121,3 +174,23 @@ class Network:
             for inner, pushed in self.openings(state)
             if (target := self.table[inner, column]) != DEAD
         ]
+
+
+def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: State) -> bool:
+    """Whether the texts read from a state form a language closed under repetition.
+
+    Sure where the state is the only final state that can be reached from it: then
+    every such text leads back to it. (Other closed languages are not recognised.)
+    """
+    if not finals[state]:
+        return False
+    seen = {state}
+    waiting = [state]
+    while waiting:
+        row = table[waiting.pop()]
+        for target in set(row[row != DEAD].tolist()) - seen:
+            if finals[target]:
+                return False
+            seen.add(target)
+            waiting.append(target)
+    return True

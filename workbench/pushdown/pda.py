@@ -88,7 +88,7 @@ def pda(network: Network) -> Pda:
     edges += [
         PdaEdge(number[state], last, (), (BOTTOM,), ())
         for state in found
-        if network.finals[state] and network.owner[state] == network.start
+        if network.finals[state] and network.owner[state] in network.ends_text
     ]
     names = [f"{network.names[network.owner[state]]} · {state}" for state in found]
     return Pda(

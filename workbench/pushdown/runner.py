@@ -63,6 +63,7 @@ class Runner:
         self.floors: npt.NDArray[np.int32] = np.empty(0, np.int32)
         self._finals = network.finals.tolist()
         self._goes_on = network.goes_on.tolist()
+        self._stars = network.stars.tolist()
         self._number({(network.initial, EMPTY)}, 0)
 
     def __len__(self) -> int:
@@ -117,6 +118,10 @@ class Runner:
             for target, pushed in self._moves_of(state, byte_class):
                 inner = node
                 for symbol in pushed:
+                    if self._stars[symbol]:
+                        floor = min(floor, self._depths[inner] - 1)
+                        if symbol == self._symbols[inner]:
+                            continue  # r above r reads no more than r alone
                     inner = self._push(inner, symbol)
                 floor = min(floor, self._settle(target, inner, found))
         self.limits.check(
@@ -139,18 +144,25 @@ class Runner:
         """Add a configuration and all it returns to; the lowest stack depth looked at.
 
         Where a rule may end here its caller goes on, so both stay alive. What can
-        only return is not kept itself.
+        only return is not kept itself; neither is a state above itself where its texts
+        may be repeated anyway.
         """
+        floor = self._depths[node]
         while True:
+            if self._stars[state]:
+                while state == self._symbols[node]:
+                    node = self._parents[node]
+                floor = min(floor, self._depths[node] - 1)
             if node == EMPTY or self._goes_on[state]:
                 if (state, node) in found:
-                    return self._depths[node]
+                    return floor
                 found.add((state, node))
             if not self._finals[state]:
-                return self._depths[node]
+                return floor
             if node == EMPTY:
                 return -1
             state, node = self._symbols[node], self._parents[node]
+            floor = min(floor, self._depths[node])
 
     def _push(self, node: StackNode, symbol: State) -> StackNode:
         key = (node, symbol)

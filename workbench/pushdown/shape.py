@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from workbench.pushdown.cfg import Cfg, calls
+from workbench.pushdown.circles import circles
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -73,42 +74,39 @@ def _inner_calls(expression: Expression) -> list[str]:
 
 
 def _circles(cfg: Cfg, without: set[str]) -> list[frozenset[str]]:
-    """The sets of rules that call each other in circles, some rules left out.
-
-    Source: Tarjan 1972, strongly connected components, without recursion.
-    """
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    open_names: list[str] = []
-    found: list[frozenset[str]] = []
+    """The sets of rules that call each other in circles, some rules left out."""
     called_by = {
         name: tuple(dict.fromkeys(c.name for c in calls(body) if c.name not in without))
         for name, body in cfg.rules.items()
         if name not in without
     }
-    for root in called_by:
-        work = [] if root in index else [(root, iter(called_by[root]))]
-        while work:
-            name, called = work[-1]
-            if name not in index:
-                index[name] = low[name] = len(index)
-                open_names.append(name)
-            following = next(called, None)
-            if following is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
-                if low[name] == index[name]:
-                    at = open_names.index(name)
-                    members = frozenset(open_names[at:])
-                    del open_names[at:]
-                    if len(members) > 1 or name in called_by[name]:
-                        found.append(members)
-            elif following not in index:
-                work.append((following, iter(called_by[following])))
-            elif following in open_names:
-                low[name] = min(low[name], index[following])
-    return found
+    return circles(called_by)
+
+
+def left_recursive(cfg: Cfg) -> frozenset[str]:
+    """The nonterminals that can call themselves before reading anything, also behind nullables."""
+    first = {
+        name: tuple(dict.fromkeys(call.name for call in _first_calls(cfg, body)))
+        for name, body in cfg.rules.items()
+    }
+    return frozenset(name for circle in circles(first) for name in circle)
+
+
+def _first_calls(cfg: Cfg, expression: Expression) -> Iterator[Nonterminal]:
+    """The calls an expression can begin with."""
+    match expression:
+        case Nonterminal():
+            yield expression
+        case Choice(options=options):
+            for option in options:
+                yield from _first_calls(cfg, option)
+        case Repetition(item=item):
+            yield from _first_calls(cfg, item)
+        case Sequence(items=items):
+            for item in items:
+                yield from _first_calls(cfg, item)
+                if not cfg.is_nullable(item):
+                    return
 
 
 def _sizes(cfg: Cfg, kept: frozenset[str]) -> dict[str, int]:

@@ -1,0 +1,151 @@
+"""Written in: rules whose automata call nothing become part of their callers.
+
+In come the automata of all rules, none left-recursive; out come those that still need a stack.
+This is what finds languages that are regular in disguise behind left recursion and ambiguity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import replace
+
+import numpy as np
+
+from workbench.automata.determinize import determinize
+from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.minimize import minimize
+from workbench.automata.nfa import Nfa, NfaBuilder
+from workbench.errors import LimitError
+from workbench.limits import Limits
+from workbench.pushdown.network import CALLS, is_star
+
+#: The most states an automaton may come to by copies of a leaf.
+_SMALL = 10_000
+
+#: The most states that copies of one rule may add to its callers.
+_COPIED = 4_000
+
+
+def written_in(rules: Mapping[int, Dfa], limits: Limits) -> dict[int, Dfa]:
+    """The rules with jumps for calls of themselves at their end, and leaves written in.
+
+    Where copies of a leaf would make an automaton explode, the leaf stays a call.
+
+    Raises: LimitError past ``limits.seconds``.
+    """
+    left = {rule: _with_jumps(rule, machine, limits) for rule, machine in rules.items()}
+    small = replace(limits, states=min(limits.states, _SMALL))
+    staying = {0}
+    while (leaf := _leaf(left, staying)) is not None:
+        try:
+            callers = {r: _with_copies(m, leaf, left[leaf], small) for r, m in left.items()}
+        except LimitError as error:
+            if error.budget != "states":
+                raise
+            staying.add(leaf)
+        else:
+            left = {rule: machine for rule, machine in callers.items() if rule != leaf}
+    return left
+
+
+def _leaf(rules: Mapping[int, Dfa], staying: Set[int]) -> int | None:
+    """A rule that calls nothing and has few copies."""
+    return next(
+        (
+            rule
+            for rule, machine in rules.items()
+            if rule not in staying and not called(machine) and _copies(rules, rule) <= _COPIED
+        ),
+        None,
+    )
+
+
+def called(rule: Dfa) -> list[int]:
+    """The rules an automaton calls."""
+    used = (rule.table != DEAD).any(axis=0)
+    return [int(other) for other in np.flatnonzero(used[rule.classes[CALLS:]])]
+
+
+def without_calls(rule: Dfa) -> Dfa:
+    """An automaton that calls nothing, over bytes alone."""
+    used, classes = np.unique(rule.classes[:CALLS], return_inverse=True)
+    return Dfa(classes.astype(np.uint16), rule.table[:, used], rule.finals, rule.initial)
+
+
+def _copies(rules: Mapping[int, Dfa], leaf: int) -> int:
+    """How many states all copies of a rule come to."""
+    uses = sum(
+        int((machine.table[:, machine.classes[CALLS + leaf]] != DEAD).sum())
+        for machine in rules.values()
+    )
+    return len(rules[leaf]) * uses
+
+
+def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
+    """The automaton with jumps to its beginning for calls of itself that end it.
+
+    A call of the rule after which only r remains may be a jump where L(rule)·L(r) is
+    L(rule): r ends at once, or every text of the rule ends in r and L(r) is closed under
+    being repeated.
+    """
+    column = machine.classes[CALLS + rule]
+    finals = np.flatnonzero(machine.finals).tolist()
+    jumping = {
+        state
+        for state in range(len(machine))
+        if (after := int(machine.table[state, column])) != DEAD
+        and machine.finals[after]
+        and (
+            not (machine.table[after] != DEAD).any()
+            or (finals == [after] and is_star(machine.table, machine.finals, after))
+        )
+    }
+    if not jumping:
+        return machine
+    builder = NfaBuilder(len(machine.classes))
+    _copy(builder, machine, {CALLS + rule: jumping})
+    for state in jumping:
+        builder.epsilon(state, machine.initial)
+    return minimize(determinize(builder.build(machine.initial, set(finals)), limits), limits)
+
+
+def _with_copies(machine: Dfa, leaf: int, its: Dfa, limits: Limits) -> Dfa:
+    """The automaton with a copy of the leaf in place of every call of it.
+
+    A call stands for the texts of a rule that are not empty: the way around it is there
+    already, and at the beginning it may have been left recursion that is gone by now.
+    """
+    if leaf not in called(machine):
+        return machine
+    builder = NfaBuilder(len(machine.classes))
+    _copy(builder, machine, {CALLS + leaf: set(range(len(machine)))})
+    column = machine.classes[CALLS + leaf]
+    read = _not_empty(its)
+    for state in range(len(machine)):
+        target = int(machine.table[state, column])
+        if target != DEAD:
+            builder.embed(read, state, target)
+    finals = set(np.flatnonzero(machine.finals).tolist())
+    return minimize(determinize(builder.build(machine.initial, finals), limits), limits)
+
+
+def _not_empty(machine: Dfa) -> Nfa:
+    """The texts of an automaton but the empty one."""
+    builder = NfaBuilder(len(machine.classes))
+    _copy(builder, machine, {})
+    start = builder.new_state()
+    row = machine.table[machine.initial].tolist()
+    for symbol, its_class in enumerate(machine.classes.tolist()):
+        if row[its_class] != DEAD:
+            builder.edge(start, symbol, symbol, row[its_class])
+    return builder.build(start, set(np.flatnonzero(machine.finals).tolist()))
+
+
+def _copy(builder: NfaBuilder, machine: Dfa, without: Mapping[int, set[State]]) -> None:
+    """The states and edges of an automaton, but for some symbols in some states."""
+    for _ in range(len(machine)):
+        builder.new_state()
+    for state, row in enumerate(machine.table.tolist()):
+        for symbol, its_class in enumerate(machine.classes.tolist()):
+            if row[its_class] != DEAD and state not in without.get(symbol, ()):
+                builder.edge(state, symbol, symbol, row[its_class])
