@@ -63,7 +63,7 @@ wb.parts.picture = ({ element, server }) => {
   /** The line under the picture: what a picked state expects, else the stack of the selected token, else what is drawn. */
   function describe() {
     foot.replaceChildren();
-    if (!shown) { foot.append("A picture appears here when the grammar can be read."); return; }
+    if (!shown) { foot.append(state.compiled?.ok ? "Another tab shows the grammar another way." : "A picture appears here when the grammar can be read."); return; }
     if (picked !== null) {
       const one = shown.states.find((each) => each.id === picked);
       const ways = shown.edges.filter((edge) => edge.source === picked);

@@ -119,4 +119,4 @@ def _marks(node: Node) -> str:
 
 def sentence(error: WorkbenchError) -> str:
     """An error in one line, for where a picture would stand."""
-    return f"{error.message}. {error.hint}" if error.hint else error.message
+    return f"{error.message} — {error.hint}" if error.hint else error.message
