@@ -97,9 +97,7 @@ class Repetition:
     span: Span
 
 
-Expression = (
-    Literal | Pattern | Substrings | Except | Nonterminal | Sequence | Choice | Repetition
-)
+Expression = Literal | Pattern | Substrings | Except | Nonterminal | Sequence | Choice | Repetition
 
 
 @dataclass(frozen=True, slots=True)

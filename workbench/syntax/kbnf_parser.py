@@ -135,7 +135,7 @@ def _leaf(source: Source, lexeme: Lexeme) -> Expression:
     stop = _STOPS.get(lexeme.kind)
     unescaped = unescape(source, inside, regex=stop is not None)
     if stop is not None:
-        regex = _regex(source, unescaped)
+        regex = _regex(source, unescaped, searched=stop is Stop.BEFORE_MATCH)
         return Pattern(regex, stop, unescaped.text, lexeme.span)
     value = unescaped.text.encode()
     if lexeme.kind == "SUBSTRINGS":
@@ -143,10 +143,11 @@ def _leaf(source: Source, lexeme: Lexeme) -> Expression:
     return Literal(value, lexeme.span)
 
 
-def _regex(source: Source, unescaped: Unescaped) -> Regex:
+def _regex(source: Source, unescaped: Unescaped, *, searched: bool) -> Regex:
     """The tree of a regex, with places in the grammar rather than in the regex."""
     try:
-        regex = parse_regex(Source(unescaped.text, source.name), dialect=Dialect.RUST)
+        pattern = Source(unescaped.text, source.name)
+        regex = parse_regex(pattern, dialect=Dialect.RUST, searched=searched)
     except SourceError as error:
         kind = "unsupported_regex" if "unsupported" in error.kind else "bad_regex"
         span = unescaped.written(error.span)

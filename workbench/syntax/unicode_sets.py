@@ -1,6 +1,6 @@
 """Unicode by name: a property, a class such as ``\\w`` or a set to fold comes in, a set goes out.
 
-The properties are those of ``unicode.json``, written by ``tools/unicode_tables.py``.
+The properties are those of ``unicode.json``, written by ``workbench/syntax/unicode_tables.py``.
 """
 
 from __future__ import annotations

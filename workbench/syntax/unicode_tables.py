@@ -1,7 +1,7 @@
 """Writes workbench/syntax/unicode.json: what each Unicode property holds, asked of ``regex``.
 
-Run by hand when Unicode moves on: ``python tools/unicode_tables.py`` with the package ``regex``
-of that Unicode version installed. Names and sets are facts of the Unicode Character Database;
+Run by hand when Unicode moves on: ``python -m workbench.syntax.unicode_tables``, with the package
+``regex`` of that Unicode version installed. Names and sets are facts of the Unicode Character Database;
 no file of others is copied. The product needs neither this script nor ``regex``.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import regex
 from regex._regex_core import PROPERTIES
 
-TARGET = Path(__file__).resolve().parent.parent / "workbench" / "syntax" / "unicode.json"
+TARGET = Path(__file__).resolve().parent / "unicode.json"
 #: Every code point but the surrogates, in order; unassigned U+0378 fills the hole they leave.
 CHARACTERS = (
     np.concatenate([np.arange(0xD800), np.full(0x800, 0x378), np.arange(0xE000, 0x110000)])
@@ -45,7 +45,7 @@ TURKIC = {0x130, 0x131}
 
 def main() -> None:
     """Ask and write."""
-    summary = metadata("regex").get_payload()
+    summary = metadata("regex").json.get("description")
     version = re.search(r"supports Unicode ([0-9.]+)\.", str(summary))
     assert version, "regex no longer says which Unicode it has"
     tables = {
