@@ -1,8 +1,8 @@
 """Writes workbench/syntax/unicode.json: what each Unicode property holds, asked of ``regex``.
 
 Run by hand when Unicode moves on: ``python -m workbench.syntax.unicode_tables``, with the package
-``regex`` of that Unicode version installed. Names and sets are facts of the Unicode Character Database;
-no file of others is copied. The product needs neither this script nor ``regex``.
+``regex`` of that Unicode version installed. Names and sets are facts of the Unicode Character
+Database; no file of others is copied. Nothing else needs this module or ``regex``.
 """
 
 from __future__ import annotations
