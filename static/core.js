@@ -68,6 +68,9 @@ window.wb = (() => {
       .replace(/[\p{Cc}\p{Cf}]/gu, (c) => "<U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + ">");
   }
 
+  /** The bytes of a token as hexadecimal digits; null for the end. */
+  const hexOf = (token) => (token.end ? null : token.hex ?? [...new TextEncoder().encode(token.text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+
   const percent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : (100 * p).toFixed(1) + " %");
   const number = (n) => n.toLocaleString("en-US");
   const bits = (b) => (b === null ? "∞" : b < 0.05 ? "0.0" : b.toFixed(1));
@@ -136,7 +139,7 @@ window.wb = (() => {
     if (!waiting.size) emit("ready");
   }
 
-  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, percent, number, bits, debounce, copy, download, roving, choose, ask, parts, mount };
+  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, percent, number, bits, debounce, copy, download, roving, choose, ask, parts, mount };
 })();
 
 /* The theme is set before anything is painted: what was chosen last, or what the system says. */

@@ -3,7 +3,7 @@
   "use strict";
   const { el } = wb;
 
-  function inspector(box, fork) {
+  function inspector(box, fork, explain) {
     const [facts, wanted, may] = box.children;
 
     function row(candidate, probability, scale, options) {
@@ -37,6 +37,12 @@
       const words = (c) => (!c.ok ? "forbidden" : c.id === step.id ? "taken" : "");
       wanted.replaceChildren(el("h2", {}, "What the model wanted"), el("ul", { class: "cands" }, ...step.wanted.map((c) => row(c, c.p, top, { struck: !c.ok, taken: c.id === step.id, words: words(c) }))));
       may.replaceChildren(el("h2", {}, "What it may say"), el("ul", { class: "cands" }, ...step.may.map((c) => row(c, c.p, best, { taken: c.id === step.id, act: c.id === step.id || c.end ? null : () => fork(index, c) }))));
+      const struck = [...wanted.querySelectorAll(".cand.x")];
+      if (struck.length) explain(index, step.wanted.filter((c) => !c.ok), (told) => struck.forEach((row, i) => {
+        if (!told[i] || !row.isConnected) return;
+        row.querySelector(".w").textContent = told[i];
+        row.title = told[i];
+      }));
       if (step.allowed > step.may.length) may.append(el("p", { class: "quiet", style: "font-size:12px;margin-top:6px" }, `and ${wb.number(step.allowed - step.may.length)} more`));
     }
     return { show };

@@ -9,7 +9,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   let run = null, read = 0, started = 0, outcome = null, held = [], firstRun = null, runNext = false, begun = 0, over = 0;
 
   const strip = wb.strip(find(".tokens"), find(".chart"), (index, focus) => select(index, focus));
-  const inspector = wb.inspector(find(".insp"), fork);
+  const inspector = wb.inspector(find(".insp"), fork, explain);
 
   function settings() {
     const value = (input, fallback) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value));
@@ -42,6 +42,15 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     key.hidden = !keep.length;
     blank.hidden = true;
     numbers();
+  }
+
+  /** Ask why the struck tokens are forbidden; only of the token somebody looks at. */
+  async function explain(index, tokens, show) {
+    if (state.ran !== state.text || !state.compiled?.ok) return;
+    const so_far = state.steps.slice(0, index).map((step) => wb.hexOf(step.token) ?? "").join("");
+    const asked = { text: state.text, notation: state.notation, start: state.start, so_far, tokens: tokens.map(wb.hexOf) };
+    const answer = await wb.ask(server.explain_tokens, asked);
+    if (answer.reasons) show(answer.reasons);
   }
 
   /** Go on from before a token with another one: what is known of it was counted when the first was taken. */

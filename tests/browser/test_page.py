@@ -101,6 +101,8 @@ def test_a_run_streams_and_a_token_tells_everything(visit: Any) -> None:
         struck = v.page.locator("#wb-run .wanted .cand.x").count()
         forbidden = v.page.evaluate("wb.state.steps[1].wanted.filter(c => !c.ok).length")
         assert struck == forbidden
+        if struck:
+            v.page.wait_for_selector("#wb-run .wanted .cand.x .w:has-text('expected')")
         v.shot("token_selected")
 
 

@@ -67,6 +67,9 @@ def build(handlers: Handlers) -> gr.Blocks:
     def recorded_run(sent: dict[str, Any]) -> str:
         return handlers.recorded(sent)
 
+    def explain_tokens(sent: dict[str, Any]) -> dict[str, Any]:
+        return handlers.explain(sent)
+
     def model_state(sent: dict[str, Any]) -> dict[str, Any]:
         return handlers.model_state()
 
@@ -80,7 +83,7 @@ def build(handlers: Handlers) -> gr.Blocks:
             part("grammar", "", [compile_grammar, check_texts])
             part("picture", "", [draw_machine])
         with gr.Column(elem_id="wb-below"):
-            run = part("run", "", [recorded_run])
+            run = part("run", "", [recorded_run, explain_tokens])
         part("footer")
         running = run.run(
             stream,

@@ -89,6 +89,30 @@ def tried_in(sent: _Sent) -> list[str]:
     return [text_in({"text to try": t}, "text to try", LONGEST_TRIED) for t in texts[:MOST_TRIED]]
 
 
+def bytes_in(value: object) -> bytes:
+    """Bytes sent as hexadecimal digits.
+
+    Raises: WorkbenchError where they are none, or too many.
+    """
+    if not isinstance(value, str) or len(value) > 2 * LONGEST_TEXT:
+        raise WorkbenchError("expected bytes as hexadecimal digits")
+    try:
+        return bytes.fromhex(value)
+    except ValueError:
+        raise WorkbenchError("expected bytes as hexadecimal digits") from None
+
+
+def tokens_in(sent: _Sent) -> list[bytes | None]:
+    """Tokens as hexadecimal digits, null for the end.
+
+    Raises: WorkbenchError where they are none.
+    """
+    tokens = sent.get("tokens", [])
+    if not isinstance(tokens, list):
+        raise WorkbenchError("expected a list of tokens")
+    return [None if token is None else bytes_in(token) for token in tokens[:MOST_TRIED]]
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """A generation somebody asked for."""
