@@ -56,7 +56,7 @@ wb.parts.picture = ({ element, server }) => {
   }
 
   function list(answer) {
-    const body = el("tbody", {}, ...answer.rows.map((row) => el("tr", { "data-state": row[0] }, el("td", {}, row[0] + (row[3] ? " " + row[3] : "")), el("td", {}, row[1]), el("td", {}, row[2]))));
+    const body = el("tbody", {}, ...answer.rows.map((row) => el("tr", { "data-state": row[0] }, ...row.slice(1).map((cell) => el("td", {}, cell)))));
     table.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...answer.heads.map((head) => el("th", { scope: "col" }, head)))), body));
   }
 

@@ -114,7 +114,10 @@ def test_a_machine_as_a_table(handlers: Handlers) -> None:
     answer = handlers.draw({"text": "ab|c", "notation": "regex", "tab": "table"})
     assert answer["heads"] == ["state", "reads", "goes to"]
     assert len(answer["rows"]) <= MOST_ROWS
-    assert any("→" in row[3] for row in answer["rows"])
+    assert all(len(row) == 4 for row in answer["rows"])
+    assert "→" in answer["rows"][0][1]
+    # the state in which the text may end, and nothing more is read
+    assert any("◎" in row[1] and row[2] == "nothing" for row in answer["rows"])
 
 
 def test_the_mask_after_a_text(handlers: Handlers) -> None:

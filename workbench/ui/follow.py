@@ -54,7 +54,7 @@ class Follower:
             self._step(byte)
             states.append(self._state)
             situations.append(self._situation)
-        return self._place(states, situations)
+        return self._place(states, situations, token)
 
     def _step(self, byte: int) -> None:
         if self._dfa is not None and self._state != DEAD:
@@ -66,14 +66,15 @@ class Follower:
                 # too ambiguous to be told which rules are read: the run itself goes on
                 self._situation = DEAD
 
-    def _place(self, states: list[int], situations: list[int]) -> Place:
+    def _place(self, states: list[int], situations: list[int], token: bytes) -> Place:
         path: dict[str, Path] = {}
         name = NOWHERE
         stack: tuple[str, ...] = ()
         if (here := situations[0]) != DEAD:
             tops = [self._tops(situation) for situation in situations if situation != DEAD]
             path[Followed.RULES.value] = [[str(state) for state in moment] for moment in tops]
-            name, stack = self._name(tops[0][0]), self._stack(here)
+            state, stack = self._reading(here, token)
+            name = self._name(state)
         if states[0] != DEAD:
             path[Followed.CHARACTERS.value] = [[str(state)] for state in states if state != DEAD]
             name = str(states[0])
@@ -86,10 +87,13 @@ class Follower:
     def _name(self, state: int) -> str:
         return f"{self._rules.names[int(self._rules.owner[state])]} · {state}"
 
-    def _stack(self, situation: int) -> tuple[str, ...]:
-        """The rules of one way to read the text so far."""
+    def _reading(self, situation: int, token: bytes) -> tuple[int, tuple[str, ...]]:
+        """The state and the rules of one way to read on: one that reads the token, if any."""
+        ways = self._runner.configurations(situation)
+        byte_class = int(self._rules.byte_classes[token[0]]) if token else None
+        onward = (w for w in ways if byte_class is not None and self._rules.moves(w[0], byte_class))
+        state, node = next(onward, ways[0])
         if not self._named:
-            return ()
-        state, node = self._runner.configurations(situation)[0]
+            return state, ()
         waiting = (*self._runner.stack(node), state)
-        return tuple(self._rules.names[int(self._rules.owner[at])] for at in waiting)
+        return state, tuple(self._rules.names[int(self._rules.owner[at])] for at in waiting)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from workbench.ui.runs import run_lines
 #: Where the page's own files are served, relative to its address.
 FILES = "wb"
 
+SHEET = "wb.css"
+
 #: In the order they need each other.
 SCRIPTS = (
     "core.js", "colour.js", "editor.js", "graph.js", "strip.js", "inspector.js", "share.js",
@@ -28,11 +32,16 @@ wb.mount("%s", { element, trigger, props, watch, server: %s }); /* events: "run"
 """
 
 
+@cache
 def head() -> str:
     """What goes into the page's head: the style sheet, then the scripts in order."""
-    sheet = f'<link rel="stylesheet" href="{FILES}/wb.css">'
-    scripts = "".join(f'<script src="{FILES}/{name}"></script>' for name in SCRIPTS)
-    return sheet + scripts
+    # named by their content, so that a browser never keeps a file of another version
+    digest = hashlib.sha256()
+    for name in (SHEET, *SCRIPTS):
+        digest.update((STATIC / name).read_bytes())
+    version = digest.hexdigest()[:12]
+    sheet = f'<link rel="stylesheet" href="{FILES}/{SHEET}?{version}">'
+    return sheet + "".join(f'<script src="{FILES}/{name}?{version}"></script>' for name in SCRIPTS)
 
 
 def part(name: str, value: str = "", ask: Sequence[Callable[..., Any]] = ()) -> gr.HTML:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from workbench.drawing.counting import fold_counts
 from workbench.drawing.dot import Direction, dot
-from workbench.drawing.graph import Edge, Node
+from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.reductions import Shown, reduce
 from workbench.drawing.render import renderer
 from workbench.errors import WorkbenchError
@@ -81,16 +84,7 @@ def table(compiled: Compiled) -> Record:
     machine = Machine.RULES if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
     drawn = compiled.drawn(machine)
     graph = drawn.graph
-    nodes = {node.id: node for node in graph.nodes}
-    rows = [
-        [
-            edge.source,
-            _reads(edge),
-            nodes[edge.target].label or edge.target,
-            _marks(nodes[edge.source]),
-        ]
-        for edge in graph.edges[:MOST_ROWS]
-    ]
+    rows = list(islice(_rows(graph), MOST_ROWS))
     count = f"{len(graph.nodes):,} states, {len(graph.edges):,} edges"
     if len(graph.edges) > MOST_ROWS:
         count = f"showing {MOST_ROWS:,} of {len(graph.edges):,} edges"
@@ -109,8 +103,19 @@ def table(compiled: Compiled) -> Record:
     }
 
 
-def _reads(edge: Edge) -> str:
-    return "  ".join(edge.labels) or "ε"
+def _rows(graph: Graph) -> Iterator[list[str]]:
+    """State by state: its id, its name with marks, what it reads, where that leads."""
+    nodes = {node.id: node for node in graph.nodes}
+    leaving: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
+    for edge in graph.edges:
+        leaving[edge.source].append(edge)
+    for node in graph.nodes:
+        name = f"{node.label or node.id} {_marks(node)}".strip()
+        for edge in leaving[node.id]:
+            target = nodes[edge.target]
+            yield [node.id, name, "  ".join(edge.labels) or "ε", target.label or target.id]
+        if not leaving[node.id]:
+            yield [node.id, name, "nothing", ""]
 
 
 def _marks(node: Node) -> str:
