@@ -78,7 +78,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
 
   function stop(words) {
     if (!state.running) return;
-    trigger("stop");
+    wb.ask(server.stop_run, { run });
     finish({ reason: "stopped", words: words || "stopped by you" });
   }
 

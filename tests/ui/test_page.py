@@ -62,6 +62,11 @@ def test_the_page_is_built_with_its_events() -> None:
     assert sorted(told) == ["check", "compile", "generate", "mask"]
 
 
+def test_the_page_is_up_before_torch_is_wanted() -> None:
+    code = "import sys, workbench.ui.page, workbench.ui.serve; print('torch' in sys.modules)"
+    assert aside(code) == ["False"]
+
+
 @pytest.mark.parametrize(
     "module", ["workbench.ui.handlers", "workbench.ui.runs", "workbench.pipeline"]
 )

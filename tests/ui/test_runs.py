@@ -107,6 +107,20 @@ def test_error_a_model_that_cannot_be_loaded() -> None:
     assert told[-1] == {"k": "error", "message": "no such model", "hint": "name another"}
 
 
+def test_a_run_is_stopped_by_its_name(handlers: Handlers) -> None:
+    run = run_records(handlers, {**PERSON, "run": "mine"})
+    told = [next(run) for _ in range(4)]
+    assert handlers.stop({"run": "mine"})["ok"]
+    told += list(run)
+    assert told[-1]["reason"] == "stopped"
+    assert len(told) == 5
+    # another run of the same grammar goes on, and so does one without a name
+    assert records(handlers, {**PERSON, "run": "other"})[-1]["good"]
+    handlers.stop({"run": ""})
+    assert records(handlers, {**PERSON, "run": ""})[-1]["good"]
+    assert not handlers.stop({"run": 5})["ok"]
+
+
 def test_a_fault_of_ours_reaches_the_page_too() -> None:
     def broken(_: str) -> Any:
         raise RuntimeError("unforeseen")

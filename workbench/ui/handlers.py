@@ -20,6 +20,9 @@ from workbench.ui.requests import TextRequest, bytes_in, text_in, tokens_in, tri
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
+#: Names of stopped runs that are remembered.
+MOST_STOPPED = 500
+
 #: Allowed tokens listed; their number is always told.
 MOST_TOKENS = 500
 
@@ -32,6 +35,7 @@ class Handlers:
         self.pipeline = pipeline or Pipeline()
         self.gallery: Gallery = load_gallery()
         self._figures: dict[str, Vocabulary] = {}
+        self._stopped: dict[str, None] = {}
 
     # -- what the page is opened with -------------------------------------------------------
 
@@ -150,6 +154,23 @@ class Handlers:
             return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
         except WorkbenchError as error:
             return {"ok": False, "why": sentence(error)}
+
+    # -- runs ------------------------------------------------------------------------------
+
+    def stop(self, sent: Record) -> Record:
+        """Ask a run to stop, by the name its browser gave it."""
+        try:
+            name = text_in(sent, "run", 64)
+        except WorkbenchError:
+            return {"ok": False}
+        self._stopped[name] = None
+        while len(self._stopped) > MOST_STOPPED:
+            del self._stopped[next(iter(self._stopped))]
+        return {"ok": True}
+
+    def is_stopped(self, run: str) -> bool:
+        """Whether somebody asked that run to stop; a run without a name cannot be asked."""
+        return bool(run) and run in self._stopped
 
     # -- runs made before --------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ SCRIPTS = (
 
 #: A component's script: hands itself to the page's own, names the events Gradio must know.
 _ON_LOAD = """
-wb.mount("%s", { element, trigger, props, watch, server: %s }); /* events: "run" "stop" */
+wb.mount("%s", { element, trigger, props, watch, server: %s }); /* event: "run" */
 """
 
 
@@ -76,6 +76,9 @@ def build(handlers: Handlers) -> gr.Blocks:
     def recorded_run(sent: dict[str, Any]) -> str:
         return handlers.recorded(sent)
 
+    def stop_run(sent: dict[str, Any]) -> dict[str, Any]:
+        return handlers.stop(sent)
+
     def explain_tokens(sent: dict[str, Any]) -> dict[str, Any]:
         return handlers.explain(sent)
 
@@ -92,7 +95,7 @@ def build(handlers: Handlers) -> gr.Blocks:
             part("grammar", "", [compile_grammar, check_texts])
             part("picture", "", [draw_machine])
         with gr.Column(elem_id="wb-below"):
-            run = part("run", "", [recorded_run, explain_tokens])
+            run = part("run", "", [recorded_run, explain_tokens, stop_run])
         part("footer")
         running = run.run(
             stream,
@@ -100,11 +103,13 @@ def build(handlers: Handlers) -> gr.Blocks:
             run,
             concurrency_id="model",
             concurrency_limit=1,
+            # Gradio's own cancelling was tried: it is slow to let go, and a run asked for meanwhile
+            # was dropped or ended with the old one; a run is stopped by its name instead
+            trigger_mode="multiple",
             show_progress="hidden",
             api_visibility="private",
         )
         running.then(None, None, None, js="() => { window.wb.emit('run over'); }")
-        run.stop(None, None, None, cancels=[running], api_visibility="private")
         add_endpoints(handlers)
     page.queue(default_concurrency_limit=4, max_size=32)
     return page  # type: ignore[no-any-return]  # Gradio types its context managers loosely

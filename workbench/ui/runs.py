@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from workbench.constraint.protocol import Constraint
@@ -53,11 +53,15 @@ def _records(handlers: Handlers, request: RunRequest) -> Iterator[Record]:
     model = handlers.room.model()
     constraint = compiled.constraint(model.vocabulary, request.method)
     yield {"k": "start", "model": model.name}
-    yield from steps(model, constraint, compiled, request)
+    yield from steps(model, constraint, compiled, request, lambda: handlers.is_stopped(request.run))
 
 
 def steps(
-    model: LanguageModel, constraint: Constraint, compiled: Compiled, request: RunRequest
+    model: LanguageModel,
+    constraint: Constraint,
+    compiled: Compiled,
+    request: RunRequest,
+    stop: Callable[[], bool],
 ) -> Iterator[Record]:
     """A record for every token, then the one that says why it ended."""
     follower = Follower(compiled)
@@ -71,6 +75,7 @@ def steps(
         max_tokens=request.max_tokens,
         top=TOP,
         prefix=request.prefix,
+        stop=stop,
     )
     started = time.perf_counter()
     for step in generation:
