@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.cli.main import app
+from workbench.cli.main import app, main
 from workbench.resources import BUILTIN_MODEL, GRAMMARS
 
 needs_model = pytest.mark.skipif(
@@ -126,3 +127,11 @@ def test_train_error_when_there_is_nothing_to_resume(tmp_path: Path) -> None:
     result = run("train", "--out", str(tmp_path / "none"), "--resume", "--smoke")
     assert result.exit_code == 2
     assert "checkpoint" in result.stderr
+
+
+def test_the_console_script_starts() -> None:
+    (script,) = entry_points(group="console_scripts", name="workbench")
+    result = CliRunner().invoke(app, ["--help"])
+    assert script.load() is main
+    assert result.exit_code == 0
+    assert "generate" in result.stdout
