@@ -192,6 +192,9 @@
           const shown = place && element(place);
           if (!shown) continue;
           shown.classList.add(place.startsWith("edge-") ? "gone" : "now");
+          // inside a counted loop the run stands at the state the loop is drawn at
+          const loop = place.startsWith("edge-") && picture.edges[Number(place.slice(5))];
+          if (loop && loop.source === loop.target) element("state-" + loop.source)?.classList.add("now");
           if (!found) reveal(place);
           found = true;
         }

@@ -63,6 +63,7 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         quiet=settings.quiet,
         prevent_thread_lock=True,
         theme=theme(),
+        favicon_path=STATIC / "favicon.svg",
         app_kwargs={"routes": [Mount(f"/{FILES}", StaticFiles(directory=STATIC))]},
         footer_links=["api"],
         run_history=False,
