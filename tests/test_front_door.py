@@ -1,0 +1,99 @@
+"""The front door: its names, and the README's examples run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import workbench as wb
+from workbench.cli.main import app
+from workbench.resources import BUILTIN_MODEL
+
+README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+NAMES = [
+    "Grammar",
+    "Vocabulary",
+    "Limits",
+    "compile",
+    "generate",
+    "Sampling",
+    "Engine",
+    "Advance",
+    "LogitsProcessor",
+    "WorkbenchError",
+    "ParseError",
+    "BuildError",
+    "LimitError",
+    "VocabularyError",
+    "TokenNotAllowed",
+    "ModelError",
+]
+
+needs_model = pytest.mark.skipif(
+    not (BUILTIN_MODEL / "model.safetensors").exists(), reason="the embedded model is not here"
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_name(name: str) -> None:
+    assert name in wb.__all__
+    assert getattr(wb, name).__name__ == name
+
+
+def test_every_public_name_is_there() -> None:
+    assert [name for name in wb.__all__ if not hasattr(wb, name)] == []
+    assert set(wb.__all__) <= set(dir(wb))
+
+
+def test_error_for_a_name_that_is_none() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Gramar'"):
+        wb.Gramar  # noqa: B018
+
+
+def test_importing_the_front_door_is_light() -> None:
+    """Neither torch nor Gradio nor lark is paid for by those who do not ask for them."""
+    code = "import sys, workbench as wb; wb.Grammar.from_regex('a'); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {"torch", "transformers", "gradio", "lark", "pygraphviz"} & set(loaded) == set()
+
+
+@needs_model
+def test_the_readmes_python_runs() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["c"].mask(names["c"].initial).ids.tolist() == [0, 2, 4]
+    assert str(names["step"].token) != ""
+
+
+def test_the_readmes_remarks_are_true() -> None:
+    grammar = wb.Grammar.from_regex(r"(foo)+d")
+    assert str(grammar.check("fox")) == "fails at column 3: expected o"
+    assert "# fails at column 3: expected o" in README
+
+
+CONSOLE = re.findall(r"^\$ workbench (?!serve|train)(.*)$", README, re.MULTILINE)
+
+
+@needs_model
+@pytest.mark.parametrize("line", CONSOLE)
+def test_the_readmes_commands_run(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "grammars").symlink_to(Path(__file__).parent.parent / "grammars")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, shlex.split(line))
+    assert result.exit_code == (1 if line.startswith("check") else 0), result.stderr
+
+
+def test_the_readme_names_commands() -> None:
+    assert len(CONSOLE) >= 4
