@@ -60,7 +60,7 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         server_name=settings.host,
         server_port=_port(settings),
         inbrowser=settings.open_browser,
-        quiet=settings.quiet,
+        quiet=True,  # it would offer a public link
         prevent_thread_lock=True,
         theme=theme(),
         favicon_path=STATIC / "favicon.svg",
@@ -72,6 +72,8 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         max_file_size="1mb",
         show_error=True,
     )
+    if not settings.quiet:
+        print(f"The grammar workbench is open at {page.local_url} — Ctrl+C closes it", flush=True)
     threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
     return page
 
