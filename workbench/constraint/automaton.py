@@ -137,19 +137,23 @@ class AutomatonConstraint(ABC):
         Returns the bits of what can be read, and the lowest stack depth looked at.
         """
         trie = self._walk.trie
-        bits, path = self._walk.words(), self._walk.path(state)
-        clock = self.limits.clock()
+        table, floors = tables()
+        width = table.shape[1]
+        bits, path = self._walk.words(), np.zeros(trie.height + 1, np.uint32)
+        path[0] = state * width
+        clock = None
         node, floor = 0, _NO_FLOOR
         while True:
-            table, floors = tables()
             node, floor = mark(
-                table, classes, floors, trie.byte, trie.depth, trie.skip, trie.first,
-                trie.token_ids, path, node, floor, bits,
+                table.reshape(-1), width, classes, floors, trie.records, trie.first,
+                trie.token_ids, path, node, len(trie), floor, bits,
             )  # fmt: skip
             if node == len(trie):
-                return bits, int(floor)
-            grow(int(path[trie.depth[node]]), int(classes[trie.byte[node]]))
+                return bits, floor
+            clock = clock or self.limits.clock()
+            grow(int(path[trie.depth[node]]) // width, int(classes[trie.byte[node]]))
             clock.check()
+            table, floors = tables()
 
 
 class DfaConstraint(AutomatonConstraint):
@@ -162,8 +166,8 @@ class DfaConstraint(AutomatonConstraint):
     def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.dfa = dfa
-        self._tables = (dfa.table, np.zeros(len(dfa), np.int32))
-        used = {b for b in range(256) if (dfa.table[:, dfa.classes[b]] != DEAD).any()}
+        self._tables = (dfa.table, np.empty(0, np.int32))
+        used = used_bytes(dfa.table, dfa.classes)
         if dfa.is_empty:
             raise cannot_spell(vocabulary)
         #: The explicit machine, made only where single bytes are missing and dead ends threaten.
@@ -190,6 +194,12 @@ class DfaConstraint(AutomatonConstraint):
             return TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
         bits, _ = self._marked(state, lambda: self._tables, self.dfa.classes, _complete)
         return bits
+
+
+def used_bytes(table: npt.NDArray[np.int32], classes: npt.NDArray[np.uint16]) -> set[int]:
+    """The bytes that some state of a machine reads."""
+    reads = (table != DEAD).any(axis=0)
+    return set(np.flatnonzero(reads[classes]).tolist())
 
 
 def _complete(state: int, byte_class: int) -> None:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
 from workbench.pushdown.runner import UNKNOWN
-from workbench.vocabulary.trie import Trie
+from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT, Trie
 
 if TYPE_CHECKING:
     Kernel = TypeVar("Kernel")
@@ -31,11 +31,17 @@ else:
     from numba import njit
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
+# numba mixes unsigned numbers with signed ones to floats, so every constant is unsigned here
+_NONE, _ONE, _WORD, _IN_WORD, _BYTES = (np.uint64(n) for n in (0, 1, 5, 31, 255))
+_DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
+_TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint64(SIZE_AT)
 
 Bytes = npt.NDArray[np.uint8]
 Classes = npt.NDArray[np.uint16]
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
+Offsets = npt.NDArray[np.uint32]
+Records = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,29 +64,50 @@ class Walk:
 
 @njit(cache=True, nogil=True)
 def mark(
-    table: Ints, classes: Classes, floors: Ints, byte: Bytes, depth: Ints, skip: Ints, first: Ints,
-    token_ids: Ints, path: Ints, node: int, floor: int, bits: Words,
+    table: Ints, width: int, classes: Classes, floors: Ints, records: Records, first: Ints,
+    token_ids: Ints, path: Offsets, node: int, end: int, floor: int, bits: Words,
 ) -> tuple[int, int]:  # fmt: skip
-    """Set the bit of every token that can be read, from trie node ``node`` on.
+    """Set the bit of every token that can be read, from trie node ``node`` to before ``end``.
 
-    Returns where the walk stands and the lowest floor met: (N, floor) when it is through; the
+    ``table`` lies flat, a path holds places in it; unsigned numbers all the way, since an index
+    that may be negative is tested for it. ``floors`` may be empty: a machine without a stack.
+
+    Returns where the walk stands and the lowest floor met: (end, floor) when it is through; the
     node whose step is ``UNKNOWN`` when the machine has to grow first.
     """
-    while node < len(byte):
-        level = depth[node]
-        state = table[path[level], classes[byte[node]]]
-        if state == _DEAD:
-            node = skip[node]
+    at, stop = np.uint64(node), np.uint64(end)
+    floored = len(floors) > 0
+    while at < stop:
+        record = records[at]
+        level = (record >> _DEPTH_AT) & _DEPTHS
+        state = table[path[level] + classes[record & _BYTES]]
+        if state < 0:
+            if state == _UNKNOWN:
+                return int(at), floor
+            at += record >> _SIZE_AT
             continue
-        if state == _UNKNOWN:
-            return node, floor
-        path[level + 1] = state
-        floor = min(floor, floors[state])
-        for k in range(first[node], first[node + 1]):
-            token_id = token_ids[k]
-            bits[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
-        node += 1
-    return node, floor
+        path[level + _ONE] = np.uint32(state) * np.uint32(width)
+        if floored:
+            floor = min(floor, floors[state])
+        set_tokens(record, at, first, token_ids, bits)
+        at += _ONE
+    return int(at), floor
+
+
+@njit(cache=True, nogil=True)
+def set_tokens(
+    record: np.uint64, node: np.uint64, first: Ints, token_ids: Ints, bits: Words
+) -> None:
+    """Set the bits of the tokens that end at a node."""
+    token = (record >> _TOKEN_AT) & _SEVERAL
+    if token == _NONE:
+        return
+    if token != _SEVERAL:
+        token -= _ONE
+        bits[token >> _WORD] |= np.uint32(1) << np.uint32(token & _IN_WORD)
+        return
+    for k in range(first[node], first[node + _ONE]):
+        bits[token_ids[k] >> 5] |= np.uint32(1) << np.uint32(token_ids[k] & 31)
 
 
 @njit(cache=True, nogil=True)

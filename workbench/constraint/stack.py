@@ -15,13 +15,13 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.dfa import DEAD, State
-from workbench.constraint.automaton import AutomatonConstraint
+from workbench.automata.dfa import State
+from workbench.constraint.automaton import AutomatonConstraint, used_bytes
 from workbench.constraint.compose import cannot_spell
 from workbench.constraint.dead_ends import Spelling
 from workbench.constraint.mask import TokenMask
 from workbench.limits import LIMITS, Limits
-from workbench.pushdown.network import Network
+from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import EMPTY, Runner, StackNode
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -39,8 +39,7 @@ class StackConstraint(AutomatonConstraint):
         super().__init__(vocabulary, limits)
         self.runner = Runner(network, limits)
         self._rows: dict[Hashable, dict[int, _Rows]] = {}
-        columns = [network.classes[b] for b in range(256)]
-        used = {b for b in range(256) if (network.table[:, columns[b]] != DEAD).any()}
+        used = used_bytes(network.table, network.classes[:CALLS])
         complete = used <= vocabulary.single_bytes
         self._spelling = None if complete else Spelling(network, vocabulary, limits)
         if not self._leads_on(self.initial):

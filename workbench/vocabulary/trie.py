@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import VocabularyError
 
-@dataclass(frozen=True, slots=True, eq=False)
+#: Where the fields of a node's record begin, and how far each of the first three reaches.
+DEPTH_AT, TOKEN_AT, SIZE_AT = 8, 21, 42
+DEPTHS, TOKENS, SIZES = 1 << 13, 1 << 21, 1 << 21
+#: What stands in a record for a token id where several tokens end at the node.
+SEVERAL = TOKENS - 1
+
+
+@dataclass(frozen=True, eq=False)
 class Trie:
     """All tokens of a vocabulary by their bytes; the root (nothing read) is not stored.
 
@@ -38,6 +47,33 @@ class Trie:
 
     def __len__(self) -> int:
         return len(self.byte)
+
+    @cached_property
+    def records(self) -> npt.NDArray[np.uint64]:
+        """Each node in eight bytes, so that a walk reads one stream, (N,), read-only.
+
+        From the low bits up: the byte, its depth, the token that ends here + 1 (0 where
+        none does, ``SEVERAL`` where ``token_ids`` has to be asked), the size of the subtree.
+        A walk of separate arrays took twice to three times as long.
+        """
+        nodes = np.arange(len(self), dtype=np.int64)
+        sizes, ending = self.skip - nodes, np.diff(self.first)
+        one = np.append(self.token_ids, 0)[self.first[:-1]].astype(np.int64) + 1
+        tokens = np.where(ending == 0, 0, np.where(ending == 1, one, SEVERAL))
+        if (
+            self.height > DEPTHS
+            or self.token_ids.max(initial=0) >= SEVERAL - 1
+            or sizes.max(initial=0) >= SIZES
+        ):
+            raise VocabularyError(
+                f"a vocabulary needs fewer than {SEVERAL:,} tokens, of at most {DEPTHS:,} bytes"
+            )
+        fields = (
+            (tokens << TOKEN_AT) | (sizes << SIZE_AT) | (self.depth.astype(np.int64) << DEPTH_AT)
+        )
+        records = (fields | self.byte).astype(np.uint64)
+        records.setflags(write=False)
+        return records
 
     @staticmethod
     def of(tokens: Sequence[bytes | None]) -> Trie:
