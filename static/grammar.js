@@ -21,6 +21,7 @@ wb.parts.grammar = ({ element, server }) => {
   async function compile() {
     const mine = ++request;
     const asked = { text: state.text, notation: state.notation, start: state.start, example: exampleNow() };
+    note.hidden = !note.textContent || !asked.example; // it speaks of the example as it came
     wb.emit("compiling");
     let answer = await wb.ask(server.compile_grammar, asked);
     if (answer.fault) answer = { ok: false, facts: [], problems: [], failure: answer.fault };
