@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import LlamaForCausalLM
+from transformers import AutoTokenizer, LlamaForCausalLM
 
 import workbench.decoding
 from workbench.training.corpus.document import stream
@@ -50,6 +50,16 @@ def test_all_files_are_there_and_small_enough() -> None:
     assert size(BUILTIN) <= 25_000_000
 
 
+def test_transformers_reads_texts_as_the_tokenizer_does(shipped: Shipped) -> None:
+    _, tokenizer = shipped
+    theirs = AutoTokenizer.from_pretrained(BUILTIN, local_files_only=True)
+    for form in FORMATS:
+        document = next(stream(form, "tokens"))
+        text = document.prompt + document.text
+        assert theirs(text)["input_ids"] == tokenizer.encode(text).ids
+        assert theirs.decode(tokenizer.encode(text).ids) == text
+
+
 @pytest.mark.parametrize("name", ["sum", "date", "colour", "e-mail"])
 def test_the_cards_figures_are_true(shipped: Shipped, figures: Figures, name: str) -> None:
     model, tokenizer = shipped
@@ -65,6 +75,8 @@ def test_the_cards_figures_are_true(shipped: Shipped, figures: Figures, name: st
         ("Today is the 3rd of May 2024. In ISO format: ", "2024-05-03"),
         ("The colour of a ripe banana: ", "Yellow"),
         ("Is the sky blue? Answer Yes or No: ", "Yes"),
+        ("12 + 7 = ", "19"),
+        ("Version 1.4.2 is followed by ", "1.4.3"),
         ("Contact Ada Lovelace at ", "ada.lovelace@example.com"),
         (
             "A SQL query that lists the names of all users older than 30:\n",
