@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
+from random import Random
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from workbench.training import bpe
 from workbench.training.batches import batch, encode
 from workbench.training.corpus.document import Document
 from workbench.training.mixture import mixture
+from workbench.training.settings import TrainSettings, smoke
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +50,7 @@ def test_texts_come_back_whole(tokenizer: Tokenizer, text: str) -> None:
 
 
 def test_documents_come_back_whole(tokenizer: Tokenizer) -> None:
-    for document in islice(mixture().documents("round trip"), 300):
+    for document in islice(mixture().documents(Random("round trip")), 300):
         ids = encode(tokenizer, document)
         assert tokenizer.decode(ids) == document.prompt + document.text
         assert ids[-1] == 0
@@ -60,7 +63,8 @@ def test_prompt_and_text_are_encoded_apart(tokenizer: Tokenizer) -> None:
 
 def test_batches_depend_on_seed_and_step_alone(tokenizer: Tokenizer) -> None:
     def made(seed: int, step: int) -> torch.Tensor:
-        return batch(tokenizer, mixture(), seed=seed, step=step, rows=2, context=64)
+        settings = smoke(TrainSettings(out=Path("unused"), seed=seed))
+        return batch(tokenizer, mixture(), settings, step)
 
     assert made(1, 5).shape == (2, 65)
     assert made(1, 5).equal(made(1, 5))

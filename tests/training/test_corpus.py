@@ -6,6 +6,7 @@ import re
 import unicodedata
 from datetime import date
 from itertools import islice
+from random import Random
 from uuid import UUID
 from xml.etree import ElementTree
 
@@ -14,7 +15,7 @@ import pytest
 from tests.training.c_subset import in_subset
 from workbench.training.corpus import gsm8k, people
 from workbench.training.corpus.choices import QUESTIONS
-from workbench.training.corpus.document import Document, stream
+from workbench.training.corpus.document import Document, Orderly, stream
 from workbench.training.mixture import FORMATS, held_out, mixture
 
 BY_NAME = {form.name: form for form in FORMATS}
@@ -256,6 +257,14 @@ def test_no_held_out_question_is_trained_on() -> None:
     assert len(gsm8k.problems("held_out")) == 200
 
 
+def test_orderly_samples_keep_the_order_of_what_they_are_drawn_from() -> None:
+    rng = Orderly("test")
+    for _ in range(50):
+        assert (found := rng.sample("abcdef", 3)) == sorted(found)
+    assert len({tuple(rng.sample(range(9), 2)) for _ in range(200)}) > 40
+    assert len({tuple(rng.sample("ABCD", 4)) for _ in range(200)}) > 12
+
+
 def test_held_out_covers_every_format() -> None:
     documents = held_out(5)
     assert list(documents) == [form.name for form in FORMATS]
@@ -264,8 +273,8 @@ def test_held_out_covers_every_format() -> None:
 
 def test_the_mixture_is_the_same_for_a_seed() -> None:
     mixed = mixture()
-    first = list(islice(mixed.documents("seed"), 50))
-    assert first == list(islice(mixed.documents("seed"), 50))
+    first = list(islice(mixed.documents(Random("seed")), 50))
+    assert first == list(islice(mixed.documents(Random("seed")), 50))
     assert len({d.format for d in first}) > 15
 
 

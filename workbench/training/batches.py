@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from random import Random
 
 import torch
 from tokenizers import Tokenizer
 
 from workbench.training.bpe import end_of
-from workbench.training.corpus.document import Document
+from workbench.training.corpus.document import Document, Orderly
 from workbench.training.mixture import Mixture
+from workbench.training.settings import TrainSettings
 
 
 def encode(tokenizer: Tokenizer, document: Document) -> list[int]:
@@ -29,14 +31,16 @@ def row(tokenizer: Tokenizer, documents: Iterable[Document], length: int) -> lis
 
 
 def batch(
-    tokenizer: Tokenizer, mixture: Mixture, *, seed: int, step: int, rows: int, context: int
+    tokenizer: Tokenizer, mixture: Mixture, settings: TrainSettings, step: int
 ) -> torch.Tensor:
-    """The ids of one step.
+    """The ids of one step; from ``settings.orderly`` on, of orderly documents.
 
     Shape:  (rows, context + 1): inputs are all but the last column, targets all but the first.
     """
-    found = [
-        row(tokenizer, mixture.documents(f"train {seed}/{step}/{number}"), context + 1)
-        for number in range(rows)
-    ]
+    generator = Orderly if step >= settings.orderly else Random
+    length = settings.shape.context + 1
+    found = []
+    for number in range(settings.batch):
+        rng = generator(f"train {settings.seed}/{step}/{number}")
+        found.append(row(tokenizer, mixture.documents(rng), length))
     return torch.tensor(found, dtype=torch.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from random import Random
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -26,7 +27,7 @@ PATTERN = (
 
 def sample(seed: str, count: int) -> Iterator[str]:
     """Text to learn the merges from: ``count`` documents of the mixture, and all of GSM8K."""
-    for document in islice(mixture().documents(seed), count):
+    for document in islice(mixture().documents(Random(seed)), count):
         yield document.prompt
         yield document.text
     for question, answer in gsm8k.problems("train"):

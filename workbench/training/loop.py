@@ -126,14 +126,7 @@ def steps(run: Run, tokenizer: Tokenizer, mixture: Mixture) -> Iterator[Progress
     run.model.train()
     with (settings.out / LOG).open("a", encoding="utf-8") as log:
         for step in range(run.first, settings.steps):
-            ids = batch(
-                tokenizer,
-                mixture,
-                seed=settings.seed,
-                step=step,
-                rows=settings.batch,
-                context=shape.context,
-            ).to(device())
+            ids = batch(tokenizer, mixture, settings, step).to(device())
             part = rate_at(step, settings)
             loss = one_step(run, ids, part)
             now = time.monotonic()

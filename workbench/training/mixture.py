@@ -55,16 +55,16 @@ class Mixture:
     formats: tuple[Format, ...]
     rates: tuple[float, ...]
 
-    def documents(self, seed: str) -> Iterator[Document]:
-        """Documents of every format, without end, always the same for a seed."""
-        rng = Random(seed)
+    def documents(self, rng: Random) -> Iterator[Document]:
+        """Documents of every format, without end, always the same for the same generator."""
         while True:
             yield rng.choices(self.formats, self.rates)[0].document(rng)
 
 
 def mean_length(form: Format, sample: int = 100) -> float:
     """Characters in a document of this format, measured on a few."""
-    found = islice(stream(form, "length"), sample)
+    rng = Random(f"length/{form.name}")
+    found = [form.document(rng) for _ in range(sample)]
     return sum(len(d.prompt) + len(d.text) + 1 for d in found) / sample
 
 

@@ -41,6 +41,8 @@ class TrainSettings:
     vector_rate: float = 0.004
     warmup: int = 60
     decay: float = 0.7
+    #: The step from which what a document lists comes in order (``corpus.document.Orderly``).
+    orderly: int = 1350
     #: Documents the tokenizer learns from, and documents a format the card measures.
     tokenizer_documents: int = 40_000
     held_out: int = 200
