@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from workbench.cli import check, draw, generate, mask, serve, train
+from workbench.cli import bench, check, draw, generate, mask, serve, train
 
 app = typer.Typer(
     name="workbench",
@@ -20,6 +20,7 @@ app.command()(draw.draw)
 app.command()(mask.mask)
 app.command()(generate.generate)
 app.command()(train.train)
+app.command()(bench.bench)
 
 
 def main() -> None:

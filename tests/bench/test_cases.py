@@ -1,0 +1,86 @@
+"""The constraints of the benchmark: every notation of one says the same language."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from lark import Lark
+from lark.exceptions import LarkError
+
+from workbench.bench.cases import CASES, Case
+from workbench.bench.peers.llguidance import lark_of
+from workbench.bench.peers.ours import grammar_of
+from workbench.bench.peers.peer import spelt
+from workbench.constraint.compile import compile
+from workbench.vocabulary.toy import all_bytes
+
+READ = [case for case in CASES.values() if not case.unread]
+BYTES = all_bytes()
+
+
+@pytest.mark.parametrize("case", READ, ids=lambda case: case.name)
+def test_case_compiles_and_its_walk_is_in_its_language(case: Case) -> None:
+    grammar = grammar_of(case)
+    constraint = compile(grammar, BYTES)
+    state = constraint.initial
+    for token in spelt(case.walk, BYTES):
+        assert token in constraint.mask(state)
+        state = constraint.advance(state, token)
+    assert constraint.is_final(state)
+    assert not grammar.accepts(case.walk + "\0")
+
+
+@pytest.mark.parametrize("case", [c for c in READ if c.regex], ids=lambda case: case.name)
+def test_regex_means_to_python_what_it_means_here(case: Case) -> None:
+    assert case.regex is not None
+    grammar = grammar_of(case)
+    for text in _changed(case.walk):
+        assert (re.fullmatch(case.regex, text) is not None) == grammar.accepts(text), text
+
+
+@pytest.mark.parametrize("name", ["json_cfg", "anbn"])
+def test_lark_text_means_what_the_kbnf_text_means(name: str) -> None:
+    case = CASES[name]
+    assert case.lark is not None
+    reader, grammar = Lark(case.lark, parser="earley", lexer="dynamic"), grammar_of(case)
+    for text in _changed(case.walk):
+        assert _reads(reader, text) == grammar.accepts(text), text
+
+
+@pytest.mark.slow
+def test_lark_text_of_c_means_what_the_kbnf_text_means() -> None:
+    case = CASES["c_cfg"]
+    assert case.lark is not None
+    reader, grammar = Lark(case.lark, parser="earley", lexer="dynamic"), grammar_of(case)
+    for text in _changed(case.walk):
+        assert _reads(reader, text) == grammar.accepts(text), text
+
+
+def test_slash_of_a_regex_is_escaped_for_lark() -> None:
+    assert lark_of(Case("slash", "", r"a/b\/c[/]")) == "start: TEXT\nTEXT: /a\\/b\\/c[\\/]/\n"
+    assert lark_of(CASES["choice"]) == f"start: TEXT\nTEXT: /{CASES['choice'].regex}/\n"
+
+
+def test_text_is_spelt_by_its_longest_tokens() -> None:
+    assert spelt("ab", BYTES) == [97, 98]
+    assert BYTES.decode(spelt("é", BYTES)) == "é".encode()
+
+
+def _changed(text: str) -> list[str]:
+    """The text, and what it becomes where one piece of it is missing or doubled."""
+    cuts = range(0, len(text), max(1, len(text) // 12))
+    return [
+        text,
+        *(text[:at] + text[at + 1 :] for at in cuts),
+        *(text[:at] + text[at] + text[at:] for at in cuts),
+        *(text[:at] for at in cuts),
+    ]
+
+
+def _reads(reader: Lark, text: str) -> bool:
+    try:
+        reader.parse(text)
+    except LarkError:
+        return False
+    return True

@@ -1,0 +1,51 @@
+"""``workbench bench``: what it prints and how it exits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from workbench.bench.records import CaseRecord, EngineRecord
+from workbench.cli.main import app
+
+
+def run(*arguments: str) -> Result:
+    quick = ("--vocab", "all-bytes", "--peers", "none", "--repeat", "1", "--no-process")
+    return CliRunner().invoke(app, ["bench", *quick, *arguments])
+
+
+def test_json_lines_hold_the_documented_fields() -> None:
+    result = run("--cases", "choice,json_schema", "--json")
+    assert result.exit_code == 0, result.stderr
+    engine, choice, schema = (json.loads(line) for line in result.stdout.splitlines())
+    assert engine.keys() == {field.name for field in fields(EngineRecord)}
+    assert choice.keys() == schema.keys() == {field.name for field in fields(CaseRecord)}
+    assert (choice["case"], choice["status"], choice["tokens"]) == ("choice", "ok", 6)
+    assert (schema["case"], schema["status"]) == ("json_schema", "not read")
+    assert result.stderr == ""
+
+
+def test_table_names_every_case() -> None:
+    result = run("--cases", "choice,anbn")
+    assert result.exit_code == 0, result.stderr
+    assert "choice · 6 tokens" in result.stdout
+    assert "anbn · 24 tokens" in result.stdout
+
+
+#   arguments                        told on stderr
+WRONG = [
+    (("--cases", "nothing"),         "there is no case 'nothing'"),
+    (("--peers", "nobody"),          "there is no peer 'nobody'"),
+    (("--vocab", "/no/such/dir"),    "error: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "told"), WRONG, ids=[w[0][0] for w in WRONG])
+def test_error_exits_with_2(arguments: tuple[str, ...], told: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert result.stdout == ""

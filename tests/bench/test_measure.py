@@ -1,0 +1,83 @@
+"""Measuring one engine on one case: every field is there, and a refusal is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from workbench.bench.cases import CASES, Case
+from workbench.bench.measure import RefusedError, masks_of, measure
+from workbench.bench.peers.ours import Ours
+from workbench.bench.peers.peer import Compiled, Peer, Walker, spelt
+from workbench.bench.records import median, percentile_99
+from workbench.vocabulary.toy import all_bytes
+
+BYTES = all_bytes()
+NAME = "workbench", "0"
+
+
+class Contrary(Peer):
+    """Allows everything and takes nothing."""
+
+    def prepare(self) -> None:
+        pass
+
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        return (lambda: None) if case.regex else None
+
+    def start(self, compiled: Compiled) -> Walker:
+        return Walker(lambda: self.buffer.fill(-1), lambda _: False)
+
+
+@pytest.mark.parametrize("name", ["choice", "anbn"])
+def test_record_has_every_measure(name: str) -> None:
+    case = CASES[name]
+    record = measure(Ours(BYTES), NAME, case, spelt(case.walk, BYTES), 2, 10.0)
+    assert (record.engine, record.case, record.status) == ("workbench", name, "ok")
+    assert record.tokens == len(case.walk.encode())
+    measured = (
+        record.compile_ms, record.first_mask_ms, record.cold_us, record.cold_p99_us, record.warm_us,
+        record.warm_p99_us, record.advance_us, record.advance_p99_us, record.closed_ms,
+        record.closed_edges, record.memory_bytes,
+    )  # fmt: skip
+    assert all(value is not None and value > 0 for value in measured)
+    assert (record.tree_mask_ms is None) == (case.kbnf is None)
+    assert record.closed_note == ""
+
+
+def test_grammar_without_a_closed_form_is_measured_all_the_same() -> None:
+    case = Case("endless", "aacb", kbnf="start ::= 'a' start 'b'? | 'c';")
+    record = measure(Ours(BYTES), NAME, case, spelt(case.walk, BYTES), 1, 1.0)
+    assert (record.status, record.closed_ms) == ("ok", None)
+    assert record.closed_note.startswith("no closed form: one token may end any number of rules")
+
+
+def test_case_nobody_wrote_for_an_engine_is_not_read() -> None:
+    record = measure(Contrary(BYTES), NAME, CASES["anbn"], [], 1, 1.0)
+    assert (record.status, record.compile_ms) == ("not read", None)
+    schema = measure(Ours(BYTES), NAME, CASES["json_schema"], [], 1, 1.0)
+    assert (schema.status, schema.reason) == ("not read", "JSON Schema is not read yet")
+
+
+def test_engine_that_does_not_take_the_walk_is_refused() -> None:
+    with pytest.raises(RefusedError, match="token 73 of the walk is refused at step 1"):
+        measure(Contrary(BYTES), NAME, CASES["choice"], spelt("Indigo", BYTES), 1, 1.0)
+
+
+def test_masks_are_those_of_the_walk_and_one_after_it() -> None:
+    masks = masks_of(Ours(BYTES), replace(CASES["choice"]), spelt("Red", BYTES))
+    assert masks.shape == (4, 9)  # 257 tokens
+    allowed = [np.flatnonzero(np.unpackbits(m.view(np.uint8), bitorder="little")) for m in masks]
+    assert [bytes(a.tolist()) for a in allowed[:3]] == [b"BGIORVY", b"e", b"d"]
+    assert allowed[3].tolist() == [BYTES.end]
+    assert len(masks_of(Contrary(BYTES), CASES["choice"], spelt("Red", BYTES))) == 1
+
+
+def test_middle_and_rank_of_samples() -> None:
+    assert median([3.0, 1.0, 2.0]) == 2.0
+    assert median([4.0, 1.0, 2.0, 3.0]) == 2.0
+    assert percentile_99([float(i) for i in range(1, 201)]) == 198.0
+    assert percentile_99([5.0]) == 5.0

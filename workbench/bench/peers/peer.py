@@ -1,0 +1,94 @@
+"""Peer: what the benchmark asks of an engine; in come a vocabulary and cases, out come masks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.bench.cases import Case
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: The engine's own object, ready to make masks.
+Compiled = Any
+
+
+class Walker(NamedTuple):
+    """One text on its way: the mask of where it stands, and a step by a token."""
+
+    mask: Callable[[], object]
+    #: Returns ``False`` where the engine refuses the token.
+    advance: Callable[[int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What only some engines have; the fields of ``CaseRecord`` of the same names."""
+
+    tree_mask_ms: float | None = None
+    closed_ms: float | None = None
+    closed_edges: int | None = None
+    closed_note: str = ""
+    memory_bytes: int | None = None
+
+
+class Peer(ABC):
+    """An engine made ready for one vocabulary.
+
+    Shape: ``buffer`` (1, ceil(V / 32)) int32, the packed mask engines write into.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.buffer = np.zeros((1, (len(vocabulary) + 31) // 32), np.int32)
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Import the engine and hand it the vocabulary."""
+
+    @abstractmethod
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        """What compiles the case from its text, or None where the engine has no notation for it."""
+
+    @abstractmethod
+    def start(self, compiled: Compiled) -> Walker:
+        """A text that has not begun."""
+
+    def bits(self) -> npt.NDArray[np.uint32]:
+        """A copy of the mask last made, (ceil(V / 32),)."""
+        copied: npt.NDArray[np.uint32] = self.buffer[0].view(np.uint32).copy()
+        return copied
+
+    def extras(self, case: Case, walk: list[int]) -> Extras:
+        """Further measurements; none for most."""
+        return Extras()
+
+    @property
+    def end(self) -> int:
+        """The end token; the vocabularies of the benchmark have one."""
+        assert self.vocabulary.end is not None
+        return self.vocabulary.end
+
+
+def spelt(text: str, vocabulary: Vocabulary) -> list[int]:
+    """A text as tokens, always the longest that fits; among equals the one that is no byte token.
+
+    Raises: VocabularyError where a byte of the text is in no token.
+    """
+    data, ids_of, found = text.encode(), vocabulary.ids_of, []
+    longest = vocabulary.trie.height
+    while data:
+        for length in range(min(longest, len(data)), 0, -1):
+            if data[:length] in ids_of:
+                break
+        else:
+            length = 1
+            vocabulary.ids(data[:1])  # raises, and names the byte
+        found.append(ids_of[data[:length]][-1])
+        data = data[length:]
+    return found

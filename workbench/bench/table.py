@@ -1,0 +1,149 @@
+"""Records → a table in plain text: ours first, every peer below it with ratios to ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from workbench.bench.peers.registry import OURS
+from workbench.bench.records import CaseRecord, CheckRecord, EngineRecord, Record
+
+_CASE_HEAD = (
+    "compile ms", "first mask ms", "cold µs", "p99", "warm µs", "p99", "advance µs", "closed ms",
+    "tree ms", "kB",
+)  # fmt: skip
+_ENGINE_HEAD = ("vocabulary", "prepare ms", "from disk ms", "new process s", "cached kernels s")
+
+#: Characters of the text before a token that are shown.
+_SHOWN = 32
+
+_LEGEND = (
+    "A figure in brackets is how many times ours the peer's is: above 1 ours is ahead. Means are "
+    "over the walk, p99 over all samples."
+)
+
+
+def table(records: Iterable[Record]) -> str:
+    """The whole report, ready to print."""
+    all_records = list(records)
+    engines = [r for r in all_records if isinstance(r, EngineRecord)]
+    cases = [r for r in all_records if isinstance(r, CaseRecord)]
+    checks = [r for r in all_records if isinstance(r, CheckRecord)]
+    parts = [_engines(engines)] if engines else []
+    parts.extend(
+        _case(name, [r for r in cases if r.case == name])
+        for name in dict.fromkeys(r.case for r in cases)
+    )
+    if cases:
+        parts.append(_LEGEND)
+    if checks:
+        parts.append(_checks(checks))
+    return "\n\n".join(parts) + "\n"
+
+
+def _engines(records: Sequence[EngineRecord]) -> str:
+    rows: list[tuple[str, ...]] = [_ENGINE_HEAD]
+    for record in records:
+        name = _title(record)
+        if record.status != "ok":
+            rows.append((name, f"{record.status}: {record.reason}", "", "", ""))
+            continue
+        figures = (record.prepare_ms, record.cached_ms, record.process_s, record.process_cached_s)
+        rows.append((name, *(_figure(x) for x in figures)))
+    return f"{records[0].vocabulary}\n" + aligned(rows)
+
+
+def _case(name: str, records: Sequence[CaseRecord]) -> str:
+    """One case: a line for each engine."""
+    ours = next((r for r in records if r.engine == OURS), None)
+    tokens = next((r.tokens for r in records if r.tokens is not None), None)
+    rows: list[tuple[str, ...]] = [
+        (name if tokens is None else f"{name} · {tokens} tokens", *_CASE_HEAD)
+    ]
+    notes: dict[str, list[str]] = {}
+    for record in records:
+        if record.status == "ok":
+            rows.append((_title(record), *_figures(record, ours)))
+        told = record.closed_note if record.status == "ok" else f"{record.status}: {record.reason}"
+        if told:
+            notes.setdefault(told, []).append(_title(record))
+    body = aligned(rows) if len(rows) > 1 else name
+    return "\n".join([body, *(f"  {told} ({', '.join(who)})" for told, who in notes.items())])
+
+
+def _title(record: Record) -> str:
+    return f"{record.engine} {record.version}"
+
+
+#: The columns that are compared.
+_COMPARED = (
+    "compile_ms", "first_mask_ms", "cold_us", "cold_p99_us", "warm_us", "warm_p99_us",
+    "advance_us", "closed_ms",
+)  # fmt: skip
+
+
+def _figures(record: CaseRecord, ours: CaseRecord | None) -> list[str]:
+    base = None if record.engine == OURS else ours
+    cells = [
+        _compared(getattr(record, name), None if base is None else getattr(base, name))
+        for name in _COMPARED
+    ]
+    memory = None if record.memory_bytes is None else record.memory_bytes / 1e3
+    return [*cells, _figure(record.tree_mask_ms), _figure(memory)]
+
+
+def _compared(value: float | None, ours: float | None) -> str:
+    """A figure, with its ratio to ours where both are known."""
+    if value is None or not ours:
+        return _figure(value)
+    return f"{_figure(value)} ({_ratio(value / ours)}×)"
+
+
+def _ratio(value: float) -> str:
+    """Two figures that count."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _figure(value: float | None) -> str:
+    """Three figures that count; – where nothing was measured."""
+    if value is None:
+        return "–"
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _checks(records: Sequence[CheckRecord]) -> str:
+    """Who agrees with our masks, and examples where one does not."""
+    lines = ["masks held against ours, bit by bit (special tokens aside)"]
+    for engine in dict.fromkeys(record.engine for record in records):
+        theirs = [record for record in records if record.engine == engine]
+        whole = [r for r in theirs if not r.dropped and not r.added and r.masks == r.expected]
+        lines.append(f"  {engine} {theirs[0].version}: {len(whole)} of {len(theirs)} cases equal")
+        for record in theirs:
+            if record not in whole:
+                lines.extend(_differences(record))
+    return "\n".join(lines)
+
+
+def _differences(record: CheckRecord) -> Iterator[str]:
+    made = "" if record.masks == record.expected else f" of {record.expected}"
+    yield (
+        f"    {record.case}: drops {record.dropped:,} tokens and adds {record.added:,}"
+        f" in {record.masks}{made} masks"
+    )
+    for verb, examples in (("drops", record.dropped_examples), ("adds", record.added_examples)):
+        for text, token in examples:
+            shown = text if len(text) <= _SHOWN else f"…{text[-_SHOWN:]}"
+            yield f"      {verb} {token!r} after {shown!r}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns of one width, the first to the left and figures to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )

@@ -1,0 +1,110 @@
+"""``workbench bench``: masks and their costs, ours beside every engine that is installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from workbench.bench.cases import CASES
+from workbench.bench.peers.registry import OURS, chosen_engines
+from workbench.bench.records import Record
+from workbench.bench.run import Plan
+from workbench.bench.run import bench as measured
+from workbench.bench.table import table
+from workbench.cli.options import JsonOption, line, told
+from workbench.errors import WorkbenchError
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def bench(
+    vocab: Annotated[
+        str,
+        typer.Option("--vocab", metavar="NAME", help="mistral-v1, mistral-v3, tekken or builtin."),
+    ] = "mistral-v1",
+    peers: Annotated[
+        str, typer.Option(metavar="NAMES", help="Peers, separated by commas; all or none.")
+    ] = "all",
+    cases: Annotated[
+        str, typer.Option(metavar="NAMES", help="Constraints, separated by commas; or all.")
+    ] = "all",
+    repeat: Annotated[int, typer.Option(min=1, help="Compilations of every constraint.")] = 5,
+    check: Annotated[
+        bool, typer.Option("--check", help="Also compare every peer's masks with ours.")
+    ] = False,
+    process: Annotated[
+        bool, typer.Option(help="Also time whole new processes, from import to first mask.")
+    ] = True,
+    timeout: Annotated[
+        float, typer.Option(min=1, help="Seconds without a result after which a peer is killed.")
+    ] = 120.0,
+    json: JsonOption = False,
+) -> None:
+    """Measure compile, first mask, later masks, advance, closed form and memory.
+
+    Every engine runs on one thread in a process of its own. Exit status 0: measured;
+    1: one of our own cases failed; 2: wrong use.
+    """
+    with told():
+        plan = Plan(
+            tuple(chosen_engines(peers)),
+            _chosen_cases(cases),
+            vocab,
+            repeat=repeat,
+            check=check,
+            process=process,
+            patience=timeout,
+        )
+        Vocabulary.load(vocab)  # a wrong name is told here rather than by every process
+        records = []
+        with _progress(len(plan.engines) * (len(plan.cases) + 1)) as advance:
+            for record in measured(plan):
+                records.append(record)
+                if record.kind != "check":
+                    advance(record)
+                if json:
+                    line(asdict(record))
+        if not json:
+            typer.echo(table(records), nl=False)
+        if any(_failed(record) for record in records):
+            raise typer.Exit(1)
+
+
+def _chosen_cases(names: str) -> tuple[str, ...]:
+    """The cases named, separated by commas.
+
+    Raises: WorkbenchError for a name nobody knows.
+    """
+    if names == "all":
+        return tuple(CASES)
+    chosen = tuple(dict.fromkeys(names.split(",")))
+    for name in chosen:
+        if name not in CASES:
+            raise WorkbenchError(f"there is no case {name!r}", f"choose from {', '.join(CASES)}")
+    return chosen
+
+
+@contextmanager
+def _progress(steps: int) -> Iterator[Callable[[Record], None]]:
+    """A bar on stderr, told of every record; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with typer.progressbar(length=steps, label="measuring", file=sys.stderr) as bar:
+
+        def advance(record: Record) -> None:
+            bar.label = f"{record.engine:22}"
+            bar.update(1)
+
+        yield advance
+
+
+def _failed(record: Record) -> bool:
+    """Whether one of our own measurements ended badly."""
+    if record.kind == "check" or record.engine != OURS:
+        return False
+    return record.status not in ("ok", "not read")
