@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.constraint.compose import cannot_spell, compose
+from workbench.constraint.marking import Complete, Marker, used_bytes
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.rows import Walk, mark
 from workbench.errors import TokenNotAllowed
 from workbench.limits import LIMITS, Limits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
-
-#: Above every stack depth.
-_NO_FLOOR = 2**31 - 1
 
 
 class AutomatonConstraint(ABC):
@@ -36,7 +32,7 @@ class AutomatonConstraint(ABC):
     def __init__(self, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         self.vocabulary = vocabulary
         self.limits = limits
-        self._walk = Walk(vocabulary.trie, len(vocabulary))
+        self._marker = Marker(vocabulary, limits)
         self._masks: dict[State, TokenMask] = {}
         self._steps: dict[tuple[State, TokenId], State] = {}
         self._growing = threading.RLock()
@@ -125,36 +121,6 @@ class AutomatonConstraint(ABC):
             state = self.step(state, following[0])
         return bytes(found)
 
-    def _marked(
-        self,
-        state: int,
-        tables: Callable[[], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]],
-        classes: npt.NDArray[np.uint16],
-        grow: Callable[[int, int], object],
-    ) -> tuple[npt.NDArray[np.uint32], int]:
-        """Walk the trie from a state, growing the machine where it is not known yet.
-
-        Returns the bits of what can be read, and the lowest stack depth looked at.
-        """
-        trie = self._walk.trie
-        table, floors = tables()
-        width = table.shape[1]
-        bits, path = self._walk.words(), np.zeros(trie.height + 1, np.uint32)
-        path[0] = state * width
-        clock = None
-        node, floor = 0, _NO_FLOOR
-        while True:
-            node, floor = mark(
-                table.reshape(-1), width, classes, floors, trie.records, trie.first,
-                trie.token_ids, path, node, len(trie), floor, bits,
-            )  # fmt: skip
-            if node == len(trie):
-                return bits, floor
-            clock = clock or self.limits.clock()
-            grow(int(path[trie.depth[node]]) // width, int(classes[trie.byte[node]]))
-            clock.check()
-            table, floors = tables()
-
 
 class DfaConstraint(AutomatonConstraint):
     """A regular language over tokens; its states are the DFA's.
@@ -166,7 +132,7 @@ class DfaConstraint(AutomatonConstraint):
     def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.dfa = dfa
-        self._tables = (dfa.table, np.empty(0, np.int32))
+        self._machine = Complete.of(dfa)
         used = used_bytes(dfa.table, dfa.classes)
         if dfa.is_empty:
             raise cannot_spell(vocabulary)
@@ -192,15 +158,4 @@ class DfaConstraint(AutomatonConstraint):
     def _row(self, state: State) -> npt.NDArray[np.uint32]:
         if self._trimmed is not None:
             return TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
-        bits, _ = self._marked(state, lambda: self._tables, self.dfa.classes, _complete)
-        return bits
-
-
-def used_bytes(table: npt.NDArray[np.int32], classes: npt.NDArray[np.uint16]) -> set[int]:
-    """The bytes that some state of a machine reads."""
-    reads = (table != DEAD).any(axis=0)
-    return set(np.flatnonzero(reads[classes]).tolist())
-
-
-def _complete(state: int, byte_class: int) -> None:
-    raise AssertionError(f"a DFA's table knows every step, also {state}, {byte_class}")
+        return self._marker.row(self._machine, state)[0]

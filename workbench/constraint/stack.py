@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import State
-from workbench.constraint.automaton import AutomatonConstraint, used_bytes
+from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.compose import cannot_spell
 from workbench.constraint.dead_ends import Spelling
+from workbench.constraint.marking import used_bytes
 from workbench.constraint.mask import TokenMask
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.network import CALLS, Network
@@ -76,10 +77,7 @@ class StackConstraint(AutomatonConstraint):
         return there is not None and self._leads_on(there)
 
     def _walked(self, state: State) -> tuple[npt.NDArray[np.uint32], int]:
-        runner = self.runner
-        return self._marked(
-            state, lambda: (runner.table, runner.floors), runner.classes, runner.successor
-        )
+        return self._marker.row(self.runner, state)
 
     def _shared_row(self, state: State) -> npt.NDArray[np.uint32]:
         """The row of a situation, from one that looked at the same symbols or by a walk."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import VocabularyError
+
+Kind = TypeVar("Kind")
 
 #: Where the fields of a node's record begin, and how far each of the first three reaches.
 DEPTH_AT, TOKEN_AT, SIZE_AT = 8, 21, 42
@@ -74,6 +77,15 @@ class Trie:
         records = (fields | self.byte).astype(np.uint64)
         records.setflags(write=False)
         return records
+
+    @cached_property
+    def _shared(self) -> dict[type, Any]:
+        return {}
+
+    def shared(self, kind: type[Kind]) -> Kind:
+        """The one ``kind()`` of this trie: a memory of what rows of a vocabulary have in common."""
+        known: Kind | None = self._shared.get(kind)
+        return known if known is not None else self._shared.setdefault(kind, kind())
 
     @staticmethod
     def of(tokens: Sequence[bytes | None]) -> Trie:

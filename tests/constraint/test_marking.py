@@ -1,0 +1,70 @@
+"""Rows of wide states: what loops share gives the same masks as reading every token by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.constraint.compile import automaton
+from workbench.constraint.loops import Loops
+from workbench.constraint.marking import Complete, Marker
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS
+from workbench.vocabulary.vocabulary import Vocabulary
+
+PIECES = (
+    *(bytes([i]) for i in range(256)),
+    *(t.encode() for t in ("ab", "abc", 'ab"', '",', '"}', "é", "東京", 'é"', "\\n", 'x\\"', "a\n")),
+    *(t.encode() for t in ("int", "int ", "in", "if(", "return", "_x1", "a=", "x*/", "*/", "**/", "//")),
+    *(b"\xe6\x9d", b"\x9d\xb1", b"a\xe6", b"\xb1a", b"\xb1\"", b"ab\xff", b"ab", b"aab\xc3", b"\xa9b"),
+    *(bytes([a, b]) for a in b'ab"\\ 1(' for b in b'ab"\\ 1('),
+)  # fmt: skip
+VOCABULARY = Vocabulary((*PIECES, b"<end>"), end=len(PIECES))
+
+JSON = r"""
+start ::= value;
+value ::= '{' (string ':' value (',' string ':' value)*)? '}' | '[' (value (',' value)*)? ']' | string;
+string ::= #"\"([^\"\\\\\\x00-\\x1f]|\\\\[\"\\\\/bfnrt])*\"";
+"""
+C = r"""
+start ::= statement*;
+statement ::= "int " name "=" value ";" | name "=" value ";" | "return " value ";" | "/*" comment "*/";
+value ::= name | "(" value ")" | value "*" value | #"[0-9]+";
+name ::= #"[a-z_][a-z_0-9]*";
+comment ::= #"([^*]|\\*[^/*])*";
+"""
+
+#   grammar                                          read before                 because
+WIDE = [
+    (r'"(?:[^"\\\x00-\x1f]|\\["n])*"',               (b'"', b'"ab', b'"\xe6', b'"\\'), "a string"),
+    (r"[a-z]+@[a-z]+",                               (b"", b"a", b"a@", b"a@b"), "letters alone"),
+    (r"(if|int|return|[a-z_][a-z0-9_]*)=1",          (b"", b"i", b"in", b"ret", b"x"), "keywords among names"),
+    (r"\w+",                                         (b"", b"a", b"\xc3"),       "many middles of characters"),
+    (r"(.|\n)*",                                     (b"", b"\xe6"),             "everything"),
+    (r"[\x20-\x7e]*\xe9?",                           (b"", b"a"),                "one character past the loop"),
+    (JSON,                                           (b'"', b'["a', b'{"', b'{"k":"\xc3'), "strings in a stack"),
+    (C,                                              (b"", b"in", b"int a=(b*", b"/*a", b"ret"), "names in a stack"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "before", "because"), WIDE, ids=[row[2] for row in WIDE])
+def test_wide_states(text: str, before: tuple[bytes, ...], because: str) -> None:
+    grammar = Grammar.from_kbnf(text) if "::=" in text else Grammar.from_regex(text)
+    constraint = automaton(grammar, VOCABULARY, LIMITS)
+    for read in before:
+        state = constraint.step_bytes(constraint.initial, read)
+        assert state is not None
+        allowed = {i for i, t in enumerate(PIECES) if grammar.is_prefix(read + t)}
+        if grammar.accepts(read):
+            allowed.add(len(PIECES))
+        assert set(constraint.mask(state)) == allowed, f"{because}, after {read!r}"
+
+
+def test_a_loop_is_walked_once() -> None:
+    vocabulary = Vocabulary(PIECES)
+    loops = vocabulary.trie.shared(Loops)
+    marker = Marker(vocabulary, LIMITS)
+    for text in ('"[^"]*"', '<"[^"]*">', '"[^"]*"!'):
+        dfa = Grammar.from_regex(text).dfa
+        assert dfa is not None
+        marker.row(Complete.of(dfa), dfa.run(b'<"' if text[0] == "<" else b'"'))
+        assert len(loops) == 1, "the same bytes stay in the string"
