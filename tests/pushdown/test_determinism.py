@@ -1,0 +1,213 @@
+"""Conflicts of stack machines: which grammars have some, what is said, and that it is true."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import assume, given
+
+from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
+from workbench.automata.dfa import DEAD
+from workbench.errors import LimitError
+from workbench.gallery import load_gallery
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS, Limits
+from workbench.pushdown.conflict_words import characters, shown
+from workbench.pushdown.determinism import Conflict, clashes, conflicts
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
+from workbench.pushdown.shortest import Shortest
+from workbench.syntax.grammar_tree import GrammarTree
+
+
+def found(text: str) -> tuple[Conflict, ...]:
+    grammar = Grammar.from_kbnf(text)
+    return conflicts(grammar.network, lambda: grammar.rules, grammar.tree)
+
+
+#   grammar                                                   why there is nothing to decide
+DETERMINISTIC = [
+    ("start ::= 'a' start 'b' | 'ab';",                       "after 'a' the next character tells"),
+    ("start ::= ('a' start 'b')?;",                           "the same, with nothing in the middle"),
+    ("start ::= item*; item ::= '(' start ')' | '[' start ']' | '{' start '}';", "brackets, Dyck 1882"),
+    ("start ::= 'a' start 'a' | 'b' start 'b' | 'c';",        "the middle is marked"),
+    ("start ::= m 'b'*; m ::= ('a' m 'b')?;",                 "the matched part comes first"),
+    ("start ::= '[' l ']'; l ::= i | i ',' l; i ::= #'[0-9]'+ | start;", "no LL(1), but alternatives of one rule are one automaton"),
+    ("start ::= start '+' start | start '*' start | '(' start ')' | #'[a-z]';", "ambiguous, yet read by a loop: a mask sees no difference"),
+    ("start ::= e; e ::= t (('+' | '-') t)*; t ::= f ('*' f)*; f ::= '-' f | '(' e ')' | #'[0-9]'+;", "arithmetic without left recursion"),
+    ("start ::= #'(a|b)*a(a|b)';",                            "a regular language is determinized"),
+    ("start ::= 'a'* 'a'?;",                                  "ambiguous and regular"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "why"), DETERMINISTIC, ids=[why for _, why in DETERMINISTIC])
+def test_deterministic_grammars_have_no_conflict(text: str, why: str) -> None:
+    assert found(text) == ()
+
+
+#   grammar, what is said of it to the letter, why
+TOLD = [
+    ("start ::= 'a' start 'a' | 'b' start 'b' | 'a' | 'b' | '';",
+     ["after 'a', 'a' can begin an inner 'start' or be read by the 'start' around it",
+      "after 'aa', 'a' can belong to 'start' or to the 'start' around it"],
+     "no one sees the middle of a palindrome coming"),
+    ("start ::= one | two; one ::= 'a' one 'b' | 'ab'; two ::= 'a' two 'bb' | 'abb';",
+     ["after 'a', 'a' can be read by 'one' or 'two'"],
+     "one b an a, or two: told apart at the end alone"),
+    ("start ::= s; s ::= 'if ' s ('else ' s)? | 'x ';",
+     ["after 'if if x ', 'e' can belong to 's' or to the 's' around it"],
+     "the dangling else"),
+    ("start ::= '1 + ' operand ';'; operand ::= group | call; group ::= '(' group ')' | '()';"
+     " call ::= '(' call ']' | '(]';",
+     ["after '1 + ', '(' can begin 'group' or 'call'"],
+     "two brackets that close differently"),
+    ("start ::= '.' left | right; left ::= '(' left '1' | right ']'; right ::= '(' right '2' | '3';",
+     ["after '.', '(' can begin 'right' or be read by 'left' itself"],
+     "a call that begins like the rule it stands in"),
+    ("start ::= 'a' start 'b' | surplus; surplus ::= 'b'*;",
+     ["after 'a', 'b' can begin an inner 'start' or be read by the 'start' around it",
+      "after 'ab', 'b' can belong to 'start' or to the 'start' around it"],
+     "a deterministic language, but not by this grammar"),
+    ("start ::= list ' ' 'x'; list ::= '[' list ']' ' '* | '[]';",
+     ["after '[[]]', ' ' can belong to 'list' or come after it in 'start'"],
+     "white space on both sides of a rule's end"),
+    ("start ::= opt start 'x' | 'y'; opt ::= 'z'?;",
+     ["after 'zy', 'x' can belong to 'start' or to the 'start' around it"],
+     "z is optional, so no one knows how many x are owed"),
+    ("start ::= 'é' start 'é' | 'é';",
+     ["after 'éé', 'é' can belong to 'start' or to the 'start' around it"],
+     "characters of two bytes are told as characters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "messages", "why"), TOLD, ids=[why for _, _, why in TOLD])
+def test_error_conflicts_are_told(text: str, messages: list[str], why: str) -> None:
+    told = found(text)
+    assert [conflict.message for conflict in told] == messages
+    for conflict in told:
+        assert successors(Grammar.from_kbnf(text).network, conflict.text, conflict.bytes[0]) > 1
+
+
+def test_a_conflict_names_its_rules_at_their_places() -> None:
+    text = "start ::= one | two; one ::= 'a' one 'b' | 'ab'; two ::= 'a' two 'bb' | 'abb';"
+    (conflict,) = found(text)
+    assert conflict.rules == ("one", "two")
+    assert [text[span.start : span.end] for span in conflict.spans] == ["one", "two"]
+    assert (conflict.example, conflict.text, conflict.bytes) == ("a", b"a", (ord("a"),))
+    assert conflict.next == ((ord("a"), ord("a")),)
+    assert "deterministic" in conflict.hint
+
+
+def test_no_rules_to_name_is_no_reason_to_be_silent() -> None:
+    grammar = Grammar.from_kbnf("start ::= 'a' start 'a' | 'a';")
+    (first, *_) = conflicts(grammar.network)
+    assert first.message.startswith("after 'aa', 'a' can ")
+    assert first.spans == ()
+
+
+def test_at_most_ten_are_told_the_nearest_first() -> None:
+    names = [f"r{i}" for i in range(30)]
+    rules = [f"{n} ::= 'x' {n} '{i:02}' | 'x';" for i, n in enumerate(names)]
+    places = [f"'{i:02}' ({n} | {n} '!')" for i, n in enumerate(names)]
+    told = found(f"start ::= {' | '.join(places)}; {' '.join(rules)}")
+    assert 0 < len(told) <= 10
+    assert [len(c.text) for c in told] == sorted(len(c.text) for c in told)
+
+
+def test_no_time_no_advice() -> None:
+    grammar = Grammar.from_kbnf(TOLD[0][0])
+    late = Limits(seconds=1e-9)
+    assert conflicts(grammar.network, limits=late) == ()
+    with pytest.raises(LimitError):
+        clashes(grammar.network, late)
+
+
+@pytest.mark.parametrize("name", [n for n, e in load_gallery().items() if e.notation == "kbnf"])
+def test_gallery_is_linted_in_time(name: str) -> None:
+    example = load_gallery()[name]
+    grammar = Grammar.from_kbnf(example.text, example.start)
+    began = time.perf_counter()
+    told = conflicts(grammar.network, lambda: grammar.rules, grammar.tree)
+    assert time.perf_counter() - began < 0.5, "a tenth of it on a machine with nothing else to do"
+    assert bool(told) == (name in {"domino_c", "domino_xml", "expression"})
+    for conflict in told:
+        assert successors(grammar.network, conflict.text, conflict.bytes[0]) > 1
+
+
+#   bytes                 the characters that begin with them
+BEGINNINGS = [
+    (b"a",                ((0x61, 0x61),)),
+    (b"az",               ((0x61, 0x61), (0x7A, 0x7A))),
+    (b"\xc3",             ((0xC0, 0xFF),)),
+    (b"\xe0",             ((0x800, 0xFFF),)),
+    (b"\xf0",             ((0x10000, 0x3FFFF),)),
+    (b"\xf4",             ((0x100000, 0x10FFFF),)),
+    (b"a\x80",            ()),
+    (b"\xff",             ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "ranges"), BEGINNINGS)
+def test_characters_by_their_first_byte(data: bytes, ranges: tuple[tuple[int, int], ...]) -> None:
+    assert characters(list(data)) == ranges
+
+
+def test_long_texts_are_cut_on_the_left() -> None:
+    assert shown(b"ab\n") == r"'ab\n'"
+    assert shown(b"a" * 100) == repr("…" + "a" * 60)
+
+
+def successors(network: Network, text: bytes, byte: int) -> int:
+    """How many configurations go on with a byte after a text, each to a place of its own."""
+    runner = Runner(network)
+    here = runner.run(text)
+    if here == DEAD:
+        return 0
+    after = set()
+    for state, node in runner.configurations(here):
+        for target, pushed in network.moves(state, int(runner.classes[byte])):
+            settled: set[tuple[int, int]] = set()
+            inner = node
+            for symbol in pushed:
+                if not (network.stars[symbol] and symbol == (runner.stack(inner) or (DEAD,))[-1]):
+                    inner = runner._push(inner, symbol)
+            runner._settle(target, inner, settled)
+            after.add(frozenset(settled))
+    return len(after)
+
+
+@pytest.mark.slow
+@slow
+@given(trees(), texts)
+def test_without_conflicts_every_text_is_read_in_one_way(tree: GrammarTree, text: bytes) -> None:
+    network = grammar_of(tree).network
+    assume(not clashes(network))
+    for end, byte in enumerate(text):
+        assert successors(network, text[:end], byte) <= 1
+
+
+@pytest.mark.slow
+@slow
+@given(trees())
+def test_every_conflict_has_its_example(tree: GrammarTree) -> None:
+    """The machine stands where the example says, and two configurations go on."""
+    grammar = grammar_of(tree)
+    network = grammar.network
+    for clash in clashes(network)[:8]:
+        for members in clash.columns:
+            assert successors(network, clash.text, members[0]) > 1
+    assert len(conflicts(network, lambda: grammar.rules, tree, LIMITS)) <= 10
+
+
+@pytest.mark.slow
+@slow
+@given(trees())
+def test_shortest_texts_lead_where_they_say(tree: GrammarTree) -> None:
+    network = grammar_of(tree).network
+    assume(not network.stars.any())
+    shortest, runner = Shortest(network), Runner(network)
+    for state in range(len(network)):
+        text = shortest.to(state)
+        if text is not None and network.goes_on[state]:
+            assert state in {s for s, _ in runner.configurations(runner.run(text))}

@@ -1,0 +1,215 @@
+"""Conflicts in the author's words: a text and bytes in, a sentence that names rules out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.automata.describe import describe
+from workbench.automata.dfa import DEAD, State
+from workbench.automata.fold import character_edges
+from workbench.errors import LimitError
+from workbench.limits import Limits
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
+from workbench.source import Span
+from workbench.syntax.grammar_tree import GrammarTree
+from workbench.syntax.ranges import intersection, normalized
+from workbench.syntax.regex_tree import Ranges
+
+#: The most characters of an example shown in a sentence.
+_SHOWN = 60
+
+#: The two ways in words, and the rules between which it cannot decide.
+_Choice = tuple[str, tuple[str, ...]]
+
+#: First bytes of characters that have more of them, and how many bits the others add.
+_LEADS = ((0xC2, 0xDF, 6), (0xE0, 0xEF, 12), (0xF0, 0xF4, 18))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is said of a conflict."""
+
+    message: str
+    #: The two ways, without the example: places that read alike are told once.
+    choice: str
+    next: Ranges
+    #: The bytes that can be read in these two ways.
+    bytes: tuple[int, ...]
+    rules: tuple[str, ...]
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Way:
+    """One way to read a byte: the states of all rules being read, before and after."""
+
+    before: tuple[State, ...]
+    after: tuple[State, ...]
+
+
+class Teller:
+    """Puts conflicts into words, by the rules of the first network that sees two ways.
+
+    The rules as they were written come first, the machine's own after them: names are
+    lost where rules are written into others, and ways where a stack says less.
+    """
+
+    def __init__(
+        self, networks: Sequence[Network], tree: GrammarTree | None, limits: Limits
+    ) -> None:
+        self._runners = [Runner(network, limits) for network in networks]
+        rules = tree.rules if tree else ()
+        self._spans = {rule.name: rule.name_span for rule in reversed(rules)}
+
+    def words(self, text: bytes, columns: Sequence[Sequence[int]]) -> list[Words]:
+        """What can be done with some bytes after a text; bytes with the same words together."""
+        found: dict[_Choice, list[int]] = {}
+        for members in columns:
+            found.setdefault(self._choice(text, members[0]), []).extend(members)
+        return [self._words(text, choice, members) for choice, members in found.items()]
+
+    def _words(self, text: bytes, choice: _Choice, members: Sequence[int]) -> Words:
+        said, rules = choice
+        following = self._following(text, members)
+        place = f"after {shown(text)}" if text else "at the beginning"
+        return Words(
+            message=f"{place}, {_spoken(following, members)} can {said}",
+            choice=said,
+            next=following or normalized([(byte, byte) for byte in members]),
+            bytes=tuple(sorted(members)),
+            rules=rules,
+            spans=tuple(self._spans[name] for name in rules if name in self._spans),
+        )
+
+    def _following(self, text: bytes, members: Sequence[int]) -> Ranges:
+        """The characters that begin with some bytes and can be read after a text."""
+        following = characters(members)
+        if not following or max(members) < 0x80:
+            return following
+        runner = self._runners[-1]
+        edges = character_edges(runner.step, runner.run(text), runner.classes)
+        return intersection(following, normalized([one for pieces, _ in edges for one in pieces]))
+
+    def _choice(self, text: bytes, byte: int) -> _Choice:
+        for runner in self._runners:
+            ways = sorted(set(_ways(runner, text, byte)))
+            names = _Names(runner.network, self._spans)
+            if (choice := names.choice(ways)) is not None:
+                return choice
+        return "be read in two ways", ()
+
+
+def _ways(runner: Runner, text: bytes, byte: int) -> Iterator[_Way]:
+    """All ways a byte can be read after a text; none where they are too many to tell apart."""
+    try:
+        here = runner.run(text)
+    except LimitError:
+        return
+    if here == DEAD:
+        return
+    byte_class = int(runner.classes[byte])
+    for state, node in runner.configurations(here):
+        stack = runner.stack(node)
+        for target, pushed in runner.network.moves(state, byte_class):
+            yield _Way((*stack, state), (*stack, *pushed, target))
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The clearest two of several ways, in words."""
+
+    network: Network
+    spans: Mapping[str, Span]
+
+    def choice(self, ways: Sequence[_Way]) -> _Choice | None:
+        """The two ways and their rules; None where there are not two."""
+        pairs = [(one, other) for one in ways for other in ways if one.after != other.after]
+        for one, other in pairs:
+            if one.before[: len(other.before)] == other.before != one.before:
+                return self._after_a_rule(one, other)
+        for one, other in pairs:
+            if one.before == other.before:
+                return self._from_one_place(one, other)
+        return self._elsewhere(*pairs[0]) if pairs else None
+
+    def _after_a_rule(self, inner: _Way, outer: _Way) -> _Choice:
+        ended = self._rule(inner.before[len(outer.before)])
+        around = self._rule(outer.before[-1])
+        if ended == around:
+            return f"belong to {ended!r} or to the {around!r} around it", (ended,)
+        return f"belong to {ended!r} or come after it in {around!r}", (ended, around)
+
+    def _from_one_place(self, one: _Way, other: _Way) -> _Choice:
+        at = _parting(one.after, other.after)
+        here = [self._rule(way.after[at]) for way in (one, other)]
+        if here[0] != here[1]:
+            first, second = sorted(here, key=self._order)
+            return f"begin {first!r} or {second!r}", (first, second)
+        around = here[0]
+        begun = [self._rule(way.after[at + 1]) for way in (one, other) if len(way.after) > at + 1]
+        if len(begun) == 2 and begun[0] == begun[1]:
+            return f"begin {begun[0]!r} in two places of {around!r}", (begun[0], around)
+        if len(begun) == 2:
+            first, second = sorted(begun, key=self._order)
+            return f"begin {first!r} or {second!r}", (first, second)
+        inner = begun[0] if begun else around
+        if inner == around:
+            return f"begin an inner {inner!r} or be read by the {around!r} around it", (inner,)
+        return f"begin {inner!r} or be read by {around!r} itself", (inner, around)
+
+    def _elsewhere(self, one: _Way, other: _Way) -> _Choice:
+        at = _parting(one.after, other.after)
+        names = [self._rule(way.after[at]) for way in (one, other)]
+        if names[0] == names[1]:
+            names = [self._rule(way.after[min(at + 1, len(way.after) - 1)]) for way in (one, other)]
+        first, second = sorted(names, key=self._order)
+        if first == second:
+            return f"be read in two places of {first!r}", (first,)
+        return f"be read by {first!r} or {second!r}", (first, second)
+
+    def _rule(self, state: State) -> str:
+        return self.network.names[int(self.network.owner[state])]
+
+    def _order(self, name: str) -> tuple[int, str]:
+        """Rules in the order they are written."""
+        return (self.spans[name].start if name in self.spans else 0), name
+
+
+def _parting(one: Sequence[State], other: Sequence[State]) -> int:
+    """The first place at which two lists of states differ."""
+    return next(
+        (i for i, (left, right) in enumerate(zip(one, other, strict=False)) if left != right),
+        min(len(one), len(other)) - 1,
+    )
+
+
+def characters(members: Sequence[int]) -> Ranges:
+    """The characters that begin with one of some bytes; none where one of them begins none."""
+    found: list[tuple[int, int]] = []
+    for byte in members:
+        if byte < 0x80:
+            found.append((byte, byte))
+            continue
+        bits = next((bits for low, high, bits in _LEADS if low <= byte <= high), None)
+        if bits is None:
+            return ()
+        base = (byte & (0x1F if bits == 6 else 0x0F if bits == 12 else 0x07)) << bits
+        least = 0x800 if byte == 0xE0 else 0x10000 if byte == 0xF0 else base
+        found.append((max(base, least), min(base + (1 << bits) - 1, 0x10FFFF)))
+    return normalized(found)
+
+
+def shown(text: bytes) -> str:
+    """A text in quotes, cut on the left where it is long: its end is the place spoken of."""
+    told = text.decode("utf-8", "backslashreplace")
+    return repr(told if len(told) <= _SHOWN else "…" + told[-_SHOWN:])
+
+
+def _spoken(following: Ranges, members: Sequence[int]) -> str:
+    if not following:
+        return "a byte " + (f"{members[0]:#04x}" if len(members) == 1 else "inside a character")
+    if following[0][0] == following[-1][1]:
+        return repr(chr(following[0][0]))
+    return describe(following)
