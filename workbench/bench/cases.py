@@ -48,7 +48,8 @@ def _grammar(name: str, walk: str, kbnf: str) -> Case:
 
 _OCTET = "(25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)"
 _PLAIN = r'[^ \t\n\r\x0b\x0c"\\]|\\["n\\]'
-_STRING = r'"([^"\\\x00-\x1f]|\\(["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"'
+# a string as translators of JSON Schema write it: few escapes, in one class
+_STRING = r'"([^"\\\x00-\x1f\x7f-\x9f]|\\["\\])*"'
 _INTEGER = "-?(0|[1-9][0-9]*)"
 _ITEM = (
     rf'\{{"name": {_STRING}, "durability": {_INTEGER}, "quality": ("Normal"|"Magic"|"Unique")\}}'

@@ -52,10 +52,18 @@ class Kbnf(Peer):
         return Walker(mask, compiled.try_accept_new_token)
 
     def bits(self) -> npt.NDArray[np.uint32]:
-        """The mask without the beginnings of the mark, which are tokens too and no fault of its."""
+        """The mask without the beginnings of the mark, which are tokens too and no fault of its.
+
+        Where any character may stand, as in a string, they are what they seem to be.
+        """
         allowed = super().bits()
-        if allowed[self.end >> 5] >> (self.end & 31) & 1:
-            for length in range(1, len(_MARK.encode())):
-                for token_id in self.vocabulary.ids_of.get(_MARK.encode()[:length], ()):
+        mark, ids_of = _MARK.encode(), self.vocabulary.ids_of
+        if not any(_has(allowed, token_id) for token_id in ids_of.get(b"\xf3", ())):
+            for length in range(1, len(mark)):
+                for token_id in ids_of.get(mark[:length], ()):
                     allowed[token_id >> 5] &= ~np.uint32(1 << (token_id & 31))
         return allowed
+
+
+def _has(allowed: npt.NDArray[np.uint32], token_id: int) -> bool:
+    return bool(allowed[token_id >> 5] >> (token_id & 31) & 1)
