@@ -48,7 +48,7 @@ def _engines(records: Sequence[EngineRecord]) -> str:
             rows.append((name, f"{record.status}: {record.reason}", "", "", ""))
             continue
         figures = (record.prepare_ms, record.cached_ms, record.process_s, record.process_cached_s)
-        rows.append((name, *(_figure(x) for x in figures)))
+        rows.append((name, *(figure(x) for x in figures)))
     return f"{records[0].vocabulary}\n" + aligned(rows)
 
 
@@ -84,18 +84,18 @@ _COMPARED = (
 def _figures(record: CaseRecord, ours: CaseRecord | None) -> list[str]:
     base = None if record.engine == OURS else ours
     cells = [
-        _compared(getattr(record, name), None if base is None else getattr(base, name))
+        compared(getattr(record, name), None if base is None else getattr(base, name))
         for name in _COMPARED
     ]
     memory = None if record.memory_bytes is None else record.memory_bytes / 1e3
-    return [*cells, _figure(record.tree_mask_ms), _figure(memory)]
+    return [*cells, figure(record.tree_mask_ms), figure(memory)]
 
 
-def _compared(value: float | None, ours: float | None) -> str:
+def compared(value: float | None, ours: float | None) -> str:
     """A figure, with its ratio to ours where both are known."""
     if value is None or not ours:
-        return _figure(value)
-    return f"{_figure(value)} ({_ratio(value / ours)}×)"
+        return figure(value)
+    return f"{figure(value)} ({_ratio(value / ours)}×)"
 
 
 def _ratio(value: float) -> str:
@@ -103,7 +103,7 @@ def _ratio(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def _figure(value: float | None) -> str:
+def figure(value: float | None) -> str:
     """Three figures that count; – where nothing was measured."""
     if value is None:
         return "–"

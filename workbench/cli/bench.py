@@ -15,6 +15,7 @@ from workbench.bench.peers.registry import OURS, chosen_engines
 from workbench.bench.records import Record
 from workbench.bench.run import Plan
 from workbench.bench.run import bench as measured
+from workbench.bench.summary import summary
 from workbench.bench.table import table
 from workbench.cli.options import JsonOption, line, told
 from workbench.errors import WorkbenchError
@@ -42,6 +43,9 @@ def bench(
     timeout: Annotated[
         float, typer.Option(min=1, help="Seconds without a result after which a peer is killed.")
     ] = 120.0,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a short table: ours and the fastest peer.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Measure compile, first mask, later masks, advance, closed form and memory.
@@ -69,7 +73,7 @@ def bench(
                 if json:
                     line(asdict(record))
         if not json:
-            typer.echo(table(records), nl=False)
+            typer.echo(summary(records) if markdown else table(records), nl=False)
         if any(_failed(record) for record in records):
             raise typer.Exit(1)
 
