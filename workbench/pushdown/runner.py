@@ -9,13 +9,14 @@ as nodes of a tree that share what lies below.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
 from workbench.limits import LIMITS, Limits
-from workbench.pushdown.network import Network
+from workbench.pushdown.network import Move, Network
 
 #: A step not computed yet.
 UNKNOWN = -2
@@ -29,6 +30,40 @@ Configuration = tuple[State, StackNode]
 
 #: The number of an interned set of configurations.
 Situation = int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """What a state of a network reads, by groups of byte classes that lead to the same."""
+
+    group_of: list[int]
+    #: Of each group: where it leads, and its classes as bits.
+    moves: list[tuple[Move, ...]]
+    masks: list[int]
+    #: The classes that cannot be read.
+    dead: int
+
+    @staticmethod
+    def of(network: Network, state: State) -> _Reading:
+        """The groups of a state; all classes at once, since a walk asks for nearly all."""
+        openings = network.openings(state)
+        columns = network.classes[[members[0] for members in network.class_bytes]]
+        rows = network.table[[inner for inner, _ in openings]][:, columns].tolist()
+        groups: dict[tuple[State, ...], int] = {}
+        group_of = [groups.setdefault(targets, len(groups)) for targets in zip(*rows, strict=True)]
+        masks = [0] * len(groups)
+        for byte_class, group in enumerate(group_of):
+            masks[group] |= 1 << byte_class
+        moves = [
+            tuple(
+                (target, pushed)
+                for target, (_, pushed) in zip(targets, openings, strict=True)
+                if target != DEAD
+            )
+            for targets in groups
+        ]
+        dead = sum(mask for mask, of in zip(masks, moves, strict=True) if not of)
+        return _Reading(group_of, moves, masks, dead)
 
 
 class Runner:
@@ -56,7 +91,8 @@ class Runner:
         self._symbols: list[State] = [DEAD]
         self._depths: list[int] = [0]
         self._nodes: dict[tuple[StackNode, State], StackNode] = {}
-        self._moves: dict[tuple[State, int], list[tuple[State, tuple[State, ...]]]] = {}
+        self._reading: dict[State, _Reading] = {}
+        self._columns: dict[int, npt.NDArray[np.intp]] = {}
         self._numbers: dict[tuple[Configuration, ...], Situation] = {}
         self._situations: list[tuple[Configuration, ...]] = []
         self.table: npt.NDArray[np.int32] = np.empty((0, len(network.class_bytes)), np.int32)
@@ -111,11 +147,18 @@ class Runner:
         return situation
 
     def successor(self, situation: Situation, byte_class: int) -> Situation:
-        """Compute and remember the step of a situation by a byte class."""
+        """Compute and remember the step of a situation by a byte class.
+
+        Classes no configuration tells apart lead to the same place: all are filled in.
+        """
         found: set[Configuration] = set()
         floor = self.limits.stack_depth
+        alike = -1
         for state, node in self._situations[situation]:
-            for target, pushed in self._moves_of(state, byte_class):
+            reading = self._reading[state]
+            group = reading.group_of[byte_class]
+            alike &= reading.masks[group]
+            for target, pushed in reading.moves[group]:
                 inner = node
                 for symbol in pushed:
                     if self._stars[symbol]:
@@ -130,14 +173,21 @@ class Runner:
             "the grammar is ambiguous without bound here; factor its alternatives",
         )
         result = self._number(found, floor) if found else DEAD
-        self.table[situation, byte_class] = result
+        self.table[situation, self._columns_of(alike)] = result
         return result
 
-    def _moves_of(self, state: State, byte_class: int) -> list[tuple[State, tuple[State, ...]]]:
-        key = (state, byte_class)
-        known = self._moves.get(key)
+    def _read_from(self, state: State) -> _Reading:
+        known = self._reading.get(state)
         if known is None:
-            known = self._moves[key] = self.network.moves(state, byte_class)
+            known = self._reading[state] = _Reading.of(self.network, state)
+        return known
+
+    def _columns_of(self, classes: int) -> npt.NDArray[np.intp]:
+        """The columns of a set of byte classes given as bits."""
+        known = self._columns.get(classes)
+        if known is None:
+            numbers = [c for c in range(self.table.shape[1]) if classes >> c & 1]
+            known = self._columns[classes] = np.array(numbers, np.intp)
         return known
 
     def _settle(self, state: State, node: StackNode, found: set[Configuration]) -> int:
@@ -186,6 +236,10 @@ class Runner:
         self._situations.append(key)
         if number >= len(self.table):
             self._grow()
+        dead = -1
+        for state, _ in key:
+            dead &= self._read_from(state).dead
+        self.table[number, self._columns_of(dead)] = DEAD
         self.floors[number] = floor
         return number
 
