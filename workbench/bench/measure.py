@@ -22,6 +22,9 @@ from workbench.bench.records import CaseRecord, median, percentile_99
 #: Warm walks for every compilation: they are short, and their samples are a microsecond each.
 _WARM_WALKS = 5
 
+#: So many times more compilations, as long as all of them take no longer than this.
+_MORE, _CHEAP_SECONDS = 10, 0.5
+
 
 class RefusedError(Exception):
     """The engine did not take a token of the walk."""
@@ -43,7 +46,7 @@ def measure(
 ) -> CaseRecord:
     """The times of one case; ``name`` is the engine's and its version.
 
-    Repetitions end after ``repeat``, or once ``seconds`` are spent.
+    Repetitions end after ``repeat``, or once ``seconds`` are spent; cheap ones go on.
     Raises: RefusedError; whatever the engine raises.
     """
     about: dict[str, Any] = {
@@ -90,9 +93,7 @@ def _sampled(
     gc.collect()
     gc.disable()
     try:
-        while len(samples.first) < repeat:
-            if samples.first and time.perf_counter() - begun > seconds:
-                break
+        while _goes_on(len(samples.first), time.perf_counter() - begun, repeat, seconds):
             compiled = None  # the last one is freed before the clock runs
             gc.collect()
             start = time.perf_counter()
@@ -109,6 +110,13 @@ def _sampled(
     finally:
         gc.enable()
     return samples
+
+
+def _goes_on(done: int, spent: float, repeat: int, seconds: float) -> bool:
+    """Whether to compile once more: what is cheap is repeated more often."""
+    if done < repeat:
+        return done == 0 or spent < seconds
+    return done < _MORE * repeat and spent < _CHEAP_SECONDS
 
 
 def _walked(walker: Walker, walk: list[int]) -> tuple[list[float], list[float]]:
