@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import character_edges
 from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
+from workbench.pushdown.advice import Advice, advice, conflict_advice, regex_advice
 from workbench.pushdown.build import build, context_free, network_of, rule_network
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
@@ -28,6 +29,9 @@ from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.kbnf_parser import parse_kbnf
 from workbench.syntax.regex_parser import parse_regex
 from workbench.syntax.regex_tree import Ranges, Regex
+
+#: So long conflicts are looked for; in the examples it takes some milliseconds.
+_ADVICE_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,17 @@ class Grammar:
             return self.network
         work = self.limits.begun()
         return rule_network(context_free(self.tree, self.start, work), work)
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What its author may want to mend; none of it keeps the grammar from being used."""
+        if self.tree is None:
+            return regex_advice(self.regex, self.source) if self.regex else ()
+        work = replace(self.limits, seconds=min(self.limits.seconds, _ADVICE_SECONDS), began=None)
+        conflicts = conflict_advice(
+            self.network, lambda: self.rules, self.tree, self.start, work.begun()
+        )
+        return (*advice(self.tree, self.start), *conflicts)
 
     @cached_property
     def _runner(self) -> Runner:

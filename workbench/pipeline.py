@@ -24,11 +24,11 @@ from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
 from workbench.drawing.stack_machines import draw_network, draw_pda, draw_token_pda
 from workbench.drawing.transducers import draw_detokenizer
-from workbench.errors import LimitError, SourceError, WorkbenchError
+from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
+from workbench.problem import Problem as Problem
 from workbench.pushdown.pda import pda
-from workbench.source import Span
 from workbench.vocabulary.vocabulary import Vocabulary
 
 T = TypeVar("T")
@@ -87,27 +87,6 @@ class Phase:
     milliseconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something to tell the author, at its place where it has one."""
-
-    message: str
-    hint: str = ""
-    #: Where; None for what concerns the whole (a budget).
-    span: Span | None = None
-    #: Line and column of its beginning, both from 1.
-    position: tuple[int, int] | None = None
-    severity: str = "error"
-
-    @staticmethod
-    def of(error: WorkbenchError) -> Problem:
-        """What an error says, with its place in the text."""
-        if not isinstance(error, SourceError):
-            return Problem(error.message, error.hint)
-        position = error.source.position(error.span.start)
-        return Problem(error.message, error.hint, error.span, position)
-
-
 @dataclass(slots=True, eq=False)
 class Compiled:
     """What became of a text: a grammar, or problems.
@@ -142,6 +121,17 @@ class Compiled:
         states = len(self.grammar.machine)
         told.append(f"{states:,} state{'s' * (states != 1)}")
         return tuple(told)
+
+    @property
+    def advice(self) -> tuple[Problem, ...]:
+        """What the author may want to mend, where nothing is wrong; found when first asked for."""
+        grammar = self.grammar
+        if grammar is None:
+            return ()
+        return self._once(
+            "advice",
+            lambda: tuple(Problem.advised(one, grammar.source) for one in grammar.advice),
+        )
 
     def missing(self, machine: Machine) -> str:
         """Why there is no such machine; empty where there is one."""

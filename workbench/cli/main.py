@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from workbench.cli import bench, check, draw, generate, mask, serve, train
+from workbench.cli import bench, check, draw, generate, lint, mask, serve, train
 
 app = typer.Typer(
     name="workbench",
@@ -16,6 +16,7 @@ app = typer.Typer(
 )
 app.command()(serve.serve)
 app.command()(check.check)
+app.command()(lint.lint)
 app.command()(draw.draw)
 app.command()(mask.mask)
 app.command()(generate.generate)

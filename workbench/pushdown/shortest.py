@@ -207,13 +207,20 @@ def _readable(byte: int) -> tuple[int, int]:
     return ranks.index(True) if True in ranks else 4 + (byte != 0x20), byte
 
 
-#: The place of each byte among all, the most readable first.
-_PLACES = bytes(sorted(range(CALLS), key=sorted(range(CALLS), key=_readable).__getitem__))
+#: All bytes, the most readable first, and the place of each among them.
+_ORDER: list[int] = sorted(range(CALLS), key=_readable)
+_BYTES = bytes(_ORDER)
+_PLACES = bytes(_BYTES.index(byte) for byte in range(CALLS))
 
 
 def rank(text: bytes) -> tuple[int, bytes]:
     """What texts are sorted by: shorter ones first, of the same length the more readable."""
     return len(text), text.translate(_PLACES)
+
+
+def unranked(order: tuple[int, bytes]) -> bytes:
+    """The text of a rank."""
+    return order[1].translate(_BYTES)
 
 
 def _ranked(text: bytes) -> _Ranked:

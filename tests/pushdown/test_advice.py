@@ -1,0 +1,171 @@
+"""Advice read off a tree: what is said, where, and what could stand there instead."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from workbench.gallery import load_gallery
+from workbench.grammar import Grammar
+from workbench.pushdown.advice import Advice, advice
+
+UNENDING = "has no end: a model may never leave it"
+
+#   grammar
+#   piece it is about, kind, message, hint, what could stand there instead
+KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
+    ("start ::= 'a' b; b ::= 'b' | 'c'; c ::= 'd';", [
+        ("c ::= 'd';", "unreachable_rule", "the rule 'c' is never used",
+         "delete it, or call it from a rule that 'start' reaches", ""),
+    ]),
+    ("start ::= except!(mark) mark; mark ::= '!' | '?';", []),
+    ("start ::= 'a' | 'b' z; z ::= 'c' z;", [
+        ("'b' z", "unproductive", "this never ends: no text can be derived from it, so it is left out",
+         "give 'z' an alternative that ends", None),
+        ("z", "unproductive", "the rule 'z' never ends: no text can be derived from it",
+         "give it an alternative that does not call it again", None),
+    ]),
+    (r"start ::= 'a' | #'[^\\s\\S]';", [
+        (r"#'[^\\s\\S]'", "unproductive", "this never ends: no text can be derived from it, so it is left out",
+         "delete it", None),
+    ]),
+    ("start ::= 'x' | #ex'a*';", [
+        ("#ex'a*'", "nullable_complement",
+         "this complement excludes every text: its regex matches the empty text, which is part of them all",
+         "let the regex match at least one character", None),
+    ]),
+    ("start ::= 'x' #e'a*|b?';", [
+        ("#e'a*|b?'", "nullable_first_match",
+         "the empty match of this regex never counts: #e reads at least one byte, up to the first match",
+         "write the regex without the empty match, or follow the terminal with '?'", None),
+    ]),
+    ("start ::= 'x' #e'a+' #ex'a+' #'a*';", []),
+    ("start ::= 'x' #'[0-9]*';", [
+        ("[0-9]*", "unbounded_loop", f"this repetition of digits {UNENDING}",
+         "bound it, for instance with {0,8}", "[0-9]{0,8}"),
+    ]),
+    (r"start ::= 'x' #'a\\s+b';", [
+        (r"\\s+", "unbounded_loop", f"this repetition of white space {UNENDING}",
+         "bound it, for instance with {1,8}", r"\\s{1,8}"),
+    ]),
+    ("start ::= 'x' #'[0-9]{6,}';", [
+        ("[0-9]{6,}", "unbounded_loop", f"this repetition of digits {UNENDING}",
+         "bound it, for instance with {6,12}", "[0-9]{6,12}"),
+    ]),
+    (r"start ::= 'x' #'[0-9 ]*?';", [
+        ("[0-9 ]*?", "unbounded_loop", f"this repetition of white space and digits {UNENDING}",
+         "bound it, for instance with {0,8}", "[0-9 ]{0,8}"),
+    ]),
+    ("start ::= 'x' #'[0-9]'+;", [
+        ("#'[0-9]'+", "unbounded_loop", f"this repetition of digits {UNENDING}",
+         "write it as a regex with an end, such as #'[0-9]{1,8}'", "#'[0-9]{1,8}'"),
+    ]),
+    ("start ::= 'x' {' '};", [
+        ("{' '}", "unbounded_loop", f"this repetition of white space {UNENDING}",
+         "write it as a regex with an end, such as #' {0,8}'", "#' {0,8}'"),
+    ]),
+    ("start ::= 'x' digit*; digit ::= #'[0-9]';", [
+        ("digit*", "unbounded_loop", f"this repetition of digits {UNENDING}",
+         "write it as a regex with an end, such as #'…{0,8}'", None),
+    ]),
+    ("start ::= 'x' ws; ws ::= (#'[ \\t]' ws)?;", [
+        ("ws", "unbounded_loop", "'ws' calls itself without end to read white space: a model may never leave it",
+         "write it as one regex with an end, such as #'…{0,8}'", None),
+    ]),
+    ("start ::= 'x' (#'[0-9]'+)*;", [
+        ("(#'[0-9]'+)*", "unbounded_loop", f"this repetition of digits {UNENDING}",
+         "write it as a regex with an end, such as #'…{0,8}'", None),
+    ]),
+    ("start ::= 'x' #'[a-z]*' #'.'* #'[0-9]{3}' #'(1,)*' #'[0-9]?';", []),
+    ("start ::= 'x' | y; y ::= 'y'; unused ::= #'[0-9]*';", [
+        ("unused ::= #'[0-9]*';", "unreachable_rule", "the rule 'unused' is never used",
+         "delete it, or call it from a rule that 'start' reaches", ""),
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "told"), KBNF, ids=[text for text, _ in KBNF])
+def test_error_advice_on_rules(
+    text: str, told: list[tuple[str, str, str, str, str | None]]
+) -> None:
+    tree = Grammar.from_kbnf(text).tree
+    assert tree is not None
+    found = advice(tree)
+    assert [
+        (text[one.span.start : one.span.end], one.kind, one.message, one.hint, one.fix)
+        for one in found
+    ] == told
+
+
+#   grammar                                  why its fix is right: the language it comes to
+FIXED = [
+    ("start ::= 'x' #'[0-9]*';",             ["x", "x1", "x12345678"], ["x123456789"]),
+    ("start ::= 'x' #'[0-9]'+;",             ["x1", "x12345678"], ["x", "x123456789"]),
+    ("start ::= 'x' '\\t'* 'y';",            ["xy", "x\t\ty"], ["x" + "\t" * 9 + "y"]),
+    ("start ::= 'x'; y ::= 'z';",            ["x"], ["z"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "accepts", "rejects"), FIXED, ids=[text for text, *_ in FIXED])
+def test_a_fix_put_in_place_is_a_grammar(text: str, accepts: list[str], rejects: list[str]) -> None:
+    (one,) = Grammar.from_kbnf(text).advice
+    assert one.fix is not None
+    mended = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])
+    assert mended.advice == ()
+    assert [mended.accepts(sample) for sample in accepts] == [True] * len(accepts)
+    assert [mended.accepts(sample) for sample in rejects] == [False] * len(rejects)
+
+
+#   regex             pieces that loop
+REGEXES = [
+    (r"\d+",          [(r"\d+", r"\d{1,8}")]),
+    (r"a( *b)*",      [(" *", " {0,8}")]),
+    (r"(?x) a [0-9] *", [("[0-9] *", "[0-9]{0,8}")]),
+    (r"(\d\d)*x",     [(r"(\d\d)*", r"(\d\d){0,8}")]),
+    (r"\s*,\s*",      [(r"\s*", r"\s{0,8}")] * 2),
+    (r"\w+|[^x]*",    []),
+    (r"\d{1,9}",      []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "told"), REGEXES, ids=[pattern for pattern, _ in REGEXES])
+def test_advice_on_a_regex(pattern: str, told: list[tuple[str, str]]) -> None:
+    found = Grammar.from_regex(pattern).advice
+    assert [(pattern[one.span.start : one.span.end], one.fix) for one in found] == told
+    assert {one.kind for one in found} <= {"unbounded_loop"}
+
+
+def test_conflicts_are_advice_at_their_rule() -> None:
+    text = "start ::= 'x' s; s ::= 'if ' s ('else ' s)? | 'y ';"
+    (one,) = Grammar.from_kbnf(text).advice
+    assert one == Advice(
+        "after 'xif if y ', 'e' can belong to 's' or to the 's' around it",
+        one.span,
+        "conflict",
+        "the engine follows both; a deterministic grammar would let them begin with different "
+        "characters, or mark where the first one ends",
+    )
+    assert (one.span.start, one.span.end) == (text.index("s ::="), text.index("s ::=") + 1)
+
+
+def test_long_chains_of_rules_take_no_long_time() -> None:
+    rules = [f"r{i} ::= r{i + 1} 'x';" for i in range(2_000)]
+    tree = Grammar.from_kbnf(f"start ::= r0; {' '.join(rules)} r2000 ::= 'y' ' '*;").tree
+    assert tree is not None
+    began = time.perf_counter()
+    assert [one.kind for one in advice(tree)] == ["unbounded_loop"]
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("name", list(load_gallery()))
+def test_gallery_costs_little(name: str) -> None:
+    example = load_gallery()[name]
+    if example.notation == "kbnf":
+        grammar = Grammar.from_kbnf(example.text, example.start)
+    else:
+        grammar = Grammar.from_regex(example.text)
+    began = time.perf_counter()
+    found = grammar.advice
+    assert time.perf_counter() - began < 0.5, "some milliseconds where nothing else runs"
+    assert {one.kind for one in found} <= {"unbounded_loop", "conflict"}, "no useless rules"

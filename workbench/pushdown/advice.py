@@ -1,0 +1,247 @@
+"""Advice: a grammar's tree comes in, what an author may want to mend goes out; never a refusal.
+
+What needs no machine is read off the tree and costs little more than reading the text; what
+``determinism`` and ``ambiguity`` find becomes advice here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
+
+from workbench.limits import LIMITS, Limits
+from workbench.pushdown.ambiguity import Ambiguity
+from workbench.pushdown.cfg import Cfg, calls, gathered, terminals
+from workbench.pushdown.cheap_loops import Loop, loops, regex_loops
+from workbench.pushdown.determinism import conflicts
+from workbench.pushdown.network import Network
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Except,
+    Expression,
+    GrammarTree,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Stop,
+)
+from workbench.syntax.regex_tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Something an author may want to know, at its place."""
+
+    message: str
+    span: Span
+    #: A stable word for programs: ``unreachable_rule``, ``unproductive``, ``unbounded_loop``,
+    #: ``nullable_complement``, ``nullable_first_match``, ``conflict``, ``ambiguous``.
+    kind: str
+    hint: str
+    #: What could stand at ``span`` instead; None where that is the author's to decide.
+    fix: str | None = None
+
+
+def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
+    """What can be said of a grammar that can be built, in the order of the text."""
+    cfg = Cfg(start, gathered(tree), {}, tree.source)
+    used = _used(cfg.rules, start)
+    found = [*_unused(tree, start, used), *_endless(tree, cfg, used)]
+    for rule in tree.rules:
+        if rule.name in used:
+            found += _nullable(rule.body)
+    found += [_of_loop(loop) for loop in loops(tree, cfg, used)]
+    return _sorted(found)
+
+
+def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
+    """What can be said of a regex."""
+    return _sorted([_of_loop(loop) for loop in regex_loops(regex, source.text)])
+
+
+def conflict_advice(
+    network: Network,
+    written: Callable[[], Network],
+    tree: GrammarTree,
+    start: str = "start",
+    limits: Limits = LIMITS,
+) -> tuple[Advice, ...]:
+    """The conflicts of a machine, each at the first of its rules; the nearest first."""
+    place = _place(tree, start)
+    return tuple(
+        Advice(one.message, one.spans[0] if one.spans else place, "conflict", one.hint)
+        for one in conflicts(network, written, tree, limits)
+    )
+
+
+def ambiguity_advice(tree: GrammarTree, found: Ambiguity) -> Advice:
+    """An ambiguity at its rule."""
+    return Advice(found.message, _place(tree, found.rule), "ambiguous", found.hint)
+
+
+def _place(tree: GrammarTree, name: str) -> Span:
+    """Where a rule is named first."""
+    return next(rule.name_span for rule in tree.rules if rule.name == name)
+
+
+def _sorted(found: list[Advice]) -> tuple[Advice, ...]:
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.span.start, one.kind)))
+
+
+def _of_loop(loop: Loop) -> Advice:
+    return Advice(loop.message, loop.span, "unbounded_loop", loop.hint, loop.fix)
+
+
+# -- rules nobody calls ------------------------------------------------------------------------
+
+
+def _used(rules: Mapping[str, Expression], start: str) -> frozenset[str]:
+    """The rules the start symbol reaches, by calls and by exceptions."""
+    found = dict.fromkeys([start] if start in rules else [])
+    waiting = list(found)
+    for name in waiting:  # grows while it is read
+        called = dict.fromkeys(_named(rules[name]))
+        waiting.extend(other for other in called if other not in found and other in rules)
+        found.update(dict.fromkeys(other for other in called if other in rules))
+    return frozenset(found)
+
+
+def _named(expression: Expression) -> Iterator[str]:
+    for call in calls(expression):
+        yield call.name
+    for terminal in terminals(expression):
+        if isinstance(terminal, Except) and isinstance(terminal.excepted, Nonterminal):
+            yield terminal.excepted.name
+
+
+def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:
+    for rule in tree.rules:
+        if rule.name not in used:
+            yield Advice(
+                f"the rule {rule.name!r} is never used",
+                rule.span,
+                "unreachable_rule",
+                f"delete it, or call it from a rule that {start!r} reaches",
+                "",
+            )
+
+
+# -- what never ends ---------------------------------------------------------------------------
+
+
+def _endless(tree: GrammarTree, cfg: Cfg, used: Set[str]) -> Iterator[Advice]:
+    """Rules and alternatives from which no text can be derived; they are left out of the machine.
+
+    Source: the useless symbols of Hopcroft & Ullman 1979, §4.4.
+    """
+    ends = cfg.least(_ends)
+    for rule in tree.rules:
+        if rule.name not in used:
+            continue
+        if rule.name not in ends:
+            yield _endless_rule(rule)
+        else:
+            yield from _endless_options(rule.body, ends)
+
+
+def _endless_rule(rule: Rule) -> Advice:
+    return Advice(
+        f"the rule {rule.name!r} never ends: no text can be derived from it",
+        rule.name_span,
+        "unproductive",
+        "give it an alternative that does not call it again",
+    )
+
+
+def _endless_options(expression: Expression, ends: Set[str]) -> Iterator[Advice]:
+    """The outermost parts of an expression that never end."""
+    if not _ends(expression, ends):
+        culprit = next((c.name for c in calls(expression) if c.name not in ends), None)
+        yield Advice(
+            "this never ends: no text can be derived from it, so it is left out",
+            expression.span,
+            "unproductive",
+            f"give {culprit!r} an alternative that ends" if culprit else "delete it",
+        )
+        return
+    match expression:
+        case Choice(options=parts) | Sequence(items=parts):
+            for part in parts:
+                yield from _endless_options(part, ends)
+        case Repetition(item=item):
+            yield from _endless_options(item, ends)
+
+
+def _ends(expression: Expression, ends: Set[str]) -> bool:
+    """Whether some text can be derived, if the rules ``ends`` derive some."""
+    match expression:
+        case Nonterminal(name=name):
+            return name in ends
+        case Sequence(items=items):
+            return all(_ends(item, ends) for item in items)
+        case Choice(options=options):
+            return any(_ends(option, ends) for option in options)
+        case Repetition(item=item, low=low):
+            return low == 0 or _ends(item, ends)
+        case Pattern(regex=regex, stop=stop):
+            return stop is Stop.BEFORE_MATCH or _matches(regex)
+        case _:
+            return True
+
+
+def _matches(regex: Regex) -> bool:
+    """Whether a regex matches any text."""
+    match regex:
+        case Characters(ranges=ranges) | Bytes(ranges=ranges):
+            return bool(ranges)
+        case Concat(parts=parts):
+            return all(map(_matches, parts))
+        case Alternate(options=options):
+            return any(map(_matches, options))
+        case Repeat(part=part, low=low):
+            return low == 0 or _matches(part)
+        case Group(part=part):
+            return _matches(part)
+
+
+# -- regexes that match nothing on the way ---------------------------------------------------------
+
+
+def _nullable(body: Expression) -> Iterator[Advice]:
+    for terminal in terminals(body):
+        if not isinstance(terminal, Pattern) or not _is_nullable(terminal.regex):
+            continue
+        if terminal.stop is Stop.BEFORE_MATCH:
+            yield Advice(
+                "this complement excludes every text: its regex matches the empty text, "
+                "which is part of them all",
+                terminal.span,
+                "nullable_complement",
+                "let the regex match at least one character",
+            )
+        elif terminal.stop is Stop.FIRST_MATCH:
+            yield Advice(
+                "the empty match of this regex never counts: #e reads at least one byte, "
+                "up to the first match",
+                terminal.span,
+                "nullable_first_match",
+                "write the regex without the empty match, or follow the terminal with '?'",
+            )
+
+
+def _is_nullable(regex: Regex) -> bool:
+    """Whether a regex matches the empty text."""
+    match regex:
+        case Characters() | Bytes():
+            return False
+        case Concat(parts=parts):
+            return all(map(_is_nullable, parts))
+        case Alternate(options=options):
+            return any(map(_is_nullable, options))
+        case Repeat(part=part, low=low):
+            return low == 0 or _is_nullable(part)
+        case Group(part=part):
+            return _is_nullable(part)

@@ -1,0 +1,204 @@
+"""Cheap loops: repetitions of white space or digits without end; a tree in, their places out.
+
+A model that likes such a character best likes it best again: it may never leave the loop. Loops
+over whole items or free text have other characters to choose from and are not spoken of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+from workbench.pushdown.cfg import Cfg, calls
+from workbench.source import Span
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    GrammarTree,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Stop,
+)
+from workbench.syntax.ranges import difference, intersection, union
+from workbench.syntax.regex_tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Group,
+    Ranges,
+    Regex,
+    Repeat,
+)
+from workbench.syntax.unicode_sets import python_class
+
+#: So many copies are proposed where there was no end.
+_PROPOSED = 8
+
+#: What follows the part of an endless repetition in a regex.
+_ENDLESS = re.compile(r"[*+]\??|\{\d*,\}\??")
+
+_SPACE, _DIGITS, _OTHER = _KINDS = "white space", "digits", "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A repetition without end, and what to write instead."""
+
+    message: str
+    span: Span
+    hint: str
+    fix: str | None
+
+
+def loops(tree: GrammarTree, cfg: Cfg, used: Set[str]) -> tuple[Loop, ...]:
+    """The outermost cheap loops of the rules in use."""
+    text = tree.source.text
+    kinds = _RuleKinds(cfg)
+    found = [
+        loop for rule in tree.rules if rule.name in used for loop in _in_rule(rule, kinds, text)
+    ]
+    return tuple(
+        one
+        for one in found
+        if not any(other is not one and _holds(other.span, one.span) for other in found)
+    )
+
+
+def regex_loops(regex: Regex, text: str) -> Iterator[Loop]:
+    """The outermost cheap loops of a regex written somewhere in ``text``."""
+    match regex:
+        case Repeat(part=part, low=low, high=None) if kinds := _cheap(regex):
+            operator = text[part.span.end : regex.span.end].strip()
+            fix = None
+            if _ENDLESS.fullmatch(operator):
+                fix = text[regex.span.start : part.span.end] + _bounded(low)
+            yield _loop(kinds, regex.span, f"bound it, for instance with {_bounded(low)}", fix)
+        case Repeat(part=part) | Group(part=part):
+            yield from regex_loops(part, text)
+        case Concat(parts=parts) | Alternate(options=parts):
+            for part in parts:
+                yield from regex_loops(part, text)
+
+
+def _in_rule(rule: Rule, kinds: _RuleKinds, text: str) -> Iterator[Loop]:
+    own = kinds.of(rule.body)
+    again = next((call for call in calls(rule.body) if call.name == rule.name), None)
+    if own and again:
+        what = _spoken(own)
+        yield Loop(
+            f"{rule.name!r} calls itself without end to read {what}: a model may never leave it",
+            again.span,
+            f"write it as one regex with an end, such as #'…{_bounded(0)}'",
+            None,
+        )
+    yield from _in(rule.body, kinds, text)
+
+
+def _in(expression: Expression, kinds: _RuleKinds, text: str) -> Iterator[Loop]:
+    match expression:
+        case Repetition(item=item, low=low, high=None) if own := kinds.of(expression):
+            fix = _counted(item, low, text)
+            example = fix or f"#'…{_bounded(low)}'"
+            hint = f"write it as a regex with an end, such as {example}"
+            yield _loop(own, expression.span, hint, fix)
+        case Repetition(item=item):
+            yield from _in(item, kinds, text)
+        case Sequence(items=parts) | Choice(options=parts):
+            for part in parts:
+                yield from _in(part, kinds, text)
+        case Pattern(regex=regex, stop=Stop.ANYWHERE):
+            yield from regex_loops(regex, text)
+
+
+def _loop(kinds: frozenset[str], span: Span, hint: str, fix: str | None) -> Loop:
+    message = f"this repetition of {_spoken(kinds)} has no end: a model may never leave it"
+    return Loop(message, span, hint, fix)
+
+
+def _counted(item: Expression, low: int, text: str) -> str | None:
+    """A terminal of one character as a regex that counts it; items themselves are not counted."""
+    written = text[item.span.start : item.span.end]
+    match item:
+        case Pattern(regex=Characters()):
+            return f"{written[:-1]}{_bounded(low)}{written[-1:]}"
+        case Literal(value=value) if len(value) == 1:
+            return f"#{written[:-1]}{_bounded(low)}{written[-1:]}"
+        case _:
+            return None
+
+
+def _bounded(low: int) -> str:
+    return f"{{{low},{max(_PROPOSED, 2 * low)}}}"
+
+
+def _spoken(kinds: frozenset[str]) -> str:
+    return " and ".join(sorted(kinds, reverse=True))
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end and outer != inner
+
+
+class _RuleKinds:
+    """What expressions are made of, the rules they call included."""
+
+    def __init__(self, cfg: Cfg) -> None:
+        self._known = {kind: cfg.least(partial(_reads, kind)) for kind in _KINDS}
+
+    def of(self, expression: Expression) -> frozenset[str]:
+        """The kinds of characters an expression reads; empty where it reads others too."""
+        found = {kind for kind in _KINDS if _reads(kind, expression, self._known[kind])}
+        return frozenset(found - {_OTHER}) if _OTHER not in found else frozenset()
+
+
+def _reads(kind: str, expression: Expression, known: Set[str]) -> bool:
+    """Whether an expression reads characters of a kind, if the rules ``known`` do."""
+    match expression:
+        case Literal(value=value):
+            codes = map(ord, value.decode("utf-8", "replace"))
+            return any(kind in _set_kinds(((code, code),)) for code in codes)
+        case Pattern(regex=regex, stop=Stop.ANYWHERE):
+            return kind in _regex_kinds(regex)
+        case Sequence(items=parts) | Choice(options=parts):
+            return any(_reads(kind, part, known) for part in parts)
+        case Repetition(item=item):
+            return _reads(kind, item, known)
+        case Nonterminal(name=name):
+            return name in known
+        case _:
+            return kind == _OTHER
+
+
+def _cheap(regex: Regex) -> frozenset[str]:
+    found = _regex_kinds(regex)
+    return frozenset() if _OTHER in found else found
+
+
+def _regex_kinds(regex: Regex) -> frozenset[str]:
+    match regex:
+        case Characters(ranges=ranges):
+            return _set_kinds(ranges)
+        case Bytes():
+            return frozenset({_OTHER})
+        case Concat(parts=parts) | Alternate(options=parts):
+            return frozenset().union(*map(_regex_kinds, parts))
+        case Repeat(part=part) | Group(part=part):
+            return _regex_kinds(part)
+
+
+@lru_cache(maxsize=256)
+def _set_kinds(ranges: Ranges) -> frozenset[str]:
+    spaces, digits = python_class("s"), python_class("d")
+    sets = {
+        _SPACE: intersection(ranges, spaces),
+        _DIGITS: intersection(ranges, digits),
+        _OTHER: difference(ranges, union(spaces, digits)),
+    }
+    return frozenset(kind for kind, members in sets.items() if members)
