@@ -5,9 +5,11 @@ from __future__ import annotations
 from workbench.automata.determinize import determinize
 from workbench.automata.dfa import Dfa
 from workbench.automata.minimize import minimize
+from workbench.automata.nfa import Nfa
 from workbench.automata.operations import first_match, without_match
+from workbench.automata.small import small_dfa
 from workbench.automata.thompson import thompson
-from workbench.limits import LIMITS, Limits
+from workbench.limits import LIMITS, Clock, Limits
 from workbench.syntax.grammar_tree import Pattern, Stop
 from workbench.syntax.regex_tree import Regex
 
@@ -18,7 +20,17 @@ def regex_dfa(regex: Regex, limits: Limits = LIMITS) -> Dfa:
     Raises: LimitError where unrolling, subsets or the time pass a budget.
     """
     clock = limits.clock()
-    nfa = thompson(regex, limits)
+    return smallest(thompson(regex, limits), limits, clock)
+
+
+def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
+    """The smallest machine of an Nfa.
+
+    Raises: LimitError where subsets or the time pass a budget.
+    """
+    small = small_dfa(nfa, limits.states)
+    if small is not None:
+        return small
     return minimize(determinize(nfa, limits, clock), limits, clock)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
 
@@ -115,10 +118,7 @@ class NfaBuilder:
 def class_runs(dfa: Dfa) -> list[list[tuple[int, int]]]:
     """For each class of a Dfa its symbols, as inclusive runs."""
     runs: list[list[tuple[int, int]]] = [[] for _ in range(dfa.table.shape[1])]
-    for symbol, its_class in enumerate(dfa.classes.tolist()):
-        of_class = runs[its_class]
-        if of_class and of_class[-1][1] == symbol - 1:
-            of_class[-1] = (of_class[-1][0], symbol)
-        else:
-            of_class.append((symbol, symbol))
+    starts = [0, *(np.flatnonzero(np.diff(dfa.classes)) + 1).tolist(), len(dfa.classes)]
+    for low, after in pairwise(starts):
+        runs[dfa.classes[low]].append((low, after - 1))
     return runs

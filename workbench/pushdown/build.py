@@ -12,10 +12,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.build import pattern_dfa
-from workbench.automata.determinize import determinize
+from workbench.automata.build import pattern_dfa, smallest
 from workbench.automata.dfa import DEAD, Dfa
-from workbench.automata.minimize import minimize
 from workbench.automata.operations import excluding, substrings
 from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
@@ -117,7 +115,7 @@ def _automata(names: list[str], writer: Writer, limits: Limits) -> dict[int, Dfa
     waiting = [0]
     for rule in waiting:
         clock.check()
-        rules[rule] = minimize(determinize(writer.rule(names[rule]), limits), limits)
+        rules[rule] = smallest(writer.rule(names[rule]), limits)
         waiting.extend(other for other in called(rules[rule]) if other not in waiting)
     return without_left_recursion(rules, limits)
 

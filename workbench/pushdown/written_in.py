@@ -11,9 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.automata.determinize import determinize
+from workbench.automata.build import smallest
 from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.errors import LimitError
 from workbench.limits import Limits
@@ -106,7 +105,7 @@ def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
     _copy(builder, machine, {CALLS + rule: jumping})
     for state in jumping:
         builder.epsilon(state, machine.initial)
-    return minimize(determinize(builder.build(machine.initial, set(finals)), limits), limits)
+    return smallest(builder.build(machine.initial, set(finals)), limits)
 
 
 def _with_copies(machine: Dfa, leaf: int, its: Dfa, limits: Limits) -> Dfa:
@@ -126,7 +125,7 @@ def _with_copies(machine: Dfa, leaf: int, its: Dfa, limits: Limits) -> Dfa:
         if target != DEAD:
             builder.embed(read, state, target)
     finals = set(np.flatnonzero(machine.finals).tolist())
-    return minimize(determinize(builder.build(machine.initial, finals), limits), limits)
+    return smallest(builder.build(machine.initial, finals), limits)
 
 
 def _not_empty(machine: Dfa) -> Nfa:

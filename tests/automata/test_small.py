@@ -1,0 +1,75 @@
+"""Small machines made at once are those of determinize and minimize, table by table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.automata.determinize import determinize
+from workbench.automata.minimize import minimize
+from workbench.automata.nfa import Nfa, NfaBuilder
+from workbench.automata.small import SMALL, small_dfa
+from workbench.automata.thompson import thompson
+from workbench.source import Source
+from workbench.syntax.regex_parser import parse_regex
+
+
+def check(nfa: Nfa) -> None:
+    small, slow = small_dfa(nfa), minimize(determinize(nfa))
+    assert small is not None
+    assert np.array_equal(small.classes, slow.classes)
+    assert np.array_equal(small.table, slow.table)
+    assert np.array_equal(small.finals, slow.finals)
+    assert (small.table.dtype, small.classes.dtype) == (slow.table.dtype, slow.classes.dtype)
+
+
+#   pattern                          because
+PATTERNS = [
+    ("", "the empty text"),
+    ("a", "two states"),
+    (r"a[^\s\S]", "nothing is accepted"),
+    (r"b|a[^\s\S]", "a branch that leads nowhere"),
+    ("(a|b)*a(a|b){3}", "sets of several states"),
+    ("a{0,100}b*", "a chain: each round of refinement splits off one state"),
+    (r"\w+", "many middles of characters, more than 64 states of the Nfa"),
+    ("(foo|bar|baz|football)*", "words that share prefixes and ends"),
+    ("[a-f]x|[b-z]y", "ranges that overlap"),
+    ("((a*)*|b*)*", "circles that read nothing"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "because"), PATTERNS, ids=[row[1] for row in PATTERNS])
+def test_patterns(pattern: str, because: str) -> None:
+    check(thompson(parse_regex(Source(pattern, "regex"))))
+
+
+STATES = st.integers(0, 6)
+EDGES = st.lists(st.tuples(STATES, st.integers(0, 11), st.integers(0, 3), STATES), max_size=14)
+
+
+@given(EDGES, st.lists(st.tuples(STATES, STATES), max_size=6), st.frozensets(STATES), STATES)
+@settings(deadline=None, max_examples=300)
+def test_any_machine(
+    edges: list[tuple[int, int, int, int]],
+    epsilons: list[tuple[int, int]],
+    finals: frozenset[int],
+    initial: int,
+) -> None:
+    builder = NfaBuilder(symbols=15)
+    for _ in range(7):
+        builder.new_state()
+    for source, low, more, target in edges:
+        builder.edge(source, low, low + more, target)
+    for source, target in epsilons:
+        builder.epsilon(source, target)
+    check(builder.build(initial, finals))
+
+
+def test_large_machines_are_left_to_others() -> None:
+    large = thompson(parse_regex(Source("(a|b)*a(a|b){12}", "regex")))
+    assert small_dfa(large) is None, f"2^13 states, not {SMALL}"
+    few = thompson(parse_regex(Source("abcdef", "regex")))
+    assert small_dfa(few, most=6) is None, "seven states"
+    assert small_dfa(few, most=7) is not None
