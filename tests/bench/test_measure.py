@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.bench.cases import CASES, Case
-from workbench.bench.measure import RefusedError, masks_of, measure
+from workbench.bench.measure import RefusedError, goes_on, masks_of, measure
 from workbench.bench.peers.ours import Ours
 from workbench.bench.peers.peer import Compiled, Peer, Walker, spelt
 from workbench.bench.records import median, percentile_99
@@ -81,3 +81,21 @@ def test_middle_and_rank_of_samples() -> None:
     assert median([4.0, 1.0, 2.0, 3.0]) == 2.0
     assert percentile_99([float(i) for i in range(1, 201)]) == 198.0
     assert percentile_99([5.0]) == 5.0
+
+
+#   done  seconds spent   goes on      because
+GOES_ON = [
+    (0,   99.0,           True,        "once in any case"),
+    (4,   3.0,            True,        "fewer than asked for"),
+    (4,   11.0,           False,       "the time is over"),
+    (5,   0.4,            True,        "cheap, so more often"),
+    (5,   0.6,            False,       "as many as asked for, and not that cheap"),
+    (50,  0.4,            False,       "ten times as many are enough"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("done", "spent", "more", "_"), GOES_ON, ids=[g[3] for g in GOES_ON])
+def test_cheap_compilations_are_repeated_more_often(
+    done: int, spent: float, more: bool, _: str
+) -> None:
+    assert goes_on(done, spent, repeat=5, seconds=10.0) == more

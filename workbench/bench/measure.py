@@ -93,7 +93,7 @@ def _sampled(
     gc.collect()
     gc.disable()
     try:
-        while _goes_on(len(samples.first), time.perf_counter() - begun, repeat, seconds):
+        while goes_on(len(samples.first), time.perf_counter() - begun, repeat, seconds):
             compiled = None  # the last one is freed before the clock runs
             gc.collect()
             start = time.perf_counter()
@@ -112,7 +112,7 @@ def _sampled(
     return samples
 
 
-def _goes_on(done: int, spent: float, repeat: int, seconds: float) -> bool:
+def goes_on(done: int, spent: float, repeat: int, seconds: float) -> bool:
     """Whether to compile once more: what is cheap is repeated more often."""
     if done < repeat:
         return done == 0 or spent < seconds

@@ -37,7 +37,7 @@ class Ours(Peer):
     """Reads regexes and KBNF."""
 
     def prepare(self) -> None:
-        self.last: TokenMask | None = None
+        self.last: Callable[[], TokenMask | None] = lambda: None
 
     def compiler(self, case: Case) -> Callable[[], Compiled] | None:
         if case.regex is None and case.kbnf is None:
@@ -45,19 +45,24 @@ class Ours(Peer):
         return lambda: automaton(grammar_of(case), self.vocabulary, LIMITS)
 
     def start(self, compiled: Compiled) -> Walker:
-        state, mask_of, advance_of = [compiled.initial], compiled.mask, compiled.advance
+        state, mask_of, advance_of = compiled.initial, compiled.mask, compiled.advance
+        last = None
 
         def mask() -> None:
-            self.last = mask_of(state[0])
+            nonlocal last
+            last = mask_of(state)
 
         def advance(token: int) -> None:
-            state[0] = advance_of(state[0], token)
+            nonlocal state
+            state = advance_of(state, token)
 
+        self.last = lambda: last
         return Walker(mask, advance)
 
     def bits(self) -> npt.NDArray[np.uint32]:
-        assert self.last is not None
-        return self.last.bits.copy()
+        mask = self.last()
+        assert mask is not None
+        return mask.bits.copy()
 
     def extras(self, case: Case, walk: list[int]) -> Extras:
         closed_ms, edges, note = self._closed(case)
