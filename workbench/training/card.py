@@ -37,6 +37,7 @@ class Facts:
     weights: int
     step: int
     seconds: float
+    device: str
     losses: tuple[tuple[int, float], ...]
     figures: tuple[Figure, ...]
     samples: tuple[Sample, ...]
@@ -85,11 +86,12 @@ def training(facts: Facts) -> str:
     """How it was trained, and how to do it again."""
     settings = facts.settings
     tokens = facts.step * settings.batch * settings.shape.context
+    planned = "" if facts.step == settings.steps else f" of {settings.steps:,} planned"
     losses = table(("step", "mean loss"), [(s, f"{v:.3f}") for s, v in facts.losses])
     return f"""## Training
 
-{facts.step:,} steps of {settings.batch} × {settings.shape.context} tokens, {tokens / 1e6:.1f}
-million tokens in all, in {facts.seconds / 60:.0f} minutes on two CPU cores shared with other work;
+{facts.step:,} steps{planned} of {settings.batch} × {settings.shape.context} tokens,
+{tokens / 1e6:.1f} million tokens in all, in {facts.seconds / 60:.0f} minutes on {facts.device};
 bf16 autocast; Muon for the layers' matrices (rate {settings.matrix_rate}), AdamW for embeddings and
 norms (rate {settings.vector_rate}); warm-up {settings.warmup} steps, stable, then
 a linear decay to nothing over the last {settings.decay:.0%}; gradients clipped at norm 1; seed
@@ -103,8 +105,10 @@ To do it again (`--resume` goes on from the last checkpoint):
 python -m workbench.training OUT --steps {settings.steps} --seed {settings.seed}
 ```
 
-Every batch is a function of seed and step, so a resumed run sees what an unbroken one would;
-the same machine and library versions give the same losses.
+From step {settings.orderly:,} on, what a document lists (tags, hobbies, errands …) comes in one
+fixed order, which teaches a small model not to name a thing twice, and code fences are seldom
+closed. Every batch is a function of seed and step, so a resumed run sees what an unbroken one
+would; the same machine, threads and library versions give the same losses.
 """
 
 

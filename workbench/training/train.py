@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tokenizers import Tokenizer
 from workbench.training import bpe, card, checkpoint
 from workbench.training.evaluate import measure_all
 from workbench.training.export import export, load, size
-from workbench.training.loop import LOG, Progress, begin, steps
+from workbench.training.loop import LOG, Progress, begin, device, steps
 from workbench.training.mixture import FORMATS, held_out, mixture
 from workbench.training.network import network, parameters
 from workbench.training.samples import samples
@@ -49,6 +50,7 @@ def publish(settings: TrainSettings, folder: Path) -> card.Facts:
         weights=size(folder),
         step=saved.step,
         seconds=saved.seconds,
+        device=f"{os.cpu_count()} CPU cores" if device().type == "cpu" else "a GPU",
         losses=card.mean_losses(settings.out / LOG, max(1, saved.step // 12)),
         figures=tuple(measure_all(model, tokenizer, held_out(settings.held_out))),
         samples=tuple(samples(model, tokenizer, FORMATS, limit=settings.sample, prompts=1)),
