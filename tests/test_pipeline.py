@@ -76,6 +76,19 @@ def test_a_problem_has_the_place_of_its_error() -> None:
     assert Problem.of(LimitError("much", "states")).position is None
 
 
+def test_advice_is_no_problem() -> None:
+    compiled = compile_text("start ::= 'a' ws;\nws ::= ' '*;", Notation.KBNF)
+    assert compiled.problems == ()
+    (advice,) = compiled.advice
+    assert advice.severity == "advice"
+    assert (advice.position, advice.span) == ((2, 8), Span(25, 29))
+    assert advice.fix == "#' {0,8}'"
+    assert compiled.advice is compiled.advice
+    (advice,) = compile_text("ab [0-9]*", Notation.REGEX).advice
+    assert advice.message == "this repetition of digits has no end: a model may never leave it"
+    assert compile_text("[0-9]*[", Notation.REGEX).advice == ()
+
+
 def test_the_last_texts_are_remembered() -> None:
     pipeline = Pipeline(remembered=2)
     first = pipeline.compile("a", Notation.REGEX)

@@ -48,6 +48,8 @@ class Derivations:
         self._facts: dict[_Fact, _Ends] = {}
         self._readers: dict[_Fact, set[_Fact]] = {}
         self._new: list[_Fact] = []
+        #: How often a rule may stand inside itself at one place, in readings.
+        self._depth = 1
         self._count()
 
     def of_text(self) -> int:
@@ -138,11 +140,13 @@ class Derivations:
         found: dict[str, None] = {}
         whole = len(self.text)
         try:
-            for reading, stop in self._read_rule(self.rule, 0, whole, ()):
-                if stop == whole:
-                    found.setdefault(reading)
-                if len(found) == _MANY:
-                    break
+            # left recursion goes no deeper than the text is long, but for going round in circles
+            for self._depth in range(1, whole + _MANY + 1):
+                for reading, stop in self._read_rule(self.rule, 0, whole, ()):
+                    if stop == whole:
+                        found.setdefault(reading)
+                    if len(found) == _MANY:
+                        return tuple(found)
         except LimitError:
             pass  # that there are two is known already
         return tuple(found)
@@ -150,8 +154,7 @@ class Derivations:
     def _read_rule(
         self, name: str, start: int, end: int, open_: tuple[tuple[str, int], ...]
     ) -> Iterator[tuple[str, int]]:
-        # left recursion goes no deeper than the text is long, but for going round in circles
-        if open_.count((name, start)) > end - start + 1 or not self._facts.get((name, start)):
+        if open_.count((name, start)) >= self._depth or not self._facts.get((name, start)):
             return
         self._clock.check()
         inner = (*open_, (name, start))

@@ -1,0 +1,93 @@
+"""``workbench lint``: what it prints and how it exits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from workbench.cli.main import app
+from workbench.resources import GRAMMARS
+
+
+def lint(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["lint", *arguments], input=stdin)
+
+
+def test_error_advice_is_printed_with_its_place() -> None:
+    result = lint("--kbnf", "-", stdin="start ::= a;\na ::= '(' a ')' | #'[0-9]+';\nb ::= 'b';\n")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "-:2:21: this repetition of digits has no end: a model may never leave it (unbounded_loop)",
+        "  2 | a ::= '(' a ')' | #'[0-9]+';",
+        "                          ^^^^^^",
+        "  hint: bound it, for instance with {1,8}",
+        "-:3:1: the rule 'b' is never used (unreachable_rule)",
+        "  3 | b ::= 'b';",
+        "      ^^^^^^^^^^",
+        "  hint: delete it, or call it from a rule that 'start' reaches",
+    ]
+
+
+def test_ambiguity_and_conflicts_are_looked_for() -> None:
+    text = "start ::= 'x' s; s ::= 'if ' s ('else ' s)? | 'y ';"
+    result = lint("--kbnf", "-", "--json", stdin=text)
+    conflict, ambiguous = map(json.loads, result.stdout.splitlines())
+    assert conflict["message"] == "after 'xif if y ', 'e' can belong to 's' or to the 's' around it"
+    assert ambiguous == {
+        "kind": "ambiguous",
+        "message": "the rule 's' can read 'if if y else y ' in two ways",
+        "hint": "either s(if  s(if  s(y )) else  s(y )) or s(if  s(if  s(y ) else  s(y )))",
+        "start": 17,
+        "end": 18,
+        "line": 1,
+        "column": 18,
+        "fix": None,
+    }
+    assert result.exit_code == 1
+
+
+#   arguments                                                   exit status, why
+STATUS = [
+    (("--regex", "[0-9]{1,8}"),                                 0, "a bounded loop"),
+    (("--regex", "[0-9]+"),                                     1, "an unbounded one"),
+    (("--kbnf", str(GRAMMARS / "anbn.kbnf"), "--seconds", "1"), 0, "nothing to say of a^n b^n"),
+    (("--example", "kbnf_digits"),                              1, "digits of digits"),
+    (("--regex", "("),                                          2, "cannot be read"),
+    (("--kbnf", "/no/such/file"),                               2, "no such file"),
+    ((),                                                        2, "no grammar"),
+    (("--kbnf", str(GRAMMARS / "anbn.kbnf"), "--start", "no"),  2, "no such rule"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "status", "why"), STATUS, ids=[why for *_, why in STATUS])
+def test_error_exit_status(arguments: tuple[str, ...], status: int, why: str) -> None:
+    result = lint(*arguments)
+    assert result.exit_code == status
+    assert bool(result.stdout) == (status == 1)
+    assert ("error: " in result.stderr) == (status == 2)
+
+
+def test_how_far_was_looked_is_told_apart() -> None:
+    result = lint("--kbnf", str(GRAMMARS / "sql.kbnf"), "--seconds", "0.2")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert result.stderr.startswith("no ambiguous text of up to ")
+
+
+def test_a_file_with_everything_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "all.kbnf"
+    path.write_text("start ::= 'a' | z | #e'b*' | #ex'c*' ws; z ::= z 'z'; ws ::= ' '*; y ::= 'y';")
+    kinds = [
+        json.loads(one)["kind"] for one in lint("--kbnf", str(path), "--json").stdout.splitlines()
+    ]
+    assert kinds == [
+        "unproductive",
+        "nullable_first_match",
+        "nullable_complement",
+        "unproductive",
+        "unbounded_loop",
+        "unreachable_rule",
+    ]

@@ -1,0 +1,207 @@
+"""Ambiguity: texts with two derivations, and that they have two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import assume, given
+
+from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.pushdown.ambiguity import Search, ambiguity, bounded
+from workbench.pushdown.build import context_free
+from workbench.pushdown.cfg import Cfg, gathered
+from workbench.pushdown.derivations import Derivations
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    GrammarTree,
+    Literal,
+    Nonterminal,
+    Repetition,
+    Sequence,
+)
+
+LIMITS = Limits(seconds=2.0)
+
+
+def search(text: str, limits: Limits = LIMITS) -> Search:
+    grammar = Grammar.from_kbnf(text)
+    assert grammar.tree is not None
+    return ambiguity(context_free(grammar.tree, "start"), grammar.rules, limits)
+
+
+#   grammar, what is said, the two ways (or what else is hinted), why
+AMBIGUOUS = [
+    ("start ::= start '+' start | '1';",
+     "the rule 'start' can read '1+1+1' in two ways",
+     "either start(start(1) + start(start(1) + start(1))) or start(start(start(1) + start(1)) + start(1))",
+     "which sum is the inner one"),
+    ("start ::= s; s ::= 'if ' s ('else ' s)? | 'x ';",
+     "the rule 's' can read 'if if x else x ' in two ways",
+     "either s(if  s(if  s(x )) else  s(x )) or s(if  s(if  s(x ) else  s(x )))",
+     "the dangling else"),
+    ("start ::= '-'? digit; digit ::= #'[0-9]' | #'[1-9]' #'[0-9]'*;",
+     "the rule 'digit' can read '1' in two ways",
+     "two of its alternatives read it; leave one of them out",
+     "DOMINO's number: no difference is seen on 0"),
+    ("start ::= 'a'* 'a'?;",
+     "the rule 'start' can read 'a' in two ways",
+     "two of its alternatives read it; leave one of them out",
+     "an optional letter after many of them"),
+    ("start ::= 'x' name | 'x' word; name ::= 'ab' 'c'; word ::= 'a' 'bc';",
+     "the rule 'start' can read 'xabc' in two ways",
+     "either start(x name(ab c)) or start(x word(a bc))",
+     "cut in two places"),
+    ("start ::= start | 'a';",
+     "the rule 'start' can read 'a' in two ways",
+     "either start(a) or start(start(a))",
+     "a rule that is itself: derivations without end"),
+    ("start ::= 'a' m; m ::= 'b'? | 'c'?;",
+     "the rule 'm' can read the empty text in two ways",
+     "two of its alternatives read it; leave one of them out",
+     "nothing, by either alternative"),
+    ("start ::= opt start 'x' | 'y'; opt ::= 'z'?;",
+     "the rule 'start' can read 'zyxx' in two ways",
+     "either start(opt() start(opt(z) start(y) x) x) or start(opt(z) start(opt() start(y) x) x)",
+     "left recursion behind something optional"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint", "why"), AMBIGUOUS, ids=[a[-1] for a in AMBIGUOUS]
+)
+def test_error_ambiguity_is_told(text: str, message: str, hint: str, why: str) -> None:
+    found = search(text).found
+    assert found is not None
+    assert found.message == message
+    assert found.hint == hint
+
+
+#   grammar                                                   why every text has one derivation
+UNAMBIGUOUS = [
+    ("start ::= 'a' start 'b' | 'ab';",                       "a stack with one letter"),
+    ("start ::= 'a' start 'a' | 'b' start 'b' | 'a' | 'b' | '';", "not deterministic, yet each palindrome has one middle"),
+    ("start ::= #'(a|b)*a(a|b)*';",                           "a terminal has one derivation however it matches inside"),
+    ("start ::= ('a'?)* 'b';",                                "empty copies are no derivations of their own"),
+    ("start ::= 'a' start 'b' | s; s ::= 'b'*;",              "every b has its place, though no one knows it in time"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "why"), UNAMBIGUOUS, ids=[why for _, why in UNAMBIGUOUS])
+def test_unambiguous_grammars(text: str, why: str) -> None:
+    looked = search(text, bounded(LIMITS, 0.5))
+    assert looked.found is None
+    assert looked.tried > 0
+
+
+def test_the_bound_is_told() -> None:
+    assert search("start ::= 'a' 'b';").pieces is None, "there is no other text"
+    stopped = search("start ::= start 'a' | 'b' start 'c' | 'd';", Limits(seconds=0.05))
+    assert stopped.found is None
+    assert stopped.pieces is not None
+    assert bounded(Limits(seconds=9), 2).seconds == 2
+    assert bounded(Limits(seconds=1), 2).seconds == 1
+
+
+# -- against derivations written down one by one ----------------------------------------------
+
+
+def slow_count(cfg: Cfg, name: str, text: bytes, most: int = 2) -> int:
+    """Distinct derivation trees of a text, by growing sets of whole trees, up to ``most``.
+
+    It shares nothing with the counter: trees are nested tuples, a set a rule and piece,
+    grown until nothing new comes or a rule's piece has enough of them.
+    """
+    size = len(text)
+    trees: dict[tuple[str, int, int], set[object]] = {
+        (rule, i, j): set()
+        for rule in cfg.rules
+        for i in range(size + 1)
+        for j in range(i, size + 1)
+    }
+
+    def of(expression: Expression, i: int, j: int) -> Iterator[object]:
+        match expression:
+            case Literal(value=value):
+                if text[i:j] == value:
+                    yield value
+            case Nonterminal(name=called):
+                for tree in list(trees[called, i, j]):
+                    yield called, tree
+            case Choice(options=options):
+                for number, option in enumerate(options):
+                    for tree in of(option, i, j):
+                        yield number, tree
+            case Sequence(items=items):
+                yield from in_order(items, i, j)
+            case Repetition(item=item, low=low, high=high):
+                enough = 0 if cfg.is_nullable(item) else low
+                top = (j - i) if high is None else min(high, j - i)
+                for copies in range(enough, top + 1):
+                    for tree in in_order((item,) * copies, i, j, empty=False):
+                        yield copies, tree
+            case _:
+                raise TypeError(expression)
+
+    def in_order(
+        items: tuple[Expression, ...], i: int, j: int, *, empty: bool = True
+    ) -> Iterator[object]:
+        if not items:
+            if i == j:
+                yield ()
+            return
+        for middle in range(i if empty else i + 1, j + 1):
+            lefts = list(of(items[0], i, middle))
+            if lefts:
+                for right in in_order(items[1:], middle, j, empty=empty):
+                    for left in lefts:
+                        yield left, right
+
+    changed = True
+    while changed:
+        changed = False
+        for (rule, i, j), known in trees.items():
+            if len(known) < most:
+                for tree in list(of(cfg.rules[rule], i, j)):
+                    if tree not in known and len(known) < most:
+                        known.add(tree)
+                        changed = True
+    return min(most, len(trees[name, 0, size]))
+
+
+@pytest.mark.slow
+@slow
+@given(trees(), texts)
+def test_the_counter_counts(tree: GrammarTree, text: bytes) -> None:
+    grammar_of(tree)  # those that are refused are not drawn
+    cfg = context_free(tree, "start")
+    text = text[:4]
+    assert Derivations(cfg, "start", text).of_text() == slow_count(cfg, "start", text)
+
+
+@pytest.mark.slow
+@slow
+@given(trees())
+def test_a_witness_has_two_derivations(tree: GrammarTree) -> None:
+    grammar = grammar_of(tree)
+    cfg = context_free(tree, "start")
+    found = ambiguity(cfg, grammar.rules, Limits(seconds=0.2)).found
+    assume(found is not None and len(found.text) <= 5)
+    assert found is not None
+    assert found.rule in gathered(tree)
+    assert slow_count(cfg, found.rule, found.text) == 2
+    for reading in found.readings:
+        assert reading.startswith(f"{found.rule}(")
+    assert len(set(found.readings)) == len(found.readings) <= 2
+
+
+@pytest.mark.slow
+@slow
+@given(trees(), texts)
+def test_derivations_are_of_accepted_texts(tree: GrammarTree, text: bytes) -> None:
+    grammar = grammar_of(tree)
+    counted = Derivations(context_free(tree, "start"), "start", text)
+    assert bool(counted.of_text()) == grammar.accepts(text)
