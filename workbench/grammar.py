@@ -14,10 +14,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.build import regex_dfa
+from workbench.automata.build import regex_machine, smallest
 from workbench.automata.describe import describe
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import character_edges
+from workbench.automata.lazy import LazyDfa
 from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.advice import Advice, advice, conflict_advice, regex_advice
@@ -79,8 +80,9 @@ class Grammar:
     source: Source
     #: ``regex`` or ``kbnf``.
     notation: str
-    #: The machine: a plain automaton where the language needs no stack.
-    machine: Dfa | Network
+    #: What reads texts: a plain automaton where the language needs no stack, made as it is read
+    #: where it is large.
+    reader: Dfa | LazyDfa | Network
     #: The regex as a tree, or None.
     regex: Regex | None = None
     #: The rules as a tree, or None.
@@ -97,7 +99,7 @@ class Grammar:
         """
         source = Source(pattern, name)
         regex = parse_regex(source)
-        machine = regex_dfa(regex, limits.begun())
+        machine = regex_machine(regex, limits.begun())
         return Grammar(source, "regex", machine, regex=regex, limits=limits)
 
     @staticmethod
@@ -116,11 +118,35 @@ class Grammar:
     @property
     def is_regular(self) -> bool:
         """Whether the machine needs no stack."""
-        return isinstance(self.machine, Dfa)
+        return not isinstance(self.reader, Network)
+
+    @property
+    def machine(self) -> Dfa | Network:
+        """The whole machine: the minimal automaton where the language needs no stack.
+
+        Raises: LimitError where an automaton that is only made as it is read would explode.
+        """
+        whole = self._whole
+        if isinstance(whole, LimitError):
+            raise whole.with_traceback(None)
+        return whole
+
+    @cached_property
+    def _whole(self) -> Dfa | Network | LimitError:
+        """The whole machine or why there is none: a machine explodes once, not at every look."""
+        if not isinstance(self.reader, LazyDfa):
+            return self.reader
+        try:
+            return smallest(self.reader.nfa, self.limits)
+        except LimitError as error:
+            return error
 
     @property
     def dfa(self) -> Dfa | None:
-        """The minimal automaton of a regular grammar, None for others."""
+        """The minimal automaton of a regular grammar, None for others.
+
+        Raises: LimitError where it would explode.
+        """
         return self.machine if isinstance(self.machine, Dfa) else None
 
     @cached_property
@@ -165,7 +191,7 @@ class Grammar:
 
     def is_prefix(self, text: str | bytes) -> bool:
         """Whether some accepted text begins so."""
-        if isinstance(self.machine, Dfa) and self.machine.is_empty:
+        if not isinstance(self.reader, Network) and self.reader.is_empty:
             return False
         with self._lock:
             return self._run(_utf8(text)) != DEAD
@@ -222,29 +248,24 @@ class Grammar:
 
     @property
     def _initial(self) -> State:
-        machine = self.machine
-        return machine.initial if isinstance(machine, Dfa) else self._runner.initial
+        return self._reading.initial
 
     @property
     def _byte_classes(self) -> npt.NDArray[np.uint16]:
-        machine = self.machine
-        return machine.classes if isinstance(machine, Dfa) else machine.byte_classes
+        return self._reading.classes
+
+    @property
+    def _reading(self) -> Dfa | LazyDfa | Runner:
+        return self._runner if isinstance(self.reader, Network) else self.reader
 
     def _step(self, state: State, byte: int) -> State:
-        machine = self.machine
-        if isinstance(machine, Dfa):
-            return machine.step(state, byte)
-        return self._runner.step(state, byte)
+        return self._reading.step(state, byte)
 
     def _run(self, data: bytes) -> State:
-        machine = self.machine
-        return machine.run(data) if isinstance(machine, Dfa) else self._runner.run(data)
+        return self._reading.run(data)
 
     def _is_final(self, state: State) -> bool:
-        machine = self.machine
-        if isinstance(machine, Dfa):
-            return bool(machine.finals[state])
-        return self._runner.is_final(state)
+        return self._reading.is_final(state)
 
 
 def _boundary(data: bytes, position: int) -> int:

@@ -118,9 +118,11 @@ class Compiled:
             rules = len({rule.name for rule in self.grammar.tree.rules})
             told.append(f"{rules:,} rule{'s' * (rules != 1)}")
         told.append("regular" if self.grammar.is_regular else "context-free")
-        states = len(self.grammar.machine)
-        told.append(f"{states:,} state{'s' * (states != 1)}")
-        return tuple(told)
+        try:
+            states = len(self.grammar.machine)
+        except LimitError:
+            return (*told, "too many states to make them all")
+        return (*told, f"{states:,} state{'s' * (states != 1)}")
 
     @property
     def advice(self) -> tuple[Problem, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.automata.determinize import determinize
 from workbench.automata.dfa import Dfa
+from workbench.automata.lazy import LazyDfa
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa
 from workbench.automata.operations import first_match, without_match
@@ -21,6 +22,15 @@ def regex_dfa(regex: Regex, limits: Limits = LIMITS) -> Dfa:
     """
     clock = limits.clock()
     return smallest(thompson(regex, limits), limits, clock)
+
+
+def regex_machine(regex: Regex, limits: Limits = LIMITS) -> Dfa | LazyDfa:
+    """A machine that reads the full matches of a regex: the smallest where that is made at once.
+
+    Raises: LimitError where unrolling passes its budget.
+    """
+    nfa = thompson(regex, limits)
+    return small_dfa(nfa, limits.states) or LazyDfa(nfa, limits)
 
 
 def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:

@@ -53,6 +53,10 @@ class Dfa:
                 return DEAD
         return here
 
+    def is_final(self, state: State) -> bool:
+        """Whether the text that leads to a state is accepted."""
+        return bool(self.finals[state])
+
     def accepts(self, data: bytes) -> bool:
         """Whether the whole of ``data`` is in the language."""
         end = self.run(data)

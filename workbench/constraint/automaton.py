@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compose import cannot_spell, compose
 from workbench.constraint.marking import Complete, Marker, used_bytes
 from workbench.constraint.mask import TokenMask
@@ -159,3 +160,30 @@ class DfaConstraint(AutomatonConstraint):
         if self._trimmed is not None:
             return TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
         return self._marker.row(self._machine, state)[0]
+
+
+class LazyConstraint(AutomatonConstraint):
+    """A regular language whose automaton is made as it is walked.
+
+    For vocabularies that spell every byte the language needs: no token leads to a dead end.
+    Raises: VocabularyError where nothing is accepted; LimitError where too much has been met.
+    """
+
+    def __init__(self, machine: LazyDfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
+        super().__init__(vocabulary, limits)
+        self.machine = machine
+        if machine.is_empty:
+            raise cannot_spell(vocabulary)
+
+    @property
+    def initial(self) -> State:
+        return self.machine.initial
+
+    def is_final(self, state: State) -> bool:
+        return self.machine.is_final(state)
+
+    def step(self, state: State, byte: int) -> State:
+        return self.machine.step(state, byte)
+
+    def _row(self, state: State) -> npt.NDArray[np.uint32]:
+        return self._marker.row(self.machine, state)[0]

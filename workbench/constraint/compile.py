@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.automata.dfa import Dfa
-from workbench.constraint.automaton import AutomatonConstraint, DfaConstraint
+from workbench.automata.lazy import LazyDfa
+from workbench.constraint.automaton import AutomatonConstraint, DfaConstraint, LazyConstraint
 from workbench.constraint.composed import composed
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.stack import StackConstraint
@@ -13,15 +14,23 @@ from workbench.constraint.unconstrained import Unconstrained
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
+from workbench.pushdown.network import Network
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> AutomatonConstraint:
     """The exact engine, rows on demand."""
-    machine = grammar.machine
-    if isinstance(machine, Dfa):
-        return DfaConstraint(machine, vocabulary, limits)
-    return StackConstraint(machine, vocabulary, limits)
+    match grammar.reader:
+        case Dfa() as dfa:
+            return DfaConstraint(dfa, vocabulary, limits)
+        case LazyDfa() as lazy if lazy.used_bytes <= vocabulary.single_bytes:
+            return LazyConstraint(lazy, vocabulary, limits)
+        case Network() as network:
+            return StackConstraint(network, vocabulary, limits)
+    # dead ends threaten, and are found on the whole machine
+    whole = grammar.dfa
+    assert whole is not None, "a grammar without a stack has one"
+    return DfaConstraint(whole, vocabulary, limits)
 
 
 def _unconstrained(_: Grammar, vocabulary: Vocabulary, __: Limits) -> Constraint:

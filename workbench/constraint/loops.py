@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
+from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.rows import (
     Classes,
     Ints,
@@ -26,7 +27,6 @@ from workbench.constraint.rows import (
     njit,
     set_tokens,
 )
-from workbench.pushdown.runner import UNKNOWN
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN

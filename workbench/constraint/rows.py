@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
-from workbench.pushdown.runner import UNKNOWN
+from workbench.automata.lazy import UNKNOWN
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT, Trie
 
 if TYPE_CHECKING:

@@ -15,11 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
+from workbench.automata.lazy import UNKNOWN
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.network import Move, Network
-
-#: A step not computed yet.
-UNKNOWN = -2
 
 #: The number of a stack node; 0 is the empty stack.
 StackNode = int

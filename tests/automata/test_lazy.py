@@ -1,0 +1,98 @@
+"""Machines made as they are read agree with the whole machine, and read where that explodes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.automata.build import regex_dfa
+from workbench.automata.dfa import DEAD
+from workbench.automata.lazy import LazyDfa
+from workbench.automata.nfa import NfaBuilder
+from workbench.automata.thompson import thompson
+from workbench.constraint.automaton import DfaConstraint, LazyConstraint
+from workbench.constraint.compile import automaton, compile
+from workbench.errors import LimitError, VocabularyError
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS, Limits
+from workbench.source import Source
+from workbench.syntax.regex_parser import parse_regex
+from workbench.vocabulary.vocabulary import Vocabulary
+
+BYTES = Vocabulary(
+    (*(bytes([i]) for i in range(256)), b"ab", b"ba", b"aab", b"bbbb", b"<end>"), end=260
+)
+PATTERNS = [
+    "(a|b)*a(a|b){5}",
+    "[a-z]{0,20}x",
+    r"(\w|b)*é{1,3}",
+    "",
+    "b|a[^\\s\\S]",
+    "((a*)*|b*)*c?",
+]
+PIECES = st.sampled_from([b"a", b"b", b"x", b"\xc3", b"\xa9", b"c", b"~"])
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@given(pieces=st.lists(PIECES, max_size=12))
+@settings(deadline=None, max_examples=60)
+def test_reads_as_the_whole_machine(pattern: str, pieces: list[bytes]) -> None:
+    regex = parse_regex(Source(pattern, "regex"))
+    lazy, whole, text = LazyDfa(thompson(regex)), regex_dfa(regex), b"".join(pieces)
+    here, there = lazy.run(text), whole.run(text)
+    assert (here == DEAD) == (there == DEAD)
+    assert here == DEAD or lazy.is_final(here) == whole.is_final(there)
+    assert here == DEAD or lazy.run(text) == here, "numbers stay"
+
+
+@pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){5}", "[ab]{0,20}b", "(a|ab|aab)*b{3}"])
+def test_masks_are_those_of_the_whole_machine(pattern: str) -> None:
+    regex = parse_regex(Source(pattern, "regex"))
+    dfa = regex_dfa(regex)
+    lazy, whole = LazyConstraint(LazyDfa(thompson(regex)), BYTES), DfaConstraint(dfa, BYTES)
+    here, there = lazy.initial, whole.initial
+    for token_id in BYTES.ids("a", "b", "aab", "ab", "b", "ba", "a"):
+        assert lazy.mask(here) == whole.mask(there)
+        if token_id in whole.mask(there):
+            here, there = lazy.advance(here, token_id), whole.advance(there, token_id)
+
+
+def test_a_regex_that_explodes_still_reads_and_decodes() -> None:
+    grammar = Grammar.from_regex("(a|b)*a(a|b){30}", limits=Limits(seconds=0.5))
+    assert grammar.is_regular
+    assert grammar.accepts("ba" + "ab" * 15)
+    assert not grammar.accepts("bb" + "ab" * 15)
+    assert grammar.is_prefix("ab" * 40)
+    assert grammar.check("abc").offset == 2
+    constraint = automaton(grammar, BYTES, LIMITS)
+    state = constraint.initial
+    for token_id in BYTES.ids("aab", "bbbb", "a") * 5:
+        assert set(constraint.mask(state)) - {260} == {97, 98, 256, 257, 258, 259}
+        state = constraint.advance(state, token_id)
+    with pytest.raises(LimitError):
+        _ = grammar.machine
+    with pytest.raises(LimitError):
+        compile(grammar, BYTES, "composed")
+
+
+def test_whole_machine_where_bytes_are_missing() -> None:
+    toy = Vocabulary((b"a", b"ab", b"<end>"), end=2)
+    grammar = Grammar.from_regex("(a|b)*a(a|b){9}")
+    assert isinstance(grammar.reader, LazyDfa)
+    constraint = automaton(grammar, toy, LIMITS)
+    assert isinstance(constraint, DfaConstraint), "dead ends are found on tokens"
+    with pytest.raises(VocabularyError):
+        automaton(Grammar.from_regex("[xy]{400}z"), toy, LIMITS)
+
+
+def test_memory_is_bounded() -> None:
+    builder = NfaBuilder()
+    states = [builder.new_state() for _ in range(40_000)]
+    for here, there in pairwise(states):
+        builder.edge(here, 97, 97, there)
+    lazy = LazyDfa(builder.build(states[0], {states[-1]}), Limits(megabytes=1))
+    with pytest.raises(LimitError, match="megabytes"):
+        lazy.run(b"a" * 39_999)
