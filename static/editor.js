@@ -61,6 +61,12 @@
 
     return {
       area,
+      /** Another text as if it had been typed: the browser's undo still knows the one before. */
+      replace(text) {
+        area.focus();
+        area.select();
+        if (!document.execCommand("insertText", false, text)) { area.value = text; area.dispatchEvent(new Event("input")); }
+      },
       set(text, kind) { area.value = text; notation = kind; problems = []; live = new Set(); draw(); },
       notation(kind) { notation = kind; draw(); },
       problems(list) { problems = list; draw(); },

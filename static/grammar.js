@@ -50,12 +50,25 @@ wb.parts.grammar = ({ element, server }) => {
     }
   }
 
+  /** Put what is advised in the place of what was written. */
+  function mend(problem) {
+    const points = [...state.text];
+    const mended = points.slice(0, problem.start).join("") + problem.fix + points.slice(problem.end).join("");
+    editor.replace(mended);
+  }
+
+  const SHOWN = 4; // pieces of advice; errors are all shown
+
   function showProblems(answer) {
-    const rows = answer.problems.map((problem) => {
+    const errors = answer.problems.filter((problem) => problem.severity === "error");
+    const advice = answer.problems.filter((problem) => problem.severity !== "error");
+    const rows = [...errors, ...advice.slice(0, SHOWN)].map((problem) => {
       const what = el("span", { class: "what" }, el("button", { class: "link " + (problem.severity === "error" ? "no" : "warn"), title: "Go to the place", onclick: () => editor.jump(problem) }, problem.message));
-      if (problem.hint) what.append(el("span", { class: "hint" }, problem.hint));
-      return el("li", { class: "row" }, el("span", { class: "at" }, problem.line ? `${problem.line}:${problem.column}` : "—"), what);
+      if (problem.hint && !problem.fix) what.append(el("span", { class: "hint" }, problem.hint));
+      const fix = problem.fix ? el("button", { class: "link fix", title: `Write ${problem.fix} here`, onclick: () => mend(problem) }, "write " + (problem.fix.length > 24 ? problem.fix.slice(0, 23) + "…" : problem.fix)) : "";
+      return el("li", { class: "row" }, el("span", { class: "at" }, problem.line ? `${problem.line}:${problem.column}` : "—"), what, fix);
     });
+    if (advice.length > SHOWN) rows.push(el("li", { class: "row quiet" }, el("span", { class: "at" }, "…"), el("span", { class: "what" }, `${advice.length - SHOWN} more of this kind`)));
     if (answer.failure) rows.push(el("li", { class: "row no" }, el("span", { class: "at" }, "—"), el("span", { class: "what" }, answer.failure)));
     problems.replaceChildren(...rows);
     problems.hidden = !rows.length;

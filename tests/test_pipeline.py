@@ -59,7 +59,7 @@ def test_error_a_budget_is_a_problem_without_a_place() -> None:
     compiled = compile_text("(ab){200}", Notation.REGEX, limits=Limits(unrolled=100))
     (problem,) = compiled.problems
     assert problem.span is None
-    assert "100 unrolled" in problem.message
+    assert "100 states" in problem.message
 
 
 def test_error_a_machine_there_is_not() -> None:

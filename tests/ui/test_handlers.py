@@ -21,7 +21,7 @@ def test_the_page_opens_with_the_gallery(handlers: Handlers) -> None:
 
 
 def test_a_regex_is_told_with_its_facts(handlers: Handlers) -> None:
-    answer = handlers.compile({"text": "[0-9]+", "notation": "regex"})
+    answer = handlers.compile({"text": "[a-f]+", "notation": "regex"})
     assert answer["ok"]
     assert answer["facts"] == ["regular", "2 states"]
     assert answer["problems"] == []
@@ -150,3 +150,13 @@ def test_every_example_of_the_gallery_opens(handlers: Handlers) -> None:
         verdicts = [result["accepted"] for result in tried["results"]]
         wanted = [True] * len(example["accepts"]) + [False] * len(example["rejects"])
         assert verdicts == wanted[:50], example["name"]
+
+
+def test_advice_is_told_beside_a_grammar_that_works(handlers: Handlers) -> None:
+    answer = handlers.compile({"text": "a[0-9]+", "notation": "regex"})
+    assert answer["ok"]
+    (advice,) = answer["problems"]
+    assert (advice["severity"], advice["line"], advice["column"]) == ("advice", 1, 2)
+    assert advice["fix"] == "[0-9]{1,8}"
+    mended = "a[0-9]+"[: advice["start"]] + advice["fix"] + "a[0-9]+"[advice["end"] :]
+    assert handlers.compile({"text": mended, "notation": "regex"})["problems"] == []

@@ -82,7 +82,7 @@ class Handlers:
             "facts": list(compiled.facts),
             "ms": round(compiled.milliseconds, 2),
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
-            "problems": [_problem(problem) for problem in compiled.problems],
+            "problems": [_problem(told) for told in (*compiled.problems, *compiled.advice)],
             "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
         }
 
@@ -201,6 +201,7 @@ def _problem(problem: Problem) -> Record:
         "end": problem.span.end if problem.span else 0,
         "line": line,
         "column": column,
+        "fix": problem.fix,
     }
 
 
