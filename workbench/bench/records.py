@@ -38,9 +38,9 @@ class EngineRecord:
 class CaseRecord:
     """An engine on a case.
 
-    Unit: ``*_ms`` milliseconds, medians over fresh compilations; ``*_us`` microseconds, over
-          the steps of the walk: means of each step's median, p99 of all samples.
-          None: not measured for this engine.
+    Unit: ``*_ms`` milliseconds, of fresh compilations the quickest (what is above it is the
+          machine's other work); ``*_us`` microseconds, over the steps of the walk: means
+          of each step's median, p99 of all samples. None: not measured for this engine.
     """
 
     engine: str
