@@ -124,8 +124,10 @@ def clashes(network: Network, limits: Limits = LIMITS) -> list[Clash]:
 def _clashes_at(network: Network, shortest: Shortest) -> Iterator[Clash]:
     moves: dict[State, dict[int, list[Move]]] = {}
     for state in _places(network, shortest):
+        shortest.clock.check()
         moves[state] = _moves(network, shortest, state)
     for state, own in moves.items():
+        shortest.clock.check()
         before = shortest.to(state)
         if before is None:
             continue

@@ -41,8 +41,8 @@ class Shortest:
 
     def __init__(self, network: Network, limits: Limits = LIMITS) -> None:
         self.network = network
-        self._clock = limits.clock()
-        self._rows = network.table.tolist()
+        self.clock = limits.clock()
+        self._edges: dict[State, tuple[tuple[int, State], ...]] = {}
         self._waits = [network.all_wait or bool(on) for on in network.goes_on]
         #: The shortest text of each rule that is not empty.
         self.words: dict[int, bytes] = {}
@@ -63,12 +63,14 @@ class Shortest:
             found.setdefault(int(self.network.classes[byte]), []).append(byte)
         return {column: tuple(members) for column, members in found.items()}
 
-    def edges(self, state: State) -> Iterator[tuple[int, State]]:
+    def edges(self, state: State) -> tuple[tuple[int, State], ...]:
         """The columns a state reads bytes by, with where they lead, the most readable first."""
-        row = self._rows[state]
-        for column in self.columns:
-            if row[column] != DEAD:
-                yield column, row[column]
+        known = self._edges.get(state)
+        if known is None:
+            row = self.network.table[state].tolist()
+            known = tuple((column, row[column]) for column in self.columns if row[column] != DEAD)
+            self._edges[state] = known
+        return known
 
     def to(self, state: State) -> bytes | None:
         """The shortest text after which the machine can stand in a state; None: there is none.
@@ -93,7 +95,7 @@ class Shortest:
         for initial in network.initials:
             heappush(heap, (_ranked(b""), False, initial))
         while heap:
-            self._clock.check()
+            self.clock.check()
             (_, text), is_word, place = heappop(heap)
             known = self.words if is_word else self.inside
             if text and not is_word:
@@ -123,7 +125,7 @@ class Shortest:
         found: dict[int, bytes] = {}
         heap: list[tuple[_Ranked, int]] = [(_ranked(b""), first)]
         while heap:
-            self._clock.check()
+            self.clock.check()
             (_, text), rule = heappop(heap)
             if rule in found:
                 continue
@@ -180,7 +182,7 @@ class Shortest:
         times: dict[State, int] = {}
         heap: list[tuple[_Ranked, tuple[State, ...], int]] = [(_ranked(b""), (), rule)]
         while heap:
-            self._clock.check()
+            self.clock.check()
             (_, text), chain, ended = heappop(heap)
             if chain:
                 times[chain[-1]] = times.get(chain[-1], 0) + 1
