@@ -82,23 +82,15 @@ def ambiguity(cfg: Cfg, rules: Network, limits: Limits = LIMITS) -> Search:
     work = limits.begun() if limits.began is None else limits
     clock, pieces = work.clock(), _pieces(cfg)
     tried = 0
-    heap: list[tuple[int, tuple[int, bytes], int, Situation]] = []
-    begun: set[tuple[int, bytes]] = set()
     runners = [Runner(replace(rules, start=rule), work) for rule in range(len(rules.names))]
-
-    def begin(count: int, rule: int, text: bytes, here: Situation) -> None:
-        if here != DEAD and len(text) <= _LONGEST and (rule, text) not in begun:
-            begun.add((rule, text))
-            heappush(heap, (count, rank(text), -rule, here))  # callees before callers
-
-    for rule, runner in enumerate(runners):
-        begin(0, rule, b"", runner.initial)
     count = 0
+    open_ = _Open()
+    for rule, runner in enumerate(runners):
+        open_.begin(0, rule, b"", runner.initial)
     try:
-        while heap and len(begun) <= _BEGUN:
+        while open_ and len(open_.begun) <= _BEGUN:
             clock.check()
-            count, order, before, here = heappop(heap)
-            rule, text = -before, unranked(order)
+            count, rule, text, here = open_.next()
             if runners[rule].is_final(here):
                 counted = Derivations(cfg, rules.names[rule], text, work)
                 if counted.of_text() > 1:
@@ -106,10 +98,30 @@ def ambiguity(cfg: Cfg, rules: Network, limits: Limits = LIMITS) -> Search:
                     return Search(found, tried, count)
                 tried += 1
             for piece in pieces:
-                begin(count + 1, rule, text + piece, runners[rule].run(piece, here))
+                open_.begin(count + 1, rule, text + piece, runners[rule].run(piece, here))
     except LimitError:
         pass  # what was found until then is the answer
-    return Search(None, tried, max(count - 1, 0) if heap else None)
+    return Search(None, tried, max(count - 1, 0) if open_ else None)
+
+
+class _Open:
+    """The texts of each rule that wait to be tried: few pieces first, callees before callers."""
+
+    def __init__(self) -> None:
+        self.begun: set[tuple[int, bytes]] = set()
+        self._heap: list[tuple[int, tuple[int, bytes], int, Situation]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
+
+    def begin(self, pieces: int, rule: int, text: bytes, here: Situation) -> None:
+        if here != DEAD and len(text) <= _LONGEST and (rule, text) not in self.begun:
+            self.begun.add((rule, text))
+            heappush(self._heap, (pieces, rank(text), -rule, here))
+
+    def next(self) -> tuple[int, int, bytes, Situation]:
+        pieces, order, before, here = heappop(self._heap)
+        return pieces, -before, unranked(order), here
 
 
 def _pieces(cfg: Cfg) -> list[bytes]:

@@ -95,7 +95,7 @@ class Teller:
     def _choice(self, text: bytes, byte: int) -> _Choice:
         for runner in self._runners:
             ways = sorted(set(_ways(runner, text, byte)))
-            names = _Names(runner.network, self._spans)
+            names = _Names(runner.network, self._spans, frozenset(self._runners[-1].network.names))
             if (choice := names.choice(ways)) is not None:
                 return choice
         return "be read in two ways", ()
@@ -122,10 +122,14 @@ class _Names:
 
     network: Network
     spans: Mapping[str, Span]
+    #: The rules the machine calls; it does not mind how the others begin.
+    called: frozenset[str]
 
     def choice(self, ways: Sequence[_Way]) -> _Choice | None:
         """The two ways and their rules; None where there are not two."""
         pairs = [(one, other) for one in ways for other in ways if one.after != other.after]
+        apart = [pair for pair in pairs if self._calls(pair[0]) != self._calls(pair[1])]
+        pairs = apart or pairs
         for one, other in pairs:
             if one.before[: len(other.before)] == other.before != one.before:
                 return self._after_a_rule(one, other)
@@ -133,6 +137,10 @@ class _Names:
             if one.before == other.before:
                 return self._from_one_place(one, other)
         return self._elsewhere(*pairs[0]) if pairs else None
+
+    def _calls(self, way: _Way) -> list[str]:
+        """The rules of a way that the machine calls as well."""
+        return [name for name in map(self._rule, way.after) if name in self.called]
 
     def _after_a_rule(self, inner: _Way, outer: _Way) -> _Choice:
         ended = self._rule(inner.before[len(outer.before)])
