@@ -84,7 +84,7 @@ def _terminal_machine(terminal: Terminal, cfg: Cfg, limits: Limits) -> Dfa:
 
 def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     """The rules of a grammar as automata, as few as the stack needs."""
-    kept = kept_rules(cfg)
+    kept = kept_rules(cfg, limits)
     names = [cfg.start, *(name for name in cfg.rules if name in kept and name != cfg.start)]
     number = {name: i for i, name in enumerate(names) if name in kept}
     writer = Writer(cfg, number, left_recursive(cfg), limits)

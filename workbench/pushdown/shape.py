@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from workbench.limits import LIMITS, Limits
 from workbench.pushdown.cfg import Cfg, calls
 from workbench.pushdown.circles import circles
 from workbench.syntax.grammar_tree import (
@@ -24,21 +25,26 @@ from workbench.syntax.grammar_tree import (
 _WRITTEN_IN = 8_000
 
 
-def kept_rules(cfg: Cfg) -> frozenset[str]:
+def kept_rules(cfg: Cfg, limits: Limits = LIMITS) -> frozenset[str]:
     """The nonterminals that must be called with a stack.
 
     Of every circle of calls that has a call not at its rule's end (self-embedding, the
     sign of a language that is not regular: Chomsky 1959) as few rules are kept as break
     the circle, the most called first; and, so that nothing explodes, rules whose copies
     would come to too many states.
+
+    Raises: LimitError past ``limits.seconds``.
     """
+    clock = limits.clock()
     uses = Counter(call.name for body in cfg.rules.values() for call in calls(body))
+    # the most called first, among equals the one written first
+    order = {name: (uses[name], -place) for place, name in enumerate(cfg.rules)}
     kept: set[str] = set()
     while embedding := [c for c in _circles(cfg, kept) if _embeds(cfg, c)]:
-        kept |= {
-            max(circle, key=lambda n: (uses[n], -list(cfg.rules).index(n))) for circle in embedding
-        }
+        kept |= {max(circle, key=order.__getitem__) for circle in embedding}
+        clock.check()
     while True:
+        clock.check()
         sizes = _sizes(cfg, frozenset(kept))
         if sum(sizes[name] for name in {*kept, cfg.start}) <= _WRITTEN_IN:
             return frozenset(kept)
