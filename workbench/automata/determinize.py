@@ -31,7 +31,7 @@ def determinize(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -
     Source: Rabin & Scott 1959, "Finite automata and their decision problems", theorem 11.
     """
     clock = clock or limits.clock()
-    alive = alive_states(nfa)
+    alive = _alive(nfa)
     if nfa.initial not in alive:
         return nothing(nfa.symbols)
     labels = [_labels(edges, alive) for edges in nfa.edges]
@@ -140,7 +140,7 @@ def _labels(edges: tuple[Edge, ...], alive: set[int]) -> list[tuple[int, _Label]
     return [(target, tuple(sorted(ranges))) for target, ranges in by_target.items()]
 
 
-def alive_states(nfa: Nfa) -> set[int]:
+def _alive(nfa: Nfa) -> set[int]:
     """The states from which a final state is reached."""
     before: list[list[int]] = [[] for _ in range(len(nfa))]
     for state in range(len(nfa)):

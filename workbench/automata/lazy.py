@@ -1,7 +1,8 @@
-"""LazyDfa: an Nfa in, its subset machine out, a state at a time as texts are read.
+"""LazyDfa: an Nfa in, its subset machine out, some states at a time as texts are read.
 
 For machines that would explode: ``(a|b)*a(a|b){30}`` has 2^31 subsets, and no text meets more of
-them than it has bytes. States are numbered as they are met; the table grows.
+them than it has bytes. States are numbered as they are met; the tables grow. A step that is not
+known makes those near it too: in Python, one step at a time, a mask took three times as long.
 """
 
 from __future__ import annotations
@@ -11,16 +12,27 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.determinize import alive_states
 from workbench.automata.dfa import DEAD, State
 from workbench.automata.nfa import Nfa
+from workbench.automata.small import (
+    Bits,
+    Classes,
+    Flags,
+    Flat,
+    Ints,
+    alive_of,
+    classes_of,
+    njit,
+    number_of,
+)
 from workbench.limits import LIMITS, Limits
 
 #: A step not computed yet.
 UNKNOWN = -2
+_DEAD, _UNKNOWN = DEAD, UNKNOWN
 
-#: A set of Nfa states, as bits.
-_Set = int
+#: How many states are made with one that is asked for; fewer where each is a large set.
+_AHEAD, _AHEAD_WORDS = 16, 1_024
 
 
 class LazyDfa:
@@ -42,42 +54,44 @@ class LazyDfa:
     def __init__(self, nfa: Nfa, limits: Limits = LIMITS) -> None:
         self.nfa = nfa
         self._limits = limits
-        self._alive = alive_states(nfa)
-        self.classes, self._columns = _classes(nfa)
-        self._moves: dict[int, list[_Set]] = {}
-        self._closures: dict[int, _Set] = {}
-        self._numbers: dict[_Set, State] = {}
-        self._sets: list[_Set] = []
-        self._finals: list[bool] = []
-        self._final = sum(1 << state for state in nfa.finals)
+        self._flat = flat = Flat.of(nfa)
+        self._alive = alive_of(
+            flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
+        )
+        self.classes, self._columns = classes_of(flat.edges, self._alive, nfa.symbols)
         self._growing = threading.RLock()
-        self.table: npt.NDArray[np.int32] = np.full((64, self._columns), UNKNOWN, np.int32)
-        self._number(self._closure(nfa.initial) if nfa.initial in self._alive else 0)
+        self._made = 0
+        self._sets = np.empty((0, (len(nfa) + 63) // 64), np.uint64)
+        self._finals: Flags = np.empty(0, np.bool_)
+        self.table: Ints = np.empty((0, self._columns), np.int32)
+        self._ahead = max(1, min(_AHEAD, _AHEAD_WORDS // self._sets.shape[1]))
+        self._grow(64)
+        start = np.zeros(self._sets.shape[1], np.uint64)
+        if not self.is_empty:
+            stack = np.empty(len(nfa), np.int32)
+            _close(nfa.initial, flat.epsilons, flat.first_epsilon, self._alive, start, stack)
+        self._made = number_of(start, self._sets, self._slots, 0) + 1
+        self._finals[0] = _ends(start, flat.finals)
 
     def __len__(self) -> int:
         """How many states have been met so far."""
-        return len(self._sets)
+        return self._made
 
     @property
     def is_empty(self) -> bool:
         """Whether no text at all is accepted."""
-        return self.nfa.initial not in self._alive
+        return not self._alive[self.nfa.initial]
 
     @property
     def used_bytes(self) -> set[int]:
         """The bytes some accepted text may hold."""
-        alive = self._alive
-        runs = {
-            (low, high)
-            for state in alive
-            for low, high, target in self.nfa.edges[state]
-            if target in alive
-        }
+        edges = self._flat.edges
+        runs = np.unique(edges[self._alive[edges[:, 2]], :2], axis=0).tolist()
         return {byte for low, high in runs for byte in range(low, high + 1)}
 
     def is_final(self, state: State) -> bool:
         """Whether the text read so far is accepted."""
-        return self._finals[state]
+        return bool(self._finals[state])
 
     def step(self, state: State, byte: int) -> State:
         """The state after a byte, or ``DEAD``."""
@@ -93,61 +107,127 @@ class LazyDfa:
         return state
 
     def successor(self, state: State, byte_class: int) -> State:
-        """Compute and remember the step of a state by a byte class."""
+        """The step of a state by a byte class; those near it are made too."""
+        flat = self._flat
         with self._growing:
-            reached, left = 0, self._sets[state]
-            while left:
-                lowest = left & -left
-                reached |= self._moves_of(lowest.bit_length() - 1)[byte_class]
-                left ^= lowest
-            target = self._number(reached) if reached else DEAD
-            self.table[state, byte_class] = target
-        return target
+            needed = self._ahead * self._columns
+            if self._made + needed > len(self.table):
+                self._grow(2 * len(self.table) + needed)
+            self._made = _expand(
+                flat.edges, flat.first, flat.epsilons, flat.first_epsilon, self._alive,
+                flat.finals, self.classes, self._sets, self._slots, self.table, self._finals,
+                self._made, state, self._ahead,
+            )  # fmt: skip
+            return int(self.table[state, byte_class])
 
-    def _number(self, members: _Set) -> State:
-        known = self._numbers.get(members)
-        if known is not None:
-            return known
-        number = self._numbers[members] = len(self._sets)
-        self._sets.append(members)
-        self._finals.append(bool(members & self._final))
-        if number == len(self.table):
-            size = 2 * len(self.table) * (4 * self._columns + len(self.nfa) // 8)
-            self._limits.check("megabytes", size / 2**20, "a repetition makes too many cases")
-            self.table = np.vstack([self.table, np.full_like(self.table, UNKNOWN)])
-        return number
-
-    def _moves_of(self, state: int) -> list[_Set]:
-        """What is reached from a state of the Nfa, by byte class."""
-        known = self._moves.get(state)
-        if known is None:
-            known = self._moves[state] = [0] * self._columns
-            for low, high, target in self.nfa.edges[state]:
-                if target in self._alive:
-                    closure = self._closure(target)
-                    for its_class in range(self.classes[low], self.classes[high] + 1):
-                        known[its_class] |= closure
-        return known
-
-    def _closure(self, state: int) -> _Set:
-        """What is reached without reading: states that read something, and final ones."""
-        known = self._closures.get(state)
-        if known is None:
-            nfa, seen, waiting = self.nfa, {state}, [state]
-            for here in waiting:  # grows while it is read
-                found = [t for t in nfa.epsilons[here] if t not in seen and t in self._alive]
-                seen.update(found)
-                waiting += found
-            useful = {s for s in seen if nfa.edges[s] or s in nfa.finals}
-            known = self._closures[state] = sum(1 << s for s in useful)
-        return known
+    def _grow(self, rows: int) -> None:
+        """Make room; what was there keeps its place."""
+        words, made = self._sets.shape[1], self._made
+        size = rows * (8 * words + 4 * self._columns + 17)
+        self._limits.check("megabytes", size / 2**20, "a repetition makes too many cases")
+        sets = np.zeros((rows, words), np.uint64)
+        sets[:made] = self._sets[:made]
+        table = np.full((rows, self._columns), UNKNOWN, np.int32)
+        table[:made] = self.table[:made]
+        finals = np.zeros(rows, np.bool_)
+        finals[:made] = self._finals[:made]
+        self._slots = np.full(4 * rows, -1, np.int32)
+        _enter(sets, self._slots, made)
+        self._sets, self._finals, self.table = sets, finals, table
 
 
-def _classes(nfa: Nfa) -> tuple[npt.NDArray[np.uint16], int]:
-    """Bytes between which no edge begins or ends have one class; how many classes there are."""
-    edges = {(low, high) for of in nfa.edges for low, high, _ in of}
-    cuts = np.zeros(nfa.symbols + 1, np.uint16)
-    cuts[[low for low, _ in edges] + [high + 1 for _, high in edges]] = 1
-    cuts[0] = 0
-    classes = np.cumsum(cuts[:-1], dtype=np.uint16)
-    return classes, int(classes[-1]) + 1
+@njit(cache=True, nogil=True)
+def _enter(sets: Bits, slots: Ints, made: int) -> None:
+    """Make the first sets known under their numbers."""
+    for number in range(made):
+        number_of(sets[number], sets, slots, number)
+
+
+@njit(cache=True, nogil=True)
+def _expand(
+    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags,
+    classes: Classes, sets: Bits, slots: Ints, table: Ints, ends: Flags, made: int, start: int,
+    ahead: int,
+) -> int:  # fmt: skip
+    """Fill the row of a state and of those met from there on; how many states are known then."""
+    columns, words = table.shape[1], sets.shape[1]
+    reached = np.empty((columns, words), np.uint64)
+    stack = np.empty(len(finals), np.int32)
+    waiting = np.empty(ahead * columns + 1, np.int32)
+    waiting[0] = start
+    count, done = 1, 0
+    while done < count and done < ahead:
+        here = waiting[done]
+        done += 1
+        if done > 1 and table[here, 0] != _UNKNOWN:
+            continue  # met twice
+        _reach(edges, first, epsilons, first_epsilon, alive, classes, sets[here], reached, stack)
+        for column in range(columns):
+            target = _DEAD
+            for word in range(words):
+                if reached[column, word] != 0:
+                    target = _UNKNOWN
+            if target == _UNKNOWN:
+                target = number_of(reached[column], sets, slots, made)
+                if target == made:
+                    ends[made] = _ends(reached[column], finals)
+                    made += 1
+                if table[target, 0] == _UNKNOWN:
+                    waiting[count] = target
+                    count += 1
+            table[here, column] = target
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _reach(
+    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags,
+    classes: Classes, members: Bits, reached: Bits, stack: Ints,
+) -> None:  # fmt: skip
+    """Where a set leads to, by byte class."""
+    for column in range(reached.shape[0]):
+        for word in range(reached.shape[1]):
+            reached[column, word] = 0
+    for word in range(len(members)):
+        left, state = members[word], 64 * word - 1
+        while left != 0:
+            state += 1
+            bit = left & np.uint64(1)
+            left >>= np.uint64(1)
+            if bit == 0:
+                continue
+            for k in range(first[state], first[state + 1]):
+                if alive[edges[k, 2]]:
+                    for column in range(classes[edges[k, 0]], classes[edges[k, 1]] + 1):
+                        _close(edges[k, 2], epsilons, first_epsilon, alive, reached[column], stack)
+
+
+@njit(cache=True, nogil=True)
+def _close(
+    start: int, epsilons: Ints, first_epsilon: Ints, alive: Flags, reached: Bits, stack: Ints
+) -> None:
+    """Add a state and all it leads to without reading."""
+    one = np.uint64(1)
+    if reached[start >> 6] >> np.uint64(start & 63) & one:
+        return
+    reached[start >> 6] |= one << np.uint64(start & 63)
+    stack[0] = start
+    top = 1
+    while top > 0:
+        top -= 1
+        state = stack[top]
+        for k in range(first_epsilon[state], first_epsilon[state + 1]):
+            target = epsilons[k]
+            if alive[target] and not reached[target >> 6] >> np.uint64(target & 63) & one:
+                reached[target >> 6] |= one << np.uint64(target & 63)
+                stack[top] = target
+                top += 1
+
+
+@njit(cache=True, nogil=True)
+def _ends(members: Bits, finals: Flags) -> bool:
+    """Whether a set holds a final state."""
+    for state in range(len(finals)):
+        if finals[state] and members[state >> 6] >> np.uint64(state & 63) & np.uint64(1):
+            return True
+    return False

@@ -7,7 +7,8 @@ Larger machines are left to ``determinize`` and ``minimize``, which watch the ti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
@@ -46,16 +47,11 @@ def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
     Cost:   some 30 µs for a plain pattern, 0.5 ms near the limit.
     Source: Rabin & Scott 1959, theorem 11; Moore 1956, theorem 4.
     """
-    counts = np.fromiter(map(len, nfa.edges), np.int32, len(nfa))
-    if len(nfa) > _NFA_STATES or counts.sum() > _NFA_EDGES:
+    if len(nfa) > _NFA_STATES or sum(map(len, nfa.edges)) > _NFA_EDGES:
         return None
-    edges = np.fromiter(chain.from_iterable(chain.from_iterable(nfa.edges)), np.int32)
-    empties = np.fromiter(map(len, nfa.epsilons), np.int32, len(nfa))
-    epsilons = np.fromiter(chain.from_iterable(nfa.epsilons), np.int32)
-    finals = np.zeros(len(nfa), np.bool_)
-    finals[list(nfa.finals)] = True
+    flat = Flat.of(nfa)
     done, classes, table, ends = _smallest(
-        edges.reshape(-1, 3), _starts(counts), epsilons, _starts(empties), nfa.initial, finals,
+        flat.edges, flat.first, flat.epsilons, flat.first_epsilon, nfa.initial, flat.finals,
         nfa.symbols, min(most, SMALL),
     )  # fmt: skip
     if done:
@@ -63,10 +59,36 @@ def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
     return None
 
 
-def _starts(counts: Ints) -> Ints:
+@dataclass(frozen=True, slots=True, eq=False)
+class Flat:
+    """An Nfa as arrays.
+
+    Shape: Q states; the edges of state q are ``first[q]:first[q + 1]`` of ``edges`` (E, 3), low,
+           high, target; its ε-edges likewise of ``epsilons``; ``finals`` (Q,) bool.
+    """
+
+    edges: Ints
+    first: Ints
+    epsilons: Ints
+    first_epsilon: Ints
+    finals: Flags
+
+    @staticmethod
+    def of(nfa: Nfa) -> Flat:
+        """The arrays of an Nfa."""
+        edges = np.fromiter(chain.from_iterable(chain.from_iterable(nfa.edges)), np.int32)
+        epsilons = np.fromiter(chain.from_iterable(nfa.epsilons), np.int32)
+        finals = np.zeros(len(nfa), np.bool_)
+        finals[list(nfa.finals)] = True
+        return Flat(
+            edges.reshape(-1, 3), _starts(nfa.edges), epsilons, _starts(nfa.epsilons), finals
+        )
+
+
+def _starts(parts: Sequence[Sequence[object]]) -> Ints:
     """Where each state's part begins in the list of all."""
-    starts = np.zeros(len(counts) + 1, np.int32)
-    np.cumsum(counts, out=starts[1:])
+    starts = np.zeros(len(parts) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, parts), np.int32, len(parts)), out=starts[1:])
     return starts
 
 
@@ -76,8 +98,8 @@ def _smallest(
     symbols: int, most: int,
 ) -> tuple[bool, Classes, Ints, Flags]:  # fmt: skip
     """Whether it is done; then the parts of the Dfa, without states for the empty language."""
-    alive = _alive(edges, first, epsilons, first_epsilon, finals)
-    classes, count = _classes(edges, alive, symbols)
+    alive = alive_of(edges, first, epsilons, first_epsilon, finals)
+    classes, count = classes_of(edges, alive, symbols)
     if not alive[initial]:
         return True, classes, np.empty((0, 1), np.int32), np.empty(0, np.bool_)
     closures = _closures(first, epsilons, first_epsilon, alive, finals)
@@ -90,7 +112,7 @@ def _smallest(
 
 
 @njit(cache=True, nogil=True)
-def _alive(edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags) -> Flags:
+def alive_of(edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags) -> Flags:
     """The states from which a final state is reached."""
     alive = finals.copy()
     changed = True
@@ -111,7 +133,7 @@ def _alive(edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals
 
 
 @njit(cache=True, nogil=True)
-def _classes(edges: Ints, alive: Flags, symbols: int) -> tuple[Classes, int]:
+def classes_of(edges: Ints, alive: Flags, symbols: int) -> tuple[Classes, int]:
     """Symbols between which no edge begins or ends have one class; numbered in order."""
     cuts = np.zeros(symbols + 1, np.bool_)
     for k in range(len(edges)):
@@ -168,7 +190,7 @@ def _subsets(
     table = np.full((most, count), _DEAD, np.int32)
     ends = np.zeros(most, np.bool_)
     reached = np.empty((count, words), np.uint64)
-    made = _number(closures[initial], sets, slots, 0) + 1
+    made = number_of(closures[initial], sets, slots, 0) + 1
     here = 0
     while here < made:
         for its_class in range(count):
@@ -188,7 +210,7 @@ def _subsets(
             for word in range(words):
                 met |= reached[its_class, word] != 0
             if met:
-                target = _number(reached[its_class], sets, slots, made)
+                target = number_of(reached[its_class], sets, slots, made)
                 if target < 0:
                     return table[:0], ends[:0]
                 table[here, its_class] = target
@@ -198,7 +220,7 @@ def _subsets(
 
 
 @njit(cache=True, nogil=True)
-def _number(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
+def number_of(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
     """The number of a set, a new one where it is not known; −1 where there is no room."""
     marks = np.uint64(14695981039346656037)
     for bits in members:

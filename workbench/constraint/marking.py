@@ -70,6 +70,9 @@ class Marker:
         self._limits = limits
         self._members = np.empty(loops.MEMBERS, np.int32)
         self._local = np.empty((loops.MEMBERS, 256), np.int8)
+        #: The table last walked, and its machine's arrays as kernels like them.
+        self._held: Ints | None = None
+        self._views: tuple[Ints, int, Classes, Ints]
 
     def row(self, machine: Machine, state: State) -> tuple[Words, int]:
         """The bits of what can be read from a state, and the lowest stack depth looked at."""
@@ -86,7 +89,7 @@ class Marker:
         clock: Clock | None = None
         while True:
             node, floor = mark(
-                machine.table.reshape(-1), width, machine.classes, machine.floors, trie.records,
+                *self._arrays(machine), trie.records,
                 trie.first, trie.token_ids, path, node, len(trie), floor, bits,
             )  # fmt: skip
             if node == len(trie):
@@ -95,11 +98,11 @@ class Marker:
 
     def _loop(self, machine: Machine, state: State) -> tuple[loops.Loop, int] | None:
         """What a state shares with others, and how many states the loop has; None for most."""
-        width = machine.table.shape[1]
         clock: Clock | None = None
         while True:
+            table, width, classes, _ = self._arrays(machine)
             found, here, byte_class = loops.find(
-                machine.table.reshape(-1), width, machine.classes, state, self._members, self._local
+                table, width, classes, state, self._members, self._local
             )
             if found == 0:
                 return None
@@ -114,13 +117,13 @@ class Marker:
     def _around(self, machine: Machine, loop: loops.Loop, count: int) -> tuple[Words, int]:
         """By what the loop shares and a walk of what lies past it."""
         trie, bits, path = self._trie, loop.bits.copy(), self._path()
-        width, group = machine.table.shape[1], 0
+        group = 0
         floors = machine.floors
         floor = int(floors[self._members[:count]].min()) if len(floors) else NO_FLOOR
         clock: Clock | None = None
         while True:
             group, node, floor = loops.mark_leaving(
-                machine.table.reshape(-1), width, machine.classes, machine.floors, trie.records,
+                *self._arrays(machine), trie.records,
                 trie.first, trie.token_ids, path, self._members, loop.groups, loop.nodes, group,
                 floor, bits,
             )  # fmt: skip
@@ -138,6 +141,18 @@ class Marker:
         )
         clock.check()
         return clock
+
+    def _arrays(self, machine: Machine) -> tuple[Ints, int, Classes, Ints]:
+        """The flat table, its width, classes and floors, all read-only.
+
+        numba compiles a kernel for each type it meets, and takes read-only arrays for another.
+        """
+        held = machine.table
+        if held is not self._held:
+            table, classes, floors = held.reshape(-1), machine.classes[:], machine.floors[:]
+            table.flags.writeable = classes.flags.writeable = floors.flags.writeable = False
+            self._held, self._views = held, (table, held.shape[1], classes, floors)
+        return self._views
 
     def _path(self) -> Offsets:
         """Room for the places in the table of one token's way."""
