@@ -17,18 +17,23 @@ c.mask(c.initial)
 """
 
 
-def first_mask_seconds(vocabulary: str, patience: float) -> tuple[float | None, float | None]:
+class ProcessError(Exception):
+    """A process did not come to its first mask."""
+
+
+def first_mask_seconds(vocabulary: str, patience: float) -> tuple[float, float]:
     """Seconds with numba's kernels compiled anew, and with them cached.
 
     The interpreter's own start counts. The vocabulary comes from this user's cache
-    folder in both, if it is there. None where the process fails or takes too long.
+    folder in both, if it is there.
+    Raises: ProcessError where a process fails or takes too long, with its last words.
     """
     with tempfile.TemporaryDirectory() as folder:
         cold = _seconds(vocabulary, folder, patience)
         return cold, _seconds(vocabulary, folder, patience)
 
 
-def _seconds(vocabulary: str, kernels: str, patience: float) -> float | None:
+def _seconds(vocabulary: str, kernels: str, patience: float) -> float:
     begun = time.perf_counter()
     try:
         subprocess.run(
@@ -38,6 +43,10 @@ def _seconds(vocabulary: str, kernels: str, patience: float) -> float | None:
             capture_output=True,
             timeout=patience,
         )
-    except (subprocess.SubprocessError, OSError):
-        return None
+    except subprocess.TimeoutExpired:
+        raise ProcessError(f"no first mask within {patience:g} s") from None
+    except subprocess.CalledProcessError as error:
+        told = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        named = [line for line in told if "Error" in line.split(":")[0]] or told[-1:]
+        raise ProcessError(f"a new process failed: {' '.join(named[-1:])}") from None
     return time.perf_counter() - begun

@@ -24,7 +24,7 @@ from workbench.bench.cases import CASES
 from workbench.bench.check import compared
 from workbench.bench.peers.peer import spelt
 from workbench.bench.peers.registry import ENGINES, OURS
-from workbench.bench.process import first_mask_seconds
+from workbench.bench.process import ProcessError, first_mask_seconds
 from workbench.bench.records import CaseRecord, EngineRecord, Record
 from workbench.bench.worker import Job
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -79,7 +79,10 @@ def bench(plan: Plan, worker: tuple[str, ...] = WORKER) -> Iterator[Record]:
 def _with_process(record: EngineRecord, plan: Plan) -> EngineRecord:
     if record.engine != OURS or not plan.process or record.status != "ok":
         return record
-    cold, warm = first_mask_seconds(plan.vocabulary, plan.patience)
+    try:
+        cold, warm = first_mask_seconds(plan.vocabulary, plan.patience)
+    except ProcessError as error:
+        return replace(record, reason=str(error))
     return replace(record, process_s=cold, process_cached_s=warm)
 
 

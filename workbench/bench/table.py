@@ -42,6 +42,7 @@ def table(records: Iterable[Record]) -> str:
 
 def _engines(records: Sequence[EngineRecord]) -> str:
     rows: list[tuple[str, ...]] = [_ENGINE_HEAD]
+    notes = []
     for record in records:
         name = _title(record)
         if record.status != "ok":
@@ -49,7 +50,9 @@ def _engines(records: Sequence[EngineRecord]) -> str:
             continue
         figures = (record.prepare_ms, record.cached_ms, record.process_s, record.process_cached_s)
         rows.append((name, *(figure(x) for x in figures)))
-    return f"{records[0].vocabulary}\n" + aligned(rows)
+        if record.reason:
+            notes.append(f"  {name}: {record.reason}")
+    return "\n".join([records[0].vocabulary, aligned(rows), *notes])
 
 
 def _case(name: str, records: Sequence[CaseRecord]) -> str:

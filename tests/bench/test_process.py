@@ -1,0 +1,17 @@
+"""Whole processes: how long, or why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.bench.process import ProcessError, first_mask_seconds
+
+
+def test_process_that_fails_says_why() -> None:
+    with pytest.raises(ProcessError, match="a new process failed: .*VocabularyError: "):
+        first_mask_seconds("/no/such/directory", 60.0)
+
+
+def test_process_that_takes_too_long_is_ended() -> None:
+    with pytest.raises(ProcessError, match="no first mask within 0.01 s"):
+        first_mask_seconds("all-bytes", 0.01)
