@@ -8,10 +8,10 @@ from workbench.bench.process import ProcessError, first_mask_seconds
 
 
 def test_process_that_fails_says_why() -> None:
-    with pytest.raises(ProcessError, match="a new process failed: .*VocabularyError: "):
+    with pytest.raises(ProcessError, match=r"a new process failed: .*VocabularyError: "):
         first_mask_seconds("/no/such/directory", 60.0)
 
 
 def test_process_that_takes_too_long_is_ended() -> None:
-    with pytest.raises(ProcessError, match="no first mask within 0.01 s"):
+    with pytest.raises(ProcessError, match=r"no first mask within 0\.01 s"):
         first_mask_seconds("all-bytes", 0.01)
