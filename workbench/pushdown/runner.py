@@ -9,7 +9,6 @@ as nodes of a tree that share what lies below.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,38 +29,8 @@ Configuration = tuple[State, StackNode]
 Situation = int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reading:
-    """What a state of a network reads, by groups of byte classes that lead to the same."""
-
-    group_of: list[int]
-    #: Of each group: where it leads, and its classes as bits.
-    moves: list[tuple[Move, ...]]
-    masks: list[int]
-    #: The classes that cannot be read.
-    dead: int
-
-    @staticmethod
-    def of(network: Network, state: State) -> _Reading:
-        """The groups of a state; all classes at once, since a walk asks for nearly all."""
-        openings = network.openings(state)
-        columns = network.classes[[members[0] for members in network.class_bytes]]
-        rows = network.table[[inner for inner, _ in openings]][:, columns].tolist()
-        groups: dict[tuple[State, ...], int] = {}
-        group_of = [groups.setdefault(targets, len(groups)) for targets in zip(*rows, strict=True)]
-        masks = [0] * len(groups)
-        for byte_class, group in enumerate(group_of):
-            masks[group] |= 1 << byte_class
-        moves = [
-            tuple(
-                (target, pushed)
-                for target, (_, pushed) in zip(targets, openings, strict=True)
-                if target != DEAD
-            )
-            for targets in groups
-        ]
-        dead = sum(mask for mask, of in zip(masks, moves, strict=True) if not of)
-        return _Reading(group_of, moves, masks, dead)
+#: Where some byte classes lead, all to the same, and these classes as bits.
+_Step = tuple[tuple[Move, ...], int]
 
 
 class Runner:
@@ -89,12 +58,13 @@ class Runner:
         self._symbols: list[State] = [DEAD]
         self._depths: list[int] = [0]
         self._nodes: dict[tuple[StackNode, State], StackNode] = {}
-        self._reading: dict[State, _Reading] = {}
+        self._steps: dict[State, tuple[list[_Step], int]] = {}
         self._columns: dict[int, npt.NDArray[np.intp]] = {}
         self._numbers: dict[tuple[Configuration, ...], Situation] = {}
         self._situations: list[tuple[Configuration, ...]] = []
         self.table: npt.NDArray[np.int32] = np.empty((0, len(network.class_bytes)), np.int32)
         self.floors: npt.NDArray[np.int32] = np.empty(0, np.int32)
+        self._of_class = network.classes[[members[0] for members in network.class_bytes]]
         self._finals = network.finals.tolist()
         self._goes_on = network.goes_on.tolist()
         self._stars = network.stars.tolist()
@@ -153,10 +123,9 @@ class Runner:
         floor = self.limits.stack_depth
         alike = -1
         for state, node in self._situations[situation]:
-            reading = self._reading[state]
-            group = reading.group_of[byte_class]
-            alike &= reading.masks[group]
-            for target, pushed in reading.moves[group]:
+            moves, classes = self._steps[state][0][byte_class]
+            alike &= classes
+            for target, pushed in moves:
                 inner = node
                 for symbol in pushed:
                     if self._stars[symbol]:
@@ -165,19 +134,37 @@ class Runner:
                             continue  # r above r reads no more than r alone
                     inner = self._push(inner, symbol)
                 floor = min(floor, self._settle(target, inner, found))
-        self.limits.check(
-            "configurations",
-            len(found),
-            "the grammar is ambiguous without bound here; factor its alternatives",
-        )
+        if len(found) > self.limits.configurations:
+            self.limits.check(
+                "configurations",
+                len(found),
+                "the grammar is ambiguous without bound here; factor its alternatives",
+            )
         result = self._number(found, floor) if found else DEAD
         self.table[situation, self._columns_of(alike)] = result
         return result
 
-    def _read_from(self, state: State) -> _Reading:
-        known = self._reading.get(state)
+    def _steps_of(self, state: State) -> tuple[list[_Step], int]:
+        """The step of a state by each byte class, and the classes it cannot read as bits.
+
+        For all classes at once, since a walk asks for nearly all; those that lead to the same
+        share a step.
+        """
+        known = self._steps.get(state)
         if known is None:
-            known = self._reading[state] = _Reading.of(self.network, state)
+            openings, table = self.network.openings(state), self.network.table
+            rows = [table[inner][self._of_class].tolist() for inner, _ in openings]
+            together = list(zip(*rows, strict=True))
+            classes: dict[tuple[State, ...], int] = {}
+            for byte_class, targets in enumerate(together):
+                classes[targets] = classes.get(targets, 0) | 1 << byte_class
+            pushes = [pushed for _, pushed in openings]
+            steps = {
+                targets: (tuple(m for m in zip(targets, pushes, strict=True) if m[0] != DEAD), mask)
+                for targets, mask in classes.items()
+            }
+            dead = classes.get((DEAD,) * len(rows), 0)
+            known = self._steps[state] = [steps[targets] for targets in together], dead
         return known
 
     def _columns_of(self, classes: int) -> npt.NDArray[np.intp]:
@@ -218,7 +205,8 @@ class Runner:
         if known is None:
             known = self._nodes[key] = len(self._parents)
             depth = self._depths[node] + 1
-            self.limits.check("stack_depth", depth, "the text nests too deeply")
+            if depth > self.limits.stack_depth:
+                self.limits.check("stack_depth", depth, "the text nests too deeply")
             self._parents.append(node)
             self._symbols.append(symbol)
             self._depths.append(depth)
@@ -236,7 +224,7 @@ class Runner:
             self._grow()
         dead = -1
         for state, _ in key:
-            dead &= self._read_from(state).dead
+            dead &= self._steps_of(state)[1]
         self.table[number, self._columns_of(dead)] = DEAD
         self.floors[number] = floor
         return number
