@@ -41,6 +41,8 @@ class Facts:
     losses: tuple[tuple[int, float], ...]
     figures: tuple[Figure, ...]
     samples: tuple[Sample, ...]
+    #: What else is to be said of how this run went, as whole sentences.
+    note: str = ""
 
 
 def mean_losses(log: Path, every: int) -> tuple[tuple[int, float], ...]:
@@ -95,7 +97,7 @@ def training(facts: Facts) -> str:
 bf16 autocast; Muon for the layers' matrices (rate {settings.matrix_rate}), AdamW for embeddings and
 norms (rate {settings.vector_rate}); warm-up {settings.warmup} steps, stable, then
 a linear decay to nothing over the last {settings.decay:.0%}; gradients clipped at norm 1; seed
-{settings.seed}. Losses are nats a token over all tokens, prompts included.
+{settings.seed}. Losses are nats a token over all tokens, prompts included. {facts.note}
 
 {losses}
 

@@ -31,7 +31,7 @@ class TrainSettings:
 
     #: Where checkpoint, log, tokenizer and the model directory are written.
     out: Path
-    steps: int = 2100
+    steps: int = 1950
     batch: int = 16
     seed: int = 1
     resume: bool = False

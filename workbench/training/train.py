@@ -36,7 +36,7 @@ def tokenizer_for(settings: TrainSettings) -> Tokenizer:
     return tokenizer
 
 
-def publish(settings: TrainSettings, folder: Path) -> card.Facts:
+def publish(settings: TrainSettings, folder: Path, note: str = "") -> card.Facts:
     """Export the last checkpoint into ``folder``, measure what was exported, write its card."""
     saved = checkpoint.read(settings.out)
     tokenizer = bpe.load(settings.out / TOKENIZER)
@@ -53,6 +53,7 @@ def publish(settings: TrainSettings, folder: Path) -> card.Facts:
         device=f"{os.cpu_count()} CPU cores" if device().type == "cpu" else "a GPU",
         losses=card.mean_losses(settings.out / LOG, max(1, saved.step // 12)),
         figures=tuple(measure_all(model, tokenizer, held_out(settings.held_out))),
+        note=note,
         samples=tuple(samples(model, tokenizer, FORMATS, limit=settings.sample, prompts=1)),
     )
     card.write(facts, folder)
