@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from workbench.automata.build import regex_dfa
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.lazy import LazyDfa
+from workbench.automata.thompson import thompson
 from workbench.constraint.compile import automaton
 from workbench.constraint.loops import Loops
 from workbench.constraint.marking import Complete, Marker
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
+from workbench.source import Source
+from workbench.syntax.regex_parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary
 
 PIECES = (
@@ -68,3 +77,34 @@ def test_a_loop_is_walked_once() -> None:
         assert dfa is not None
         marker.row(Complete.of(dfa), dfa.run(b'<"' if text[0] == "<" else b'"'))
         assert len(loops) == 1, "the same bytes stay in the string"
+
+
+PARTS = st.sampled_from(
+    ['"', "[a-z]", r"[^\"\\]", r"\w", " ", "(if|int)", "[a-z_]", r"\\.", "é", ".", "=", "[ -~]"]
+)
+PIECE = st.tuples(PARTS, st.sampled_from(["", "*", "+", "?", "{1,3}"])).map("".join)
+REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
+
+
+@given(st.lists(REGEX, min_size=1, max_size=3).map("|".join))
+@settings(deadline=None, max_examples=150)
+def test_every_way_makes_the_same_row(pattern: str) -> None:
+    regex = parse_regex(Source(pattern, "regex"))
+    dfa = regex_dfa(regex)
+    marker, whole, lazy = Marker(VOCABULARY, LIMITS), Complete.of(dfa), LazyDfa(thompson(regex))
+    for state, text in shortest_texts(dfa).items():
+        plain = marker.plain_row(whole, state)[0]
+        assert np.array_equal(marker.row(whole, state)[0], plain), (pattern, text)
+        assert np.array_equal(marker.row(lazy, lazy.run(text))[0], plain), (pattern, text)
+
+
+def shortest_texts(dfa: Dfa) -> dict[int, bytes]:
+    """A text that leads to each state."""
+    texts = {dfa.initial: b""}
+    for state, text in (waiting := list(texts.items())):
+        for byte in range(256):
+            target = dfa.step(state, byte)
+            if target != DEAD and target not in texts:
+                texts[target] = text + bytes([byte])
+                waiting.append((target, texts[target]))
+    return texts

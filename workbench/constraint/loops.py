@@ -56,6 +56,9 @@ class Loop:
     bits: Words
     nodes: Ints
     groups: Ints
+    #: The nodes in preorder, and where each path was, (L,) both: for walks that enter the loop.
+    left: Ints
+    left_from: Ints
 
 
 class Loops:
@@ -93,7 +96,13 @@ def _walked(local: Local, trie: Trie, words: int) -> Loop:
     values, starts = np.unique(left[order], return_index=True)
     stops = np.append(starts[1:], count)
     groups = np.stack([values >> 8, values & 255, starts, stops], axis=1).astype(np.int32)
-    return Loop(bits, nodes[:count][order], np.ascontiguousarray(groups))
+    return Loop(
+        bits,
+        nodes[:count][order],
+        np.ascontiguousarray(groups),
+        nodes[:count].copy(),
+        states[:count].copy(),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -126,17 +135,22 @@ def find(
 ) -> tuple[int, int, int]:
     """The loop of a state: the states that belong to it, and where bytes lead among them.
 
-    Returns how many they are, 0 where there is no loop worth it; or −1 and the state and byte
-    class of a step that is not known yet.
+    Returns how many they are; 0 where there is no loop worth it, with the state of the one that
+    is entered by most bytes, or −1; or −1 and the state and byte class of a step that is not
+    known yet.
     """
-    stays = 0
+    stays, most, votes = 0, -1, 0
     for byte in range(128):
-        target = table[state * width + classes[byte]]
+        target = int(table[state * width + classes[byte]])
         if target == _UNKNOWN:
             return -1, state, int(np.int64(classes[byte]))
         stays += target == state
+        if target >= 0:  # the majority, if there is one: Boyer & Moore 1991
+            if votes == 0:
+                most = target
+            votes += 1 if target == most else -1
     if stays < _WIDE:
-        return 0, 0, 0
+        return 0, most if votes > 0 else -1, 0
     members[0] = state
     count, from_level, level_end = 1, 0, 1
     for _level in range(3):

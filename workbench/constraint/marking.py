@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import Dfa, State
 from workbench.constraint import loops
+from workbench.constraint.entering import mark_entering
 from workbench.constraint.rows import Classes, Ints, Offsets, Words, mark
 from workbench.limits import Clock, Limits
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -76,13 +77,17 @@ class Marker:
 
     def row(self, machine: Machine, state: State) -> tuple[Words, int]:
         """The bits of what can be read from a state, and the lowest stack depth looked at."""
-        loop = self._loop(machine, state)
+        loop, there = self._loop(machine, state)
         if loop is not None:
-            return self._around(machine, *loop)
-        return self._all(machine, state)
+            return self._around(machine, loop, there)
+        if there >= 0:
+            loop, count = self._loop(machine, there)
+            if loop is not None:
+                return self._into(machine, loop, count, state)
+        return self.plain_row(machine, state)
 
-    def _all(self, machine: Machine, state: State) -> tuple[Words, int]:
-        """By a walk of the whole trie."""
+    def plain_row(self, machine: Machine, state: State) -> tuple[Words, int]:
+        """The same row by a walk of the whole trie."""
         trie, bits, path = self._trie, np.zeros(self._words, np.uint32), self._path()
         width, node, floor = machine.table.shape[1], 0, NO_FLOOR
         path[0] = state * width
@@ -96,8 +101,11 @@ class Marker:
                 return bits, floor
             clock = self._grow(machine, path, node, clock)
 
-    def _loop(self, machine: Machine, state: State) -> tuple[loops.Loop, int] | None:
-        """What a state shares with others, and how many states the loop has; None for most."""
+    def _loop(self, machine: Machine, state: State) -> tuple[loops.Loop | None, int]:
+        """What a state shares with others, and how many states the loop has.
+
+        None for most, with the state that most bytes lead to, or −1.
+        """
         clock: Clock | None = None
         while True:
             table, width, classes, _ = self._arrays(machine)
@@ -105,11 +113,10 @@ class Marker:
                 table, width, classes, state, self._members, self._local
             )
             if found == 0:
-                return None
+                return None, here
             if found > 0:
-                return self._trie.shared(loops.Loops).of(
-                    self._local[:found], self._trie, self._words
-                ), found
+                known = self._trie.shared(loops.Loops)
+                return known.of(self._local[:found], self._trie, self._words), found
             clock = clock or self._limits.clock()
             machine.successor(here, byte_class)
             clock.check()
@@ -130,6 +137,25 @@ class Marker:
             if node < 0:
                 return bits, floor
             clock = self._grow(machine, path, node, clock)
+
+    def _into(
+        self, machine: Machine, loop: loops.Loop, count: int, state: State
+    ) -> tuple[Words, int]:
+        """By what a loop shares that paths enter, and a walk of where they differ from it."""
+        trie, bits, path = self._trie, loop.bits.copy(), self._path()
+        path[0] = state * machine.table.shape[1]
+        beside, node = np.zeros(trie.height + 1, np.int8), 0
+        floors = machine.floors
+        floor = int(floors[self._members[:count]].min()) if len(floors) else NO_FLOOR
+        clock: Clock | None = None
+        while True:
+            node, unknown, floor = mark_entering(
+                *self._arrays(machine), trie.records, trie.first, trie.token_ids, path, beside,
+                self._members, self._local, loop.left, loop.left_from, node, floor, bits,
+            )  # fmt: skip
+            if unknown < 0:
+                return bits, floor
+            clock = self._grow(machine, path, unknown, clock)
 
     def _grow(self, machine: Machine, path: Offsets, node: int, clock: Clock | None) -> Clock:
         """Compute the step a walk stands before."""
