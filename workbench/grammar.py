@@ -19,6 +19,7 @@ from workbench.automata.describe import describe
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import character_edges
 from workbench.automata.lazy import LazyDfa
+from workbench.automata.small import ready
 from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.advice import Advice, advice, conflict_advice, regex_advice
@@ -97,6 +98,7 @@ class Grammar:
 
         Raises: ParseError, LimitError.
         """
+        ready()
         source = Source(pattern, name)
         regex = parse_regex(source)
         machine = regex_machine(regex, limits.begun())
@@ -110,6 +112,7 @@ class Grammar:
 
         Raises: ParseError, BuildError, LimitError.
         """
+        ready()
         source, work = Source(text, name), limits.begun()
         tree = parse_kbnf(source)
         machine = build(tree, start, work)

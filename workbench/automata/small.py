@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.explore import nothing
-from workbench.automata.nfa import Nfa
+from workbench.automata.nfa import Nfa, NfaBuilder
 
 if TYPE_CHECKING:
     Kernel = TypeVar("Kernel")
@@ -39,6 +40,19 @@ Ints = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 Bits = npt.NDArray[np.uint64]
 Classes = npt.NDArray[np.uint16]
+
+
+@cache
+def ready() -> None:
+    """Have the kernels compiled; work with a clock asks for this first, once a process.
+
+    In a new installation that takes seconds, which are nobody's grammar's.
+    """
+    builder = NfaBuilder()
+    start, end = builder.new_state(), builder.new_state()
+    builder.edge(start, ord("a"), ord("b"), end)
+    builder.epsilon(end, start)
+    small_dfa(builder.build(start, {end}))
 
 
 def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:

@@ -9,6 +9,7 @@ from workbench.automata.lazy import LazyDfa
 from workbench.constraint.automaton import AutomatonConstraint, DfaConstraint, LazyConstraint
 from workbench.constraint.composed import composed
 from workbench.constraint.protocol import Constraint
+from workbench.constraint.ready import ready
 from workbench.constraint.stack import StackConstraint
 from workbench.constraint.unconstrained import Unconstrained
 from workbench.errors import WorkbenchError
@@ -20,6 +21,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> AutomatonConstraint:
     """The exact engine, rows on demand."""
+    ready()
     match grammar.reader:
         case Dfa() as dfa:
             return DfaConstraint(dfa, vocabulary, limits)
