@@ -128,8 +128,13 @@ def _assembled(names: list[str], rules: dict[int, Dfa]) -> Network:
     order = sorted(reached)
     symbols = [*range(CALLS), *(CALLS + old for old in order)]
     # a class of the whole is a class in every rule: told apart by the rules' own classes alone
-    own = np.stack([rules[old].classes[symbols] for old in order])  # (R, S)
-    shared, classes = np.unique(own, axis=1, return_inverse=True)  # (R, C)
+    own = np.stack([rules[old].classes[symbols] for old in order], axis=1)  # (S, R)
+    columns: list[bytes] = (
+        own.view(np.dtype((np.void, own.itemsize * len(order)))).reshape(-1).tolist()
+    )
+    numbers: dict[bytes, int] = {}
+    classes = [numbers.setdefault(column, len(numbers)) for column in columns]
+    shared = np.frombuffer(b"".join(numbers), own.dtype).reshape(len(numbers), -1).T  # (R, C)
     sizes = [len(rules[old]) for old in order]
     offsets = np.cumsum([0, *sizes[:-1]])
     tables: list[npt.NDArray[np.int32]] = []
@@ -140,7 +145,7 @@ def _assembled(names: list[str], rules: dict[int, Dfa]) -> Network:
         names=tuple(names[old] for old in order),
         initials=tuple(int(at) + rules[o].initial for o, at in zip(order, offsets, strict=True)),
         start=0,
-        classes=classes.reshape(-1).astype(np.uint16),
+        classes=np.array(classes, np.uint16),
         table=np.concatenate(tables),
         finals=np.concatenate([rules[old].finals for old in order]),
         owner=np.repeat(np.arange(len(order)), sizes).astype(np.int32),

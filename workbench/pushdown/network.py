@@ -60,14 +60,17 @@ class Network:
     @cached_property
     def byte_classes(self) -> npt.NDArray[np.uint16]:
         """The class of each byte, (256,), numbered from 0 without gaps."""
-        _, numbered = np.unique(self.classes[:CALLS], return_inverse=True)
-        return numbered.astype(np.uint16)
+        numbers: dict[int, int] = {}
+        its_classes = self.classes[:CALLS].tolist()
+        return np.array([numbers.setdefault(c, len(numbers)) for c in its_classes], np.uint16)
 
     @cached_property
     def class_bytes(self) -> tuple[tuple[int, ...], ...]:
         """The bytes of each byte class."""
-        count = int(self.byte_classes.max()) + 1
-        return tuple(tuple(np.flatnonzero(self.byte_classes == c).tolist()) for c in range(count))
+        found: dict[int, list[int]] = {}
+        for byte, its_class in enumerate(self.byte_classes.tolist()):
+            found.setdefault(its_class, []).append(byte)  # classes are numbered as they are met
+        return tuple(map(tuple, found.values()))
 
     def calls_from(self, state: State) -> Iterator[tuple[int, State]]:
         """The rules a state can call, each with the state it returns to."""
