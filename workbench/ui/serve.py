@@ -8,6 +8,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.constraint.ready import ready
 from workbench.errors import WorkbenchError
 from workbench.ui.models import BUILTIN, ModelRoom
 
@@ -101,3 +102,4 @@ def _warm(handlers: Handlers) -> None:
         handlers.compile(examples[0])
         handlers.draw({**examples[0], "tab": "characters"})
     handlers.room.start()
+    ready()
