@@ -8,6 +8,7 @@ stack; what is left is one deterministic automaton a rule.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -129,9 +130,8 @@ def _assembled(names: list[str], rules: dict[int, Dfa]) -> Network:
     symbols = [*range(CALLS), *(CALLS + old for old in order)]
     # a class of the whole is a class in every rule: told apart by the rules' own classes alone
     own = np.stack([rules[old].classes[symbols] for old in order], axis=1)  # (S, R)
-    columns: list[bytes] = (
-        own.view(np.dtype((np.void, own.itemsize * len(order)))).reshape(-1).tolist()
-    )
+    stacked = own.view(np.dtype((np.void, own.itemsize * len(order)))).reshape(-1)
+    columns = cast("list[bytes]", stacked.tolist())
     numbers: dict[bytes, int] = {}
     classes = [numbers.setdefault(column, len(numbers)) for column in columns]
     shared = np.frombuffer(b"".join(numbers), own.dtype).reshape(len(numbers), -1).T  # (R, C)

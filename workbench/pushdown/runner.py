@@ -9,6 +9,7 @@ as nodes of a tree that share what lies below.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +60,6 @@ class Runner:
         self._depths: list[int] = [0]
         self._nodes: dict[tuple[StackNode, State], StackNode] = {}
         self._steps: dict[State, tuple[list[_Step], int]] = {}
-        self._columns: dict[int, npt.NDArray[np.intp]] = {}
         self._numbers: dict[tuple[Configuration, ...], Situation] = {}
         self._situations: list[tuple[Configuration, ...]] = []
         self.table: npt.NDArray[np.int32] = np.empty((0, len(network.class_bytes)), np.int32)
@@ -141,7 +141,7 @@ class Runner:
                 "the grammar is ambiguous without bound here; factor its alternatives",
             )
         result = self._number(found, floor) if found else DEAD
-        self.table[situation, self._columns_of(alike)] = result
+        self.table[situation, _columns_of(alike)] = result
         return result
 
     def _steps_of(self, state: State) -> tuple[list[_Step], int]:
@@ -165,14 +165,6 @@ class Runner:
             }
             dead = classes.get((DEAD,) * len(rows), 0)
             known = self._steps[state] = [steps[targets] for targets in together], dead
-        return known
-
-    def _columns_of(self, classes: int) -> npt.NDArray[np.intp]:
-        """The columns of a set of byte classes given as bits."""
-        known = self._columns.get(classes)
-        if known is None:
-            numbers = [c for c in range(self.table.shape[1]) if classes >> c & 1]
-            known = self._columns[classes] = np.array(numbers, np.intp)
         return known
 
     def _settle(self, state: State, node: StackNode, found: set[Configuration]) -> int:
@@ -225,7 +217,7 @@ class Runner:
         dead = -1
         for state, _ in key:
             dead &= self._steps_of(state)[1]
-        self.table[number, self._columns_of(dead)] = DEAD
+        self.table[number, _columns_of(dead)] = DEAD
         self.floors[number] = floor
         return number
 
@@ -239,3 +231,9 @@ class Runner:
         table[: len(self.table)] = self.table
         floors[: len(self.floors)] = self.floors
         self.table, self.floors = table, floors
+
+
+@lru_cache(maxsize=4096)
+def _columns_of(classes: int) -> npt.NDArray[np.intp]:
+    """The columns of a set of byte classes given as bits; the same few come again and again."""
+    return np.array([c for c in range(classes.bit_length()) if classes >> c & 1], np.intp)
