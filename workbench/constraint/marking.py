@@ -2,7 +2,8 @@
 
 In come a ``Machine``, complete or growing while it is walked, and one of its states; out come the
 bits of the tokens it can read and the lowest place of the stack that was looked at. A state that
-reads in a circle takes its row from the loops of the vocabulary, others walk the whole trie.
+reads in a circle, or leads into one, takes its row from the loops of the vocabulary, others walk
+the whole trie. Inside a JSON string of 131k tokens: 20 µs by the loop, 1,000 µs by the walk.
 """
 
 from __future__ import annotations
