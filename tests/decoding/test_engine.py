@@ -22,6 +22,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 DATA = Path(__file__).parent.parent / "data" / "kbnf_cases.json.gz"
 CASES: list[dict[str, Any]] = json.loads(gzip.decompress(DATA.read_bytes()))
 
+
 def vocabulary_of(case: dict[str, Any]) -> Vocabulary:
     return Vocabulary(
         [t.encode() if isinstance(t, str) else bytes(t["bytes"]) for t in case["vocab"]]

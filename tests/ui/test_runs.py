@@ -171,3 +171,12 @@ def test_the_end_token_has_no_text() -> None:
 
 def test_every_reason_to_stop_has_words() -> None:
     assert WORDS.keys() == set(StopReason)
+
+
+def test_a_regex_whose_automaton_explodes_runs_all_the_same(handlers: Handlers) -> None:
+    sent = {**PERSON, "text": "(a|b)*a(a|b){30}", "max_tokens": 5}
+    told = records(handlers, sent)
+    assert [record for record in told if record["k"] == "error"] == []
+    steps = [record for record in told if record["k"] == "step"]
+    assert len(steps) == 5
+    assert {step["state"] for step in steps} == {"outside"}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.automata.dfa import DEAD
+from workbench.automata.explore import nothing
 from workbench.errors import LimitError, WorkbenchError
 from workbench.pipeline import Compiled, Followed
+from workbench.pushdown.build import network_of
 from workbench.pushdown.runner import Runner
 
 #: The states of a picture a token passes, from before it to after it, each moment a few states.
@@ -40,12 +42,16 @@ class Follower:
         grammar = compiled.grammar
         if grammar is None:
             raise WorkbenchError("the grammar cannot be read", "mend its problems first")
-        self._dfa = grammar.dfa
-        self._rules = grammar.rules
+        whole = True
+        try:
+            self._dfa, self._rules = grammar.dfa, grammar.rules
+        except LimitError:
+            # decoded as it is read: there is no whole machine a picture could show
+            whole, self._dfa, self._rules = False, None, network_of(nothing(256))
         self._named = grammar.tree is not None
         self._runner = Runner(self._rules, grammar.limits)
         self._state: int = DEAD if self._dfa is None else self._dfa.initial
-        self._situation = self._runner.initial
+        self._situation = self._runner.initial if whole else DEAD
 
     def take(self, token: bytes) -> Place:
         """The place a token is taken at; the follower moves on past it."""
