@@ -68,7 +68,7 @@ def branches(part: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
         several.map(lambda parts: Sequence(parts, NOWHERE)),
         several.map(lambda parts: Choice(parts, NOWHERE)),
         st.builds(
-            lambda item, bounds: Repetition(item, *bounds, NOWHERE),
+            lambda item, bounds: Repetition(item, bounds[0], bounds[1], NOWHERE),
             part,
             st.sampled_from([(0, 1), (0, None), (1, None)]),
         ),
