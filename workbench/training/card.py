@@ -73,7 +73,7 @@ def introduction(facts: Facts) -> str:
 A small causal language model of Llama's architecture, trained from nothing by this project, so that
 constrained decoding can be watched offline. It completes the prompts it was trained on (JSON, XML,
 small C programs, dates, addresses, sums, word problems …) in their format. It knows very little of
-the world, is no assistant, and its word problems are well-formed rather than right.
+the world and is no assistant; on problems as hard as GSM8K's its answers look right and are not.
 
 * {facts.parameters:,} parameters: {shape.layers} layers, width {shape.width}, {shape.heads} heads,
   inner width {shape.inner}, context {shape.context}, embeddings tied;
@@ -136,7 +136,9 @@ def measurements(facts: Facts) -> str:
 
 Generated formats: documents of another seed. GSM8K: test questions, never trained on. *Text* counts
 the text and its end token given the prompt, *whole* the prompt as well. What is random by nature
-(identifiers, telephone numbers, licence plates) cannot be predicted, and should not be.
+(identifiers, telephone numbers, licence plates) cannot be predicted, and should not be. The short
+formats have few different documents (colours, sums, facts), so that many of these were seen in
+training; the UUIDs are 48 in all.
 
 {table(("format", "documents", "text", "whole"), rows)}
 """
