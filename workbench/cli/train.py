@@ -12,7 +12,7 @@ from workbench.cli.options import JsonOption, fail, line, told
 
 def train(
     out: Annotated[Path, typer.Option(help="Where checkpoint, log and model are written.")],
-    steps: Annotated[int, typer.Option(min=1, help="Optimizer steps in all.")] = 3000,
+    steps: Annotated[int, typer.Option(min=1, help="Optimizer steps in all.")] = 1950,
     batch: Annotated[int, typer.Option(min=1, help="Rows of 512 tokens a step.")] = 16,
     seed: Annotated[int, typer.Option(help="The same seed gives the same data and start.")] = 1,
     resume: Annotated[
@@ -41,6 +41,6 @@ def train(
         try:
             for progress in run(known.smoke(settings) if smoke else settings):
                 line(asdict(progress)) if json else typer.echo(str(progress))
-        except (ValueError, FileNotFoundError) as error:
+        except (ValueError, FileNotFoundError, RuntimeError) as error:
             fail(str(error))
         typer.echo(f"the model is in {out / MODEL}", err=json)
