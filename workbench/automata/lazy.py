@@ -13,18 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
+from workbench.automata.flat import Bits, Classes, Flags, Flat, Ints, alive_of, classes_of
+from workbench.automata.kernel import njit
 from workbench.automata.nfa import Nfa
-from workbench.automata.small import (
-    Bits,
-    Classes,
-    Flags,
-    Flat,
-    Ints,
-    alive_of,
-    classes_of,
-    njit,
-    number_of,
-)
+from workbench.automata.small import number_of
 from workbench.limits import LIMITS, Limits
 
 #: A step not computed yet.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.automata.kernel import njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.loops import Local
 from workbench.constraint.rows import (
@@ -18,7 +19,6 @@ from workbench.constraint.rows import (
     Records,
     Words,
     mark,
-    njit,
     set_tokens,
 )
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT

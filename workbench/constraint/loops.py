@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
+from workbench.automata.kernel import njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.rows import (
     Classes,
@@ -24,7 +25,6 @@ from workbench.constraint.rows import (
     Records,
     Words,
     mark,
-    njit,
     set_tokens,
 )
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie

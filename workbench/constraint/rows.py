@@ -10,25 +10,15 @@ after d bytes of the token at hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
+from workbench.automata.kernel import njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT, Trie
-
-if TYPE_CHECKING:
-    Kernel = TypeVar("Kernel")
-
-    def njit(*, cache: bool, nogil: bool, inline: str = "never") -> Callable[[Kernel], Kernel]:
-        """What numba's decorator means to a type checker: nothing changes."""
-
-else:
-    from numba import njit
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
 # numba mixes unsigned numbers with signed ones to floats, so every constant is unsigned here
