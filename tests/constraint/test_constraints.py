@@ -190,6 +190,18 @@ def test_rows_are_forgotten_past_their_budget() -> None:
     assert len(constraint._masks) == 5
 
 
+def test_rows_of_ever_new_shapes_are_forgotten_too() -> None:
+    """Palindromes without a centre: every step is another set of stacks."""
+    grammar = Grammar.from_kbnf("start ::= 'a' start 'a' | 'b' start 'b' | 'a' | 'b';")
+    constraint = automaton(grammar, BYTES, Limits(rows=5))
+    assert isinstance(constraint, StackConstraint)
+    state = constraint.initial
+    for byte in b"abbabaababba":
+        assert {ord("a"), ord("b")} <= set(constraint.mask(state))
+        state = constraint.advance(state, byte)
+    assert len(constraint._rows) <= 5
+
+
 def test_threads_share_one_constraint() -> None:
     grammar = Grammar.from_kbnf("start ::= '(' start ')' start | 'x';")
     constraint = automaton(grammar, BYTES, LIMITS)

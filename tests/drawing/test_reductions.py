@@ -14,7 +14,6 @@ from workbench.drawing.reductions import (
     collapse_chains,
     merge_parallel,
     nearest,
-    neighbourhood,
     reduce,
 )
 
@@ -128,13 +127,6 @@ def test_merge_keeps_apart_what_does_different_things() -> None:
 
 
 LINE = graph(10, [(s, s + 1, "a") for s in range(9)], [9])
-
-
-def test_neighbourhood_goes_with_and_against_the_arrows() -> None:
-    part = neighbourhood(LINE, "5", 2)
-    assert states(part) == {"3", "4", "5", "6", "7"}
-    assert states(part, "more") == {"3", "7"}
-    assert next(n for n in part.nodes if n.id == "3").title == "1 more edge not shown"
 
 
 def test_nearest_takes_what_is_left_where_too_little_is_connected() -> None:

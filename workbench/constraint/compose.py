@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.constraint.rows import Walk, count_edges, fill_edges
+from workbench.constraint.rows import count_edges, fill_edges
 from workbench.errors import VocabularyError
 from workbench.limits import LIMITS, Limits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -113,7 +113,7 @@ def cannot_spell(vocabulary: Vocabulary) -> VocabularyError:
 def _rows(dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> _Rows:
     """The token edges of every state that tokens reach, dead ends still among them."""
     trie = vocabulary.trie
-    walk = Walk(trie, len(vocabulary))
+    path = np.empty(trie.height + 1, np.int32)  # the state after each byte of a token
     clock = limits.clock()
     rows: _Rows = {}
     waiting = [dfa.initial]
@@ -123,12 +123,13 @@ def _rows(dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> _Rows:
         if state in rows:
             continue
         shape = (dfa.table, dfa.classes, trie.byte, trie.depth, trie.skip, trie.first)
-        count = count_edges(*shape, walk.path(state))
+        path[0] = state
+        count = count_edges(*shape, path)
         total += count
         limits.check("token_edges", total, "draw a smaller vocabulary, or a smaller grammar")
         clock.check()
         ids, targets = np.empty(count, np.int32), np.empty(count, np.int32)
-        fill_edges(*shape, trie.token_ids, walk.path(state), ids, targets)
+        fill_edges(*shape, trie.token_ids, path, ids, targets)
         rows[state] = ids, targets
         waiting.extend(int(target) for target in np.unique(targets))
     return rows

@@ -10,15 +10,13 @@ after d bytes of the token at hand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
 from workbench.automata.kernel import njit
 from workbench.automata.lazy import UNKNOWN
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT, Trie
+from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
 # numba mixes unsigned numbers with signed ones to floats, so every constant is unsigned here
@@ -32,24 +30,6 @@ Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.uint64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Walk:
-    """A trie made ready for walks, with room for one path."""
-
-    trie: Trie
-    size: int
-
-    def words(self) -> Words:
-        """An empty mask."""
-        return np.zeros((self.size + 31) // 32, np.uint32)
-
-    def path(self, state: int) -> Ints:
-        """A path that starts in ``state``."""
-        path = np.zeros(self.trie.height + 1, np.int32)
-        path[0] = state
-        return path
 
 
 @njit(cache=True, nogil=True)

@@ -82,6 +82,8 @@ class StackConstraint(AutomatonConstraint):
     def _shared_row(self, state: State) -> npt.NDArray[np.uint32]:
         """The row of a situation, from one that looked at the same symbols or by a walk."""
         shape, base = self._shape(state)
+        if len(self._rows) >= self.limits.rows:
+            self._rows.clear()  # very ambiguous grammars make a new shape at every step
         known = self._rows.setdefault(shape, {})
         for looked, rows in known.items():
             row = rows.get(self._below(base, looked))

@@ -7,10 +7,10 @@ the grammar together with those of this tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Set
 from dataclasses import dataclass
 
-from workbench.pushdown.cfg import calls, gathered
+from workbench.pushdown.cfg import calls, derives, gathered, least
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -31,9 +31,9 @@ def endless(tree: GrammarTree, start: str) -> tuple[GrammarTree, str] | None:
     no rule that can be reached is unproductive. Terminals count as productive.
     """
     rules = gathered(tree)
-    productive = _least(rules, is_productive)
+    productive = least(rules, is_productive)
     unproductive = rules.keys() - productive
-    opens = unproductive | _least(
+    opens = unproductive | least(
         rules, lambda body, known: any(c.name in known | unproductive for c in calls(body))
     )
     if start not in opens:
@@ -53,31 +53,9 @@ def _copy(name: str) -> str:
     return f"{name} without end"
 
 
-def _least(
-    rules: Mapping[str, Expression], holds: Callable[[Expression, Set[str]], bool]
-) -> frozenset[str]:
-    """The least set of names closed under ``holds``."""
-    known: frozenset[str] = frozenset()
-    while True:
-        found = frozenset(name for name, body in rules.items() if holds(body, known))
-        if found == known:
-            return known
-        known = found
-
-
 def is_productive(body: Expression, known: Set[str]) -> bool:
     """Whether a body derives some text, given the rules that do."""
-    match body:
-        case Nonterminal(name=name):
-            return name in known
-        case Sequence(items=items):
-            return all(is_productive(item, known) for item in items)
-        case Choice(options=options):
-            return any(is_productive(option, known) for option in options)
-        case Repetition(item=item, low=low):
-            return low == 0 or is_productive(item, known)
-        case _:
-            return True
+    return derives(body, known, lambda _: True)
 
 
 @dataclass(frozen=True, slots=True)

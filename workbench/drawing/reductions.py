@@ -197,15 +197,6 @@ def _spelled(labels: list[str], kinds: list[tuple[str, ...]]) -> str:
     return "".join(written)
 
 
-def neighbourhood(graph: Graph, centre: str, steps: int) -> Graph:
-    """What can be reached from ``centre``, with or against the arrows, in so many steps.
-
-    Nodes with neighbours outside get the kind ``more``.
-    """
-    distance = _distances(graph, centre)
-    return _part(graph, {node for node, far in distance.items() if far <= steps})
-
-
 def nearest(graph: Graph, centre: str | None, count: int) -> Graph:
     """The ``count`` nodes nearest to ``centre``; the whole graph where it is not larger.
 

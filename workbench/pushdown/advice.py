@@ -11,7 +11,15 @@ from dataclasses import dataclass
 
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.ambiguity import Ambiguity
-from workbench.pushdown.cfg import Cfg, calls, gathered, terminals
+from workbench.pushdown.cfg import (
+    Cfg,
+    Terminal,
+    calls,
+    derives,
+    gathered,
+    least,
+    terminals,
+)
 from workbench.pushdown.cheap_loops import Loop, loops, regex_loops
 from workbench.pushdown.determinism import conflicts
 from workbench.pushdown.network import Network
@@ -137,7 +145,7 @@ def _endless(tree: GrammarTree, cfg: Cfg, used: Set[str]) -> Iterator[Advice]:
 
     Source: the useless symbols of Hopcroft & Ullman 1979, §4.4.
     """
-    ends = cfg.least(_ends)
+    ends = least(cfg.rules, _ends)
     for rule in tree.rules:
         if rule.name not in used:
             continue
@@ -177,19 +185,13 @@ def _endless_options(expression: Expression, ends: Set[str]) -> Iterator[Advice]
 
 def _ends(expression: Expression, ends: Set[str]) -> bool:
     """Whether some text can be derived, if the rules ``ends`` derive some."""
-    match expression:
-        case Nonterminal(name=name):
-            return name in ends
-        case Sequence(items=items):
-            return all(_ends(item, ends) for item in items)
-        case Choice(options=options):
-            return any(_ends(option, ends) for option in options)
-        case Repetition(item=item, low=low):
-            return low == 0 or _ends(item, ends)
-        case Pattern(regex=regex, stop=stop):
-            return stop is Stop.BEFORE_MATCH or _matches(regex)
-        case _:
-            return True
+    return derives(expression, ends, _matches_something)
+
+
+def _matches_something(terminal: Terminal) -> bool:
+    if not isinstance(terminal, Pattern):
+        return True
+    return terminal.stop is Stop.BEFORE_MATCH or _matches(terminal.regex)
 
 
 def _matches(regex: Regex) -> bool:

@@ -158,8 +158,3 @@ def _examples(machine: Dfa, members: list[int]) -> Iterator[bytes]:
                 target = machine.step(state, byte)
                 if target != DEAD:
                     reached.append((text + bytes([byte]), target))
-
-
-def bounded(limits: Limits, seconds: float) -> Limits:
-    """The same limits with less time."""
-    return replace(limits, seconds=min(limits.seconds, seconds), began=None)

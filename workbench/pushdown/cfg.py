@@ -46,12 +46,12 @@ class Cfg:
     @cached_property
     def nullable(self) -> frozenset[str]:
         """The nonterminals that derive the empty text."""
-        return self.least(self._is_nullable)
+        return least(self.rules, self._is_nullable)
 
     @cached_property
     def productive(self) -> frozenset[str]:
         """The nonterminals that derive some text at all."""
-        return self.least(self._is_productive)
+        return least(self.rules, self._is_productive)
 
     def is_nullable(self, expression: Expression) -> bool:
         """Whether an expression derives the empty text."""
@@ -60,28 +60,6 @@ class Cfg:
     def is_productive(self, expression: Expression) -> bool:
         """Whether an expression derives some text."""
         return self._is_productive(expression, self.productive)
-
-    def least(self, holds: Callable[[Expression, Set[str]], bool]) -> frozenset[str]:
-        """The least set of names closed under ``holds``: of a body, given the names known so far.
-
-        Cost: a body is asked again only when something it calls has become known.
-        """
-        known: set[str] = set()
-        waiting = list(self.rules)
-        while waiting:
-            name = waiting.pop()
-            if name not in known and holds(self.rules[name], known):
-                known.add(name)
-                waiting.extend(self._callers.get(name, ()))
-        return frozenset(known)
-
-    @cached_property
-    def _callers(self) -> dict[str, list[str]]:
-        callers: dict[str, list[str]] = {}
-        for name, body in self.rules.items():
-            for called in dict.fromkeys(call.name for call in calls(body)):
-                callers.setdefault(called, []).append(name)
-        return callers
 
     def _is_nullable(self, expression: Expression, known: Set[str]) -> bool:
         match expression:
@@ -100,19 +78,47 @@ class Cfg:
                 return bool(machine.finals[machine.initial])
 
     def _is_productive(self, expression: Expression, known: Set[str]) -> bool:
-        match expression:
-            case Literal():
-                return True
-            case Nonterminal(name=name):
-                return name in known
-            case Sequence(items=items):
-                return all(self._is_productive(item, known) for item in items)
-            case Choice(options=options):
-                return any(self._is_productive(option, known) for option in options)
-            case Repetition(item=item, low=low):
-                return low == 0 or self._is_productive(item, known)
-            case _:
-                return not self.machine(expression).is_empty
+        return derives(expression, known, lambda terminal: not self.machine(terminal).is_empty)
+
+
+def derives(
+    expression: Expression, known: Set[str], of_terminal: Callable[[Terminal], bool]
+) -> bool:
+    """Whether an expression derives some text, if the rules ``known`` do."""
+    match expression:
+        case Literal():
+            return True
+        case Nonterminal(name=name):
+            return name in known
+        case Sequence(items=items):
+            return all(derives(item, known, of_terminal) for item in items)
+        case Choice(options=options):
+            return any(derives(option, known, of_terminal) for option in options)
+        case Repetition(item=item, low=low):
+            return low == 0 or derives(item, known, of_terminal)
+        case _:
+            return of_terminal(expression)
+
+
+def least(
+    rules: Mapping[str, Expression], holds: Callable[[Expression, Set[str]], bool]
+) -> frozenset[str]:
+    """The least set of names closed under ``holds``: of a body, given the names known so far.
+
+    Cost: a body is asked again only when something it calls has become known.
+    """
+    callers: dict[str, list[str]] = {}
+    for name, body in rules.items():
+        for called in dict.fromkeys(call.name for call in calls(body)):
+            callers.setdefault(called, []).append(name)
+    known: set[str] = set()
+    waiting = list(rules)
+    while waiting:
+        name = waiting.pop()
+        if name not in known and holds(rules[name], known):
+            known.add(name)
+            waiting.extend(callers.get(name, ()))
+    return frozenset(known)
 
 
 def productive_part(cfg: Cfg, expression: Expression) -> Expression:

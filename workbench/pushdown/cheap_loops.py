@@ -11,7 +11,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from workbench.pushdown.cfg import Cfg, calls
+from workbench.pushdown.cfg import Cfg, calls, least
 from workbench.source import Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -150,7 +150,7 @@ class _RuleKinds:
     """What expressions are made of, the rules they call included."""
 
     def __init__(self, cfg: Cfg) -> None:
-        self._known = {kind: cfg.least(partial(_reads, kind)) for kind in _KINDS}
+        self._known = {kind: least(cfg.rules, partial(_reads, kind)) for kind in _KINDS}
 
     def of(self, expression: Expression) -> frozenset[str]:
         """The kinds of characters an expression reads; empty where it reads others too."""

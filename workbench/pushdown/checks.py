@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Set
 
 from workbench.errors import BuildError
 from workbench.limits import Limits
-from workbench.pushdown.cfg import Cfg, calls, terminals
+from workbench.pushdown.cfg import Cfg, calls, least, terminals
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -169,7 +169,7 @@ def _has_bytes(expression: Expression) -> bool:
 
 def _derives_something(cfg: Cfg) -> bool:
     """Whether some derivation from the start symbol reads a byte."""
-    return cfg.start in cfg.least(lambda body, reading: _reads(cfg, body, reading))
+    return cfg.start in least(cfg.rules, lambda body, reading: _reads(cfg, body, reading))
 
 
 def _reads(cfg: Cfg, expression: Expression, reading: Set[str]) -> bool:

@@ -7,7 +7,6 @@ states. A call is a symbol of its own: 256 + the called rule's number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -72,16 +71,9 @@ class Network:
             found.setdefault(its_class, []).append(byte)  # classes are numbered as they are met
         return tuple(map(tuple, found.values()))
 
-    def calls_from(self, state: State) -> Iterator[tuple[int, State]]:
-        """The rules a state can call, each with the state it returns to."""
-        for rule in range(len(self.names)):
-            target = int(self.table[state, self.classes[CALLS + rule]])
-            if target != DEAD:
-                yield rule, target
-
     @cached_property
     def calling(self) -> tuple[tuple[tuple[int, State], ...], ...]:
-        """``calls_from`` of every state."""
+        """For each state the rules it can call, each with the state it returns to."""
         found: list[list[tuple[int, State]]] = [[] for _ in range(len(self))]
         for rule in range(len(self.names)):  # a column at a time: most states call nothing
             targets = self.table[:, self.classes[CALLS + rule]]
