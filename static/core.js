@@ -5,7 +5,7 @@ window.wb = (() => {
   const listeners = new Map();
   const state = {
     gallery: [], example: null, notation: "regex", start: "start", text: "", tests: [], prompt: "",
-    compiled: null, pending: false, tab: "characters", steps: [], selected: -1, running: false,
+    compiled: null, drawn: null, pending: false, tab: "characters", steps: [], selected: -1, running: false,
   };
 
   const on = (name, listener) => {
@@ -130,13 +130,24 @@ window.wb = (() => {
     return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
   }
 
+  /** When the page's own sheet is there; Gradio loads it beside the scripts and waits for neither. */
+  const styled = () => new Promise((go) => {
+    const sheet = document.querySelector("link[href*='wb.css']");
+    if (!sheet || sheet.sheet) { go(); return; }
+    for (const end of ["load", "error"]) sheet.addEventListener(end, go, { once: true });
+  });
+
   const parts = {};
   const waiting = new Set(["header", "grammar", "picture", "run", "footer"]);
-  /** Called by each Gradio component when it is on the page; the page starts when all are. */
-  function mount(name, context) {
+  /** Called by each Gradio component when it is on the page; the page starts when all are, and has
+      its look: before that nothing has its size, and a visitor would see it slide into place. */
+  async function mount(name, context) {
     parts[name](context);
     waiting.delete(name);
-    if (!waiting.size) emit("ready");
+    if (waiting.size) return;
+    await styled();
+    emit("ready");
+    for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
   }
 
   return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, percent, number, bits, debounce, copy, download, roving, choose, ask, parts, mount };

@@ -22,20 +22,33 @@
   function graph(box, picked) {
     const canvas = box.querySelector(".canvas");
     let svg = null, home = null, view = null, picture = null;
+    let keep = begin, size = [1, 1]; // how the view follows a box that changes, and the box it was made for
     const fingers = new Map();
     let began = null, moved = false;
 
     const set = () => svg && svg.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
 
     /** The whole picture with a margin; a small one is not blown up past readable size. */
-    function fit() {
-      if (!svg) return;
-      const wide = Math.max(1, box.clientWidth), high = Math.max(1, box.clientHeight);
+    function whole() {
+      const [wide, high] = size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
       const unit = Math.max(home[2] * 1.05 / wide, home[3] * 1.03 / Math.max(1, high - TOP), 1 / 1.5);
       const w = wide * unit, h = high * unit;
       view = [home[0] - (w - home[2]) / 2, home[1] - (h + TOP * unit - home[3]) / 2, w, h];
       set();
       return unit;
+    }
+    function fit() {
+      if (!svg) return;
+      whole();
+      keep = fit;
+    }
+
+    /** What somebody moved to: the same middle at the same size. */
+    function stay() {
+      const [w, h] = [box.clientWidth * view[2] / size[0], box.clientHeight * view[3] / size[1]];
+      view = [view[0] + (view[2] - w) / 2, view[1] + (view[3] - h) / 2, w, h];
+      size = [box.clientWidth, box.clientHeight];
+      set();
     }
 
     /** The arrow from nowhere into the first state; Graphviz would give it a node and a rank of its own. */
@@ -56,7 +69,8 @@
     /** A picture opens so that it can be read: whole if that is large enough, else from its beginning. */
     function begin() {
       if (!box.clientWidth) return; // behind another tab: it begins when it is shown
-      const unit = fit();
+      keep = begin;
+      const unit = whole();
       if (unit <= 1 / READABLE) return;
       const shrink = 1 / READABLE / unit;
       view[2] *= shrink;
@@ -71,10 +85,12 @@
       if (view[3] < home[3]) view[1] = Math.max(top, Math.min(view[1], home[1] + home[3] - view[3]));
       if (view[2] < home[2]) view[0] = Math.max(left, Math.min(view[0], home[0] + home[2] * 1.02 - view[2]));
       set();
+      keep = begin; // looking for its first state is no moving
     }
 
     function zoom(factor, x, y) {
-      if (!svg) return;
+      if (!view) return;
+      keep = stay;
       const { left, top, width, height } = box.getBoundingClientRect();
       const fx = x === undefined ? 0.5 : (x - left) / width, fy = y === undefined ? 0.5 : (y - top) / height;
       const w = Math.min(home[2] * 8 + 2000, Math.max(60, view[2] * factor));
@@ -84,7 +100,8 @@
     }
 
     function pan(dx, dy) {
-      if (!svg || !box.clientWidth) return;
+      if (!view || !box.clientWidth) return;
+      keep = stay;
       view[0] += dx * view[2] / box.clientWidth;
       view[1] += dy * view[3] / box.clientHeight;
       set();
@@ -136,7 +153,7 @@
       };
       if (acts[event.key]) { event.preventDefault(); acts[event.key](); }
     });
-    new ResizeObserver(() => { if (svg && !moved) begin(); }).observe(box);
+    new ResizeObserver(() => { if (svg && box.clientWidth) (view ? keep : begin)(); }).observe(box);
 
     const stateOf = (node) => node.id.replace(/^state-/, "");
     let chosen = null;
@@ -169,6 +186,7 @@
     return {
       show(next) {
         picture = next;
+        view = null;
         svg = next ? parsed(next.svg) : null;
         canvas.replaceChildren(...(svg ? [svg] : []));
         chosen = null;

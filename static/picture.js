@@ -14,7 +14,9 @@ wb.parts.picture = ({ element, server }) => {
     const usable = (name) => buttons().find((b) => b.dataset.tab === name && !b.disabled);
     const button = usable(tab) || usable("characters") || usable("rules") || usable("table");
     wb.choose(tabs, "aria-selected", button);
-    button.scrollIntoView({ block: "nearest", inline: "nearest" });
+    // the row alone is scrolled: scrollIntoView would pull a phone's page down to the picture
+    const at = button.getBoundingClientRect(), row = tabs.getBoundingClientRect();
+    tabs.scrollLeft += Math.min(0, at.left - row.left) + Math.max(0, at.right - row.right);
     state.tab = button.dataset.tab;
     draw();
   }
@@ -52,6 +54,7 @@ wb.parts.picture = ({ element, server }) => {
     if (listed) list(answer); else { table.replaceChildren(); graph.show(answer.ok ? answer : null); }
     describe();
     follow();
+    state.drawn = asked;
     wb.emit("drawn", answer);
   }
 

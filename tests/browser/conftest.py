@@ -23,6 +23,9 @@ ARTIFACTS = ROOT / "artifacts"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
+#: Milliseconds until a test gives up: none waits for a time, so this is for machines with much to do.
+PATIENCE = 120_000
+
 _FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -53,7 +56,7 @@ def browser() -> Iterator[Browser]:
             found = playwright.chromium.executable_path
         if not found:
             _missing("Chromium", "apt install chromium, or playwright install chromium")
-        opened = playwright.chromium.launch(executable_path=found, args=_FLAGS)
+        opened = playwright.chromium.launch(executable_path=found, args=_FLAGS, timeout=PATIENCE)
         yield opened
         opened.close()
 
@@ -89,9 +92,15 @@ class Visit:
         self.page.fill("#wb-grammar textarea.text", text)
 
     def wait_drawn(self) -> None:
+        """Until the picture is the one of this text and tab; an older one may stand there before."""
+        self.page.wait_for_function(
+            "wb.state.drawn && wb.state.drawn.text === wb.state.text"
+            " && wb.state.drawn.tab === wb.state.tab"
+        )
         self.page.wait_for_selector("#wb-picture .pic:not(.stale) svg .node")
 
     def wait_run(self) -> None:
+        """Until a run is over and one of its tokens is told about."""
         self.page.wait_for_selector("#wb-run .insp:not([hidden])")
         self.page.wait_for_selector("#wb-run .halt:disabled")
 
@@ -105,14 +114,21 @@ def visit(browser: Browser, address: str) -> Visitor:
 
     @contextmanager
     def opened(
-        where: str = "", *, width: int = 1400, height: int = 1000, dark: bool = False
+        where: str = "",
+        *,
+        width: int = 1400,
+        height: int = 1000,
+        dark: bool = False,
+        before: str = "",
     ) -> Iterator[Visit]:
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
         )
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
+        if before:
+            page.add_init_script(before)
         visitor = Visit(page)
 
         def guard(route: Any) -> None:
@@ -128,11 +144,13 @@ def visit(browser: Browser, address: str) -> Visitor:
             "console",
             lambda said: visitor.complaints.append(said.text) if said.type == "error" else None,
         )
-        page.goto(address + where)
-        page.wait_for_selector("#wb-grammar .paint .l")
-        yield visitor
-        assert visitor.outside == []
-        assert visitor.complaints == []
-        context.close()
+        try:
+            page.goto(address + where)
+            page.wait_for_selector("#wb-grammar .paint .l")
+            yield visitor
+            assert visitor.outside == []
+            assert visitor.complaints == []
+        finally:
+            context.close()  # or a run of a test that failed would hold the model of the next
 
     return opened

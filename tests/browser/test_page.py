@@ -28,11 +28,8 @@ def test_a_typed_regex_becomes_three_pictures(visit: Any) -> None:
         seen = set()
         for tab in ("characters", "tokens", "stack"):
             v.page.click(f"#wb-picture [data-tab={tab}]")
-            v.page.wait_for_function(
-                "tab => wb.state.tab === tab && document.querySelector('#wb-picture svg .node')",
-                arg=tab,
-            )
-            v.page.wait_for_timeout(300)
+            v.page.wait_for_function("tab => wb.state.tab === tab", arg=tab)
+            v.wait_drawn()
             v.shot(f"regex_{tab}")
             seen.add(v.page.locator("#wb-picture .canvas").inner_text())
         assert len(seen) == 3
@@ -88,6 +85,7 @@ def test_texts_are_tried_and_told_where_they_fail(visit: Any) -> None:
 def test_a_run_streams_and_a_token_tells_everything(visit: Any) -> None:
     with visit("?example=person") as v:
         v.wait_run()
+        v.wait_drawn()
         v.page.fill("#wb-run .seed", "7")
         v.page.click("#wb-run .go")
         v.wait_run()
@@ -202,19 +200,81 @@ def test_a_state_tells_what_may_follow(visit: Any) -> None:
         assert "→" in told
 
 
+#: How the picture lies in its box: pixels a point, whether all of it is seen, how far off the middle.
+LIES = """() => {
+  const box = document.querySelector("#wb-picture .pic");
+  const [x, y, w, h] = box.querySelector("svg").getAttribute("viewBox").split(" ").map(Number);
+  const frame = box.getBoundingClientRect();
+  const nodes = [...box.querySelectorAll(".node")].map((node) => node.getBoundingClientRect());
+  const [left, right] = [Math.min(...nodes.map((n) => n.left)), Math.max(...nodes.map((n) => n.right))];
+  return {
+    scale: box.clientWidth / w,
+    filled: Math.abs(w / h - box.clientWidth / box.clientHeight) < 0.01,
+    whole: nodes.every((n) => n.left >= frame.left && n.right <= frame.right && n.top >= frame.top && n.bottom <= frame.bottom),
+    off: Math.abs((left + right) - (frame.left + frame.right)) / 2,
+    width: box.clientWidth,
+    middle: x + w / 2,
+  };
+}"""
+
+
 def test_a_picture_is_moved_and_found_again(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_drawn()
-        view = "document.querySelector('#wb-picture svg').getAttribute('viewBox')"
-        home = v.page.evaluate(view)
+        home = v.page.evaluate(LIES)
+        assert home["whole"]
         v.page.click("#wb-picture [data-act=in]")
-        assert v.page.evaluate(view) != home
+        assert v.page.evaluate(LIES)["scale"] > home["scale"] * 1.2
         v.page.click("#wb-picture [data-act=fit]")
-        assert v.page.evaluate(view) == home
+        found = v.page.evaluate(LIES)
+        assert found["whole"]
+        assert found["scale"] == pytest.approx(home["scale"])
         v.page.hover("#wb-picture .pic")
         v.page.mouse.wheel(0, -200)
-        v.page.wait_for_timeout(100)
-        assert v.page.evaluate(view) != home
+        v.page.wait_for_function(f"({LIES})().scale > {home['scale'] * 1.2}")
+
+
+def test_a_picture_follows_its_box_until_somebody_moves_it(visit: Any) -> None:
+    def narrowed(v: Any, width: int) -> Any:
+        before = v.page.evaluate(LIES)["width"]
+        v.page.set_viewport_size({"width": width, "height": 1000})
+        v.page.wait_for_function(f"({LIES})().width !== {before} && ({LIES})().filled")
+        return v.page.evaluate(LIES)
+
+    with visit("?example=time") as v:
+        v.wait_drawn()
+        home = v.page.evaluate(LIES)
+        fitted = narrowed(v, 1100)
+        assert fitted["whole"], "as it came"
+        assert fitted["scale"] < home["scale"]
+        assert fitted["off"] < 40
+        v.page.click("#wb-picture [data-act=in]")
+        v.page.focus("#wb-picture .pic")
+        v.page.keyboard.press("ArrowRight")
+        mine = v.page.evaluate(LIES)
+        kept = narrowed(v, 1300)
+        assert kept["scale"] == pytest.approx(mine["scale"], rel=1e-3), "as somebody left it"
+        assert kept["middle"] == pytest.approx(mine["middle"], abs=0.1)
+        v.page.keyboard.press("0")
+        assert narrowed(v, 1400)["whole"], "fitted again, and so it stays"
+
+
+def test_nothing_slides_into_place(visit: Any) -> None:
+    watch = """
+      window.places = [];
+      const look = () => {
+        const parts = [...document.querySelectorAll("#wb-header .wb, #wb-grammar .wb, #wb-picture .wb")];
+        const seen = parts.length === 3 && parts.every((part) => getComputedStyle(part).visibility === "visible");
+        if (seen) places.push(parts.map((part) => part.getBoundingClientRect()).map((r) => [r.left, r.top, r.width].join()).join(" "));
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    """
+    with visit("?example=time", before=watch) as v:
+        v.wait_drawn()
+        v.wait_run()
+        v.page.wait_for_function("places.length > 20")
+        assert len(set(v.page.evaluate("places"))) == 1
 
 
 @pytest.mark.parametrize("dark", [False, True])
