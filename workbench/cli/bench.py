@@ -11,22 +11,31 @@ from typing import Annotated
 import typer
 
 from workbench.bench.cases import CASES
+from workbench.bench.exactness.run import DECISIONS
 from workbench.bench.peers.registry import OURS, chosen_engines
 from workbench.bench.records import Record
 from workbench.bench.run import Plan
 from workbench.bench.run import bench as measured
 from workbench.bench.summary import summary
 from workbench.bench.table import table
+from workbench.cli.exactness import exactness as check_exactness
 from workbench.cli.options import JsonOption, line, told
 from workbench.errors import WorkbenchError
 from workbench.vocabulary.vocabulary import Vocabulary
+
+#: The vocabulary of the benchmark, if none is named.
+_VOCABULARY = "mistral-v1"
 
 
 def bench(
     vocab: Annotated[
         str,
-        typer.Option("--vocab", metavar="NAME", help="mistral-v1, mistral-v3, tekken or builtin."),
-    ] = "mistral-v1",
+        typer.Option(
+            "--vocab",
+            metavar="NAME",
+            help="mistral-v1 (the default), mistral-v3, tekken, builtin or a model's directory.",
+        ),
+    ] = "",
     peers: Annotated[
         str, typer.Option(metavar="NAMES", help="Peers, separated by commas; all or none.")
     ] = "all",
@@ -46,14 +55,29 @@ def bench(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a short table: ours and the fastest peer.")
     ] = False,
+    exactness: Annotated[
+        bool,
+        typer.Option(
+            "--exactness",
+            help="Hold our masks against brute force instead, over every vocabulary installed.",
+        ),
+    ] = False,
+    decisions: Annotated[
+        int, typer.Option(min=1, help="With --exactness: (state, token) pairs to decide at least.")
+    ] = DECISIONS,
+    seed: Annotated[int, typer.Option(help="With --exactness: of the walks.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Measure compile, first mask, later masks, advance, closed form and memory.
 
     Every engine runs on one thread in a process of its own. Exit status 0: measured;
-    1: one of our own cases failed; 2: wrong use.
+    1: one of our own cases failed, or a mask is wrong; 2: wrong use.
     """
     with told():
+        if exactness:
+            check_exactness(vocab, decisions, seed, json)
+            return
+        vocab = vocab or _VOCABULARY
         plan = Plan(
             tuple(chosen_engines(peers)),
             _chosen_cases(cases),
