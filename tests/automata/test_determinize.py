@@ -68,11 +68,11 @@ EXPLODING = [
 @pytest.mark.parametrize(("pattern", "limits", "budget"), EXPLODING)
 def test_error_where_the_subsets_explode(pattern: str, limits: Limits, budget: str) -> None:
     regex = tree(pattern)
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(LimitError) as error:
         regex_dfa(regex, limits)
     assert error.value.budget == budget
-    assert time.perf_counter() - started < limits.seconds + 1
+    assert time.thread_time() - started < limits.seconds + 1
 
 
 def test_error_message_says_what_to_do() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.automata.machines import rows
+from workbench import limits
 from workbench.automata.explore import explore, nothing, trimmed
 from workbench.errors import LimitError
 from workbench.limits import Limits
@@ -41,13 +43,11 @@ def test_error_past_the_states() -> None:
         explore(0, lambda n: [n + 1], lambda n: True, ONE_CLASS, Limits(states=100))
 
 
-def test_error_past_the_seconds() -> None:
-    def slow(n: int) -> list[int | None]:
-        time.sleep(0.01)
-        return [n + 1]
-
+def test_error_past_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count()
+    monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: 0.01 * next(ticks)))
     with pytest.raises(LimitError, match=r"needs more than 0\.1 seconds"):
-        explore(0, slow, lambda n: True, ONE_CLASS, Limits(seconds=0.1))
+        explore(0, lambda n: [n + 1], lambda n: True, ONE_CLASS, Limits(seconds=0.1))
 
 
 def test_trimmed_keeps_the_initial_state_where_it_is_alone() -> None:

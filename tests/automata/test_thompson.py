@@ -66,11 +66,11 @@ TOO_LARGE = [
 )
 def test_error_before_anything_is_built(pattern: str, budget: str, because: str) -> None:
     regex = tree(pattern)
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(LimitError) as error:
         thompson(regex, Limits(states=40_000))
     assert error.value.budget == budget, because
-    assert time.perf_counter() - started < 0.5
+    assert time.thread_time() - started < 0.5
 
 
 def test_error_message_of_the_budget() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from tests.own_time import count_own_work
 from tests.ui.toy import Paced, toy_room
 from workbench.constraint.ready import ready
 from workbench.ui.serve import ServeSettings, start
 
 if __name__ == "__main__":
+    count_own_work()
     page = start(ServeSettings(port=0, quiet=True), toy_room(Paced))
     ready()  # a new installation compiles its kernels for a while; no visitor's clock counts that
     print(page.local_url, flush=True)

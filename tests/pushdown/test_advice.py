@@ -153,9 +153,9 @@ def test_long_chains_of_rules_take_no_long_time() -> None:
     rules = [f"r{i} ::= r{i + 1} 'x';" for i in range(2_000)]
     tree = Grammar.from_kbnf(f"start ::= r0; {' '.join(rules)} r2000 ::= 'y' ' '*;").tree
     assert tree is not None
-    began = time.perf_counter()
+    began = time.thread_time()
     assert [one.kind for one in advice(tree)] == ["unbounded_loop"]
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize("name", list(load_gallery()))
@@ -165,7 +165,7 @@ def test_gallery_costs_little(name: str) -> None:
         grammar = Grammar.from_kbnf(example.text, example.start)
     else:
         grammar = Grammar.from_regex(example.text)
-    began = time.perf_counter()
+    began = time.thread_time()
     found = grammar.advice
-    assert time.perf_counter() - began < 0.5, "some milliseconds where nothing else runs"
+    assert time.thread_time() - began < 0.5, "some milliseconds are needed"
     assert {one.kind for one in found} <= {"unbounded_loop", "conflict"}, "no useless rules"

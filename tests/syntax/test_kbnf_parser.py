@@ -291,12 +291,12 @@ LONG = {
 
 @pytest.mark.parametrize("text", LONG.values(), ids=list(LONG))
 def test_long_texts_take_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     try:
         parse(text)
     except ParseError as error:
         str(error)
-    assert time.perf_counter() - started < 5, "about half a second on an idle machine"
+    assert time.thread_time() - started < 5, "about half a second of work"
 
 
 def test_lark_is_not_imported_before_a_grammar_is_read() -> None:

@@ -32,7 +32,7 @@ def test_the_vocabulary_is_there_before_the_model() -> None:
     started = threading.Event()
 
     def never(_: str) -> LanguageModel:
-        started.wait(5)
+        started.wait()
         return ToyModel(toy_vocabulary())
 
     room = ModelRoom("m", never, toy_vocabulary)
