@@ -130,8 +130,7 @@ def test_one_row_serves_every_depth() -> None:
     for _ in range(30):
         state = constraint.advance(state, ord("["))
         constraint.mask(state)
-    walks = sum(len(rows) for by_depth in constraint._rows.values() for rows in by_depth.values())
-    assert walks <= 2, (
+    assert len(constraint._rows) <= 2, (
         "only a token that pops could tell depths apart, and single bytes look at one"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import assume, given
@@ -127,9 +128,9 @@ def test_no_time_no_advice() -> None:
 def test_gallery_is_linted_in_time(name: str) -> None:
     example = load_gallery()[name]
     grammar = Grammar.from_kbnf(example.text, example.start)
-    began = time.perf_counter()
+    began = time.thread_time()
     told = conflicts(grammar.network, lambda: grammar.rules, grammar.tree)
-    assert time.perf_counter() - began < 0.5, "a tenth of it on a machine with nothing else to do"
+    assert time.thread_time() - began < 0.5, "a tenth of it is needed"
     assert bool(told) == (name in {"domino_c", "domino_xml", "expression"})
     for conflict in told:
         assert successors(grammar.network, conflict.text, conflict.bytes[0]) > 1
@@ -158,6 +159,20 @@ def test_long_texts_are_cut_on_the_left() -> None:
     assert shown(b"a" * 100) == repr("…" + "a" * 60)
 
 
+def settled(
+    network: Network, state: int, stack: tuple[int, ...]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """A configuration and all it returns to, without those that can only return."""
+    while True:
+        while network.stars[state] and stack[-1:] == (state,):
+            stack = stack[:-1]
+        if network.goes_on[state] or not stack:
+            yield state, stack
+        if not network.finals[state] or not stack:
+            return
+        state, stack = stack[-1], stack[:-1]
+
+
 def successors(network: Network, text: bytes, byte: int) -> int:
     """How many configurations go on with a byte after a text, each to a place of its own."""
     runner = Runner(network)
@@ -170,13 +185,11 @@ def successors(network: Network, text: bytes, byte: int) -> int:
     after = set()
     for state, node in runner.configurations(here):
         for target, pushed in network.moves(state, int(runner.classes[byte])):
-            settled: set[tuple[int, int]] = set()
-            inner = node
+            stack = runner.stack(node)
             for symbol in pushed:
-                if not (network.stars[symbol] and symbol == (runner.stack(inner) or (DEAD,))[-1]):
-                    inner = runner._push(inner, symbol)
-            runner._settle(target, inner, settled)
-            after.add(frozenset(settled))
+                if not (network.stars[symbol] and stack[-1:] == (symbol,)):
+                    stack = (*stack, symbol)
+            after.add(frozenset(settled(network, target, stack)))
     return len(after)
 
 

@@ -33,7 +33,6 @@ class AutomatonConstraint(ABC):
     def __init__(self, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         self.vocabulary = vocabulary
         self.limits = limits
-        self._marker = Marker(vocabulary, limits)
         self._masks: dict[State, TokenMask] = {}
         self._steps: dict[tuple[State, TokenId], State] = {}
         self._growing = threading.RLock()
@@ -51,8 +50,8 @@ class AutomatonConstraint(ABC):
         """The state after a byte, or ``DEAD``."""
 
     @abstractmethod
-    def _row(self, state: State) -> npt.NDArray[np.uint32]:
-        """The bits of the tokens that may come next, the end token aside; a new array."""
+    def _computed(self, state: State) -> TokenMask:
+        """The mask of a state that is not remembered."""
 
     def mask(self, state: State) -> TokenMask:
         """The tokens that may come next."""
@@ -61,14 +60,17 @@ class AutomatonConstraint(ABC):
 
     def _make_mask(self, state: State) -> TokenMask:
         with self._growing:
-            bits = self._row(state)
-            end = self.vocabulary.end
-            if end is not None and self.is_final(state):
-                bits[end >> 5] |= np.uint32(1 << (end & 31))
             while len(self._masks) >= self.limits.rows:
                 del self._masks[next(iter(self._masks))]
-            made = self._masks[state] = TokenMask(bits, len(self.vocabulary))
+            made = self._masks[state] = self._computed(state)
         return made
+
+    def _mask_of(self, bits: npt.NDArray[np.uint32], ends: bool) -> TokenMask:
+        """The mask of a row, the end token in it where the text may end; takes the array."""
+        end = self.vocabulary.end
+        if ends and end is not None:
+            bits[end >> 5] |= np.uint32(1 << (end & 31))
+        return TokenMask(bits, len(self.vocabulary))
 
     def advance(self, state: State, token_id: TokenId) -> State:
         """The state after a token; the end token leads to the same state.
@@ -134,6 +136,7 @@ class DfaConstraint(AutomatonConstraint):
         super().__init__(vocabulary, limits)
         self.dfa = dfa
         self._machine = Complete.of(dfa)
+        self._marker = Marker(vocabulary, limits)
         used = used_bytes(dfa.table, dfa.classes)
         if dfa.is_empty:
             raise cannot_spell(vocabulary)
@@ -156,10 +159,12 @@ class DfaConstraint(AutomatonConstraint):
         trimmed = self._trimmed
         return trimmed is None or bool(trimmed.finals[state]) or len(trimmed.row(state)) > 0
 
-    def _row(self, state: State) -> npt.NDArray[np.uint32]:
-        if self._trimmed is not None:
-            return TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
-        return self._marker.row(self._machine, state)[0]
+    def _computed(self, state: State) -> TokenMask:
+        if self._trimmed is None:
+            bits = self._marker.row(self._machine, state)
+        else:
+            bits = TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
+        return self._mask_of(bits, self.is_final(state))
 
 
 class LazyConstraint(AutomatonConstraint):
@@ -172,6 +177,7 @@ class LazyConstraint(AutomatonConstraint):
     def __init__(self, machine: LazyDfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.machine = machine
+        self._marker = Marker(vocabulary, limits)
         if machine.is_empty:
             raise cannot_spell(vocabulary)
 
@@ -185,5 +191,5 @@ class LazyConstraint(AutomatonConstraint):
     def step(self, state: State, byte: int) -> State:
         return self.machine.step(state, byte)
 
-    def _row(self, state: State) -> npt.NDArray[np.uint32]:
-        return self._marker.row(self.machine, state)[0]
+    def _computed(self, state: State) -> TokenMask:
+        return self._mask_of(self._marker.row(self.machine, state), self.is_final(state))

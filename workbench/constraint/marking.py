@@ -76,16 +76,16 @@ class Marker:
         self._held: Ints | None = None
         self._views: tuple[Ints, int, Classes, Ints]
 
-    def row(self, machine: Machine, state: State) -> tuple[Words, int]:
-        """The bits of what can be read from a state, and the lowest stack depth looked at."""
+    def row(self, machine: Machine, state: State) -> Words:
+        """The bits of what can be read from a state."""
         loop, there = self._loop(machine, state)
         if loop is not None:
-            return self._around(machine, loop, there)
+            return self._around(machine, loop, there)[0]
         if there >= 0:
             loop, count = self._loop(machine, there)
             if loop is not None:
-                return self._into(machine, loop, count, state)
-        return self.plain_row(machine, state)
+                return self._into(machine, loop, count, state)[0]
+        return self.plain_row(machine, state)[0]
 
     def plain_row(self, machine: Machine, state: State) -> tuple[Words, int]:
         """The same row by a walk of the whole trie."""

@@ -96,7 +96,7 @@ class Network:
         found: list[set[State]] = [set() for _ in self.names]
         for edges in self.calling:
             for rule, target in edges:
-                if self._waits(target):
+                if self.waits(target):
                     found[rule].add(target)
         changed = True
         while changed:
@@ -128,10 +128,10 @@ class Network:
             (int(self.owner[state]), rule)
             for state, edges in enumerate(self.calling)
             for rule, target in edges
-            if not self._waits(target)
+            if not self.waits(target)
         )
 
-    def _waits(self, target: State) -> bool:
+    def waits(self, target: State) -> bool:
         """Whether a call that returns to a state leaves it on the stack."""
         return self.all_wait or bool(self.goes_on[target])
 
@@ -160,7 +160,7 @@ class Network:
             found: list[Move] = [(state, ())]
             for inner, pushed in found:  # grows while it is read
                 for rule, target in self.calling[inner]:
-                    waiting = (target,) if self._waits(target) else ()
+                    waiting = (target,) if self.waits(target) else ()
                     found.append((self.initials[rule], (*pushed, *waiting)))
             known = self._openings[state] = tuple(found)
         return known

@@ -3,21 +3,25 @@
 In come bytes; out come numbers of *situations*. A situation is the set of all configurations
 (state, stack) a network can be in, interned: equal sets have one number, so a rewind is keeping an
 old number, and the step from a situation by a byte class is computed once. Stacks are interned too,
-as nodes of a tree that share what lies below.
+as nodes of a tree that share what lies below. In Python a step took 5 µs, as kernels 0.2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
 from workbench.automata.lazy import UNKNOWN
-from workbench.limits import LIMITS, Limits
-from workbench.pushdown.network import Move, Network
+from workbench.limits import LIMITS, Clock, Limits
+from workbench.pushdown import room as rooms
+from workbench.pushdown.growing import grown
+from workbench.pushdown.interning import number
+from workbench.pushdown.network import Network
+from workbench.pushdown.room import Room, Rules
+from workbench.pushdown.stepping import open_state, successor
 
 #: The number of a stack node; 0 is the empty stack.
 StackNode = int
@@ -30,19 +34,15 @@ Configuration = tuple[State, StackNode]
 Situation = int
 
 
-#: Where some byte classes lead, all to the same, and these classes as bits.
-_Step = tuple[tuple[Move, ...], int]
-
-
 class Runner:
     """The situations of a network, grown on demand.
 
     It only ever adds, so a situation's number stays valid as long as the runner.
     Several threads may read what is there; growing is guarded by the caller.
 
-    Shape: ``table`` (capacity, C) int32: the next situation by byte class, ``DEAD`` or
-           ``UNKNOWN``; ``floors`` (capacity,) int32: the lowest stack depth any step into
-           this situation looked at, −1 where the empty stack itself was asked for more.
+    Shape: ``room.table`` (capacity · C,) int32: the next situation by byte class, ``DEAD`` or
+           ``UNKNOWN``; ``room.floors`` (capacity,) int32: the lowest stack depth any step into
+           a situation looked at, −1 where the empty stack itself was asked for more.
     Raises: LimitError past ``limits.configurations`` or ``limits.stack_depth``, or when the
             tables pass ``limits.megabytes``.
     Source: subset construction on demand, as in lazily built DFAs (Thompson 1968), over the
@@ -55,28 +55,43 @@ class Runner:
         self.network = network
         self.limits = limits
         self.classes = network.byte_classes
-        self._parents: list[StackNode] = [EMPTY]
-        self._symbols: list[State] = [DEAD]
-        self._depths: list[int] = [0]
-        self._nodes: dict[tuple[StackNode, State], StackNode] = {}
-        self._steps: dict[State, tuple[list[_Step], int]] = {}
-        self._numbers: dict[tuple[Configuration, ...], Situation] = {}
-        self._situations: list[tuple[Configuration, ...]] = []
-        self.table: npt.NDArray[np.int32] = np.empty((0, len(network.class_bytes)), np.int32)
-        self.floors: npt.NDArray[np.int32] = np.empty(0, np.int32)
-        self._of_class = network.classes[[members[0] for members in network.class_bytes]]
-        self._finals = network.finals.tolist()
-        self._goes_on = network.goes_on.tolist()
-        self._stars = network.stars.tolist()
-        self._number({(network.initial, EMPTY)}, 0)
+        self.rules = Rules.of(network)
+        self.room = Room.of(self.rules, limits.stack_depth)
+        self._columns = len(self.rules.columns)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Number the situation in which nothing is read."""
+        clock = self.limits.clock()
+        while True:
+            self.room.found[0] = self.network.initial << 32
+            made = open_state(self.rules, self.room, self.network.initial)
+            if made >= 0:
+                made = number(self.rules, self.room, 1, 0)
+            if made >= 0:
+                return
+            self.resolve(made, clock)
+
+    @property
+    def table(self) -> npt.NDArray[np.int32]:
+        return self.room.table.reshape(-1, self._columns)
+
+    @property
+    def floors(self) -> npt.NDArray[np.int32]:
+        return self.room.floors
+
+    def parent(self, node: StackNode) -> StackNode:
+        return int(self.room.nodes[node, rooms.PARENT])
 
     def __len__(self) -> int:
         """How many situations have been met so far."""
-        return len(self._situations)
+        return int(self.room.used[rooms.SITUATIONS])
 
     def configurations(self, situation: Situation) -> tuple[Configuration, ...]:
         """All ways the text can have been read, sorted."""
-        return self._situations[situation]
+        begin, end, _ = self.room.about[situation].tolist()
+        found = self.room.configurations[begin:end].tolist()
+        return tuple((both >> 32, both & 0xFFFFFFFF) for both in found)
 
     def stack(self, node: StackNode) -> tuple[State, ...]:
         """The return states that wait, the innermost last."""
@@ -85,25 +100,20 @@ class Runner:
     def unstack(self, node: StackNode) -> Iterator[State]:
         """The return states that wait, the innermost first."""
         while node != EMPTY:
-            yield self._symbols[node]
-            node = self._parents[node]
-
-    def parent(self, node: StackNode) -> StackNode:
-        return self._parents[node]
+            node, symbol, _ = self.room.nodes[node].tolist()
+            yield symbol
 
     def depth(self, node: StackNode) -> int:
-        return self._depths[node]
+        return int(self.room.nodes[node, rooms.DEPTH])
 
     def is_final(self, situation: Situation) -> bool:
         """Whether the text read so far is accepted."""
-        return any(
-            node == EMPTY and self._finals[state] for state, node in self._situations[situation]
-        )
+        return bool(self.room.about[situation, rooms.ACCEPTS])
 
     def step(self, situation: Situation, byte: int) -> Situation:
         """The situation after a byte, or ``DEAD``."""
         byte_class = int(self.classes[byte])
-        known = int(self.table[situation, byte_class])
+        known = int(self.room.table[situation * self._columns + byte_class])
         return self.successor(situation, byte_class) if known == UNKNOWN else known
 
     def run(self, data: bytes, situation: Situation = 0) -> Situation:
@@ -115,125 +125,32 @@ class Runner:
         return situation
 
     def successor(self, situation: Situation, byte_class: int) -> Situation:
-        """Compute and remember the step of a situation by a byte class.
+        """Compute and remember the step of a situation by a byte class."""
+        clock: Clock | None = None
+        while True:
+            found = successor(self.rules, self.room, situation, byte_class)
+            if found >= DEAD:
+                return found
+            clock = clock or self.limits.clock()
+            self.resolve(found, clock)
 
-        Classes no configuration tells apart lead to the same place: all are filled in.
+    def resolve(self, status: int, clock: Clock) -> None:
+        """Make room, or look at the clock, as a kernel that gave up asked for.
+
+        Raises: LimitError
         """
-        found: set[Configuration] = set()
-        floor = self.limits.stack_depth
-        alike = -1
-        for state, node in self._situations[situation]:
-            moves, classes = self._steps[state][0][byte_class]
-            alike &= classes
-            for target, pushed in moves:
-                inner = node
-                for symbol in pushed:
-                    if self._stars[symbol]:
-                        floor = min(floor, self._depths[inner] - 1)
-                        if symbol == self._symbols[inner]:
-                            continue  # r above r reads no more than r alone
-                    inner = self._push(inner, symbol)
-                floor = min(floor, self._settle(target, inner, found))
-        if len(found) > self.limits.configurations:
-            self.limits.check(
+        limits, room = self.limits, self.room
+        if status == rooms.TOO_DEEP:
+            limits.check("stack_depth", limits.stack_depth + 1, "the text nests too deeply")
+        clock.check()
+        if status == rooms.PAUSED:
+            room.used[rooms.BREATH] = rooms.A_BREATH
+            return
+        if status == rooms.FULL_FOUND and len(room.found) >= limits.configurations:
+            limits.check(
                 "configurations",
-                len(found),
+                limits.configurations + 1,
                 "the grammar is ambiguous without bound here; factor its alternatives",
             )
-        result = self._number(found, floor) if found else DEAD
-        self.table[situation, _columns_of(alike)] = result
-        return result
-
-    def _steps_of(self, state: State) -> tuple[list[_Step], int]:
-        """The step of a state by each byte class, and the classes it cannot read as bits.
-
-        For all classes at once, since a walk asks for nearly all; those that lead to the same
-        share a step.
-        """
-        known = self._steps.get(state)
-        if known is None:
-            openings, table = self.network.openings(state), self.network.table
-            rows = [table[inner][self._of_class].tolist() for inner, _ in openings]
-            together = list(zip(*rows, strict=True))
-            classes: dict[tuple[State, ...], int] = {}
-            for byte_class, targets in enumerate(together):
-                classes[targets] = classes.get(targets, 0) | 1 << byte_class
-            pushes = [pushed for _, pushed in openings]
-            steps = {
-                targets: (tuple(m for m in zip(targets, pushes, strict=True) if m[0] != DEAD), mask)
-                for targets, mask in classes.items()
-            }
-            dead = classes.get((DEAD,) * len(rows), 0)
-            known = self._steps[state] = [steps[targets] for targets in together], dead
-        return known
-
-    def _settle(self, state: State, node: StackNode, found: set[Configuration]) -> int:
-        """Add a configuration and all it returns to; the lowest stack depth looked at.
-
-        Where a rule may end here its caller goes on, so both stay alive. What can
-        only return is not kept itself; neither is a state above itself where its texts
-        may be repeated anyway.
-        """
-        floor = self._depths[node]
-        while True:
-            if self._stars[state]:
-                while state == self._symbols[node]:
-                    node = self._parents[node]
-                floor = min(floor, self._depths[node] - 1)
-            if node == EMPTY or self._goes_on[state]:
-                if (state, node) in found:
-                    return floor
-                found.add((state, node))
-            if not self._finals[state]:
-                return floor
-            if node == EMPTY:
-                return -1
-            state, node = self._symbols[node], self._parents[node]
-            floor = min(floor, self._depths[node])
-
-    def _push(self, node: StackNode, symbol: State) -> StackNode:
-        key = (node, symbol)
-        known = self._nodes.get(key)
-        if known is None:
-            known = self._nodes[key] = len(self._parents)
-            depth = self._depths[node] + 1
-            if depth > self.limits.stack_depth:
-                self.limits.check("stack_depth", depth, "the text nests too deeply")
-            self._parents.append(node)
-            self._symbols.append(symbol)
-            self._depths.append(depth)
-        return known
-
-    def _number(self, found: set[Configuration], floor: int) -> Situation:
-        key = tuple(sorted(found))
-        known = self._numbers.get(key)
-        if known is not None:
-            self.floors[known] = min(self.floors[known], floor)
-            return known
-        number = self._numbers[key] = len(self._situations)
-        self._situations.append(key)
-        if number >= len(self.table):
-            self._grow()
-        dead = -1
-        for state, _ in key:
-            dead &= self._steps_of(state)[1]
-        self.table[number, _columns_of(dead)] = DEAD
-        self.floors[number] = floor
-        return number
-
-    def _grow(self) -> None:
-        """Double the table."""
-        rows = max(64, 2 * len(self.table))
-        columns = self.table.shape[1]
-        self.limits.check("megabytes", rows * (columns + 1) * 4 / 2**20)
-        table = np.full((rows, columns), UNKNOWN, np.int32)
-        floors = np.zeros(rows, np.int32)
-        table[: len(self.table)] = self.table
-        floors[: len(self.floors)] = self.floors
-        self.table, self.floors = table, floors
-
-
-@lru_cache(maxsize=4096)
-def _columns_of(classes: int) -> npt.NDArray[np.intp]:
-    """The columns of a set of byte classes given as bits; the same few come again and again."""
-    return np.array([c for c in range(classes.bit_length()) if classes >> c & 1], np.intp)
+        limits.check("megabytes", 2 * room.bytes / 2**20)
+        self.room = grown(room, status)
