@@ -57,6 +57,8 @@ wb.parts.grammar = ({ element, server }) => {
     editor.replace(mended);
   }
 
+  const TITLES = { regex: "Regex", kbnf: "KBNF" };
+  const NOTATIONS = { regex: "a regex", kbnf: "a KBNF grammar" };
   const SHOWN = 4; // pieces of advice; errors are all shown
 
   function showProblems(answer) {
@@ -69,6 +71,7 @@ wb.parts.grammar = ({ element, server }) => {
       return el("li", { class: "row" }, el("span", { class: "at" }, problem.line ? `${problem.line}:${problem.column}` : "—"), what, fix);
     });
     if (advice.length > SHOWN) rows.push(el("li", { class: "row quiet" }, el("span", { class: "at" }, "…"), el("span", { class: "what" }, `${advice.length - SHOWN} more of this kind`)));
+    if (answer.looks) rows.unshift(el("li", { class: "row" }, el("span", { class: "at" }, "—"), el("span", { class: "what" }, `this looks like ${NOTATIONS[answer.looks]}`), el("button", { class: "link fix switch", onclick: () => { wb.emit("switch", answer.looks); editor.area.focus(); } }, "switch to " + TITLES[answer.looks])));
     if (answer.failure) rows.push(el("li", { class: "row no" }, el("span", { class: "at" }, "—"), el("span", { class: "what" }, answer.failure)));
     problems.replaceChildren(...rows);
     problems.hidden = !rows.length;

@@ -28,6 +28,7 @@ wb.parts.header = ({ element, props, server }) => {
   const switchTo = (button) => { say(button.dataset.notation); picker.value = ""; wb.emit("notation", button.dataset.notation); };
   notation.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && button.dataset.notation !== state.notation) switchTo(button); });
   wb.roving(notation, switchTo);
+  wb.on("switch", (kind) => switchTo(notation.querySelector(`[data-notation="${kind}"]`)));
   wb.on("typed", () => { picker.value = ""; });
 
   theme.addEventListener("click", wb.toggleTheme);

@@ -53,6 +53,29 @@ def test_a_half_typed_regex_says_where_it_is_wrong(visit: Any) -> None:
         assert v.page.locator("#wb-grammar .paint .squig").count() == 0
 
 
+@pytest.mark.parametrize(
+    ("example", "text", "hint", "notation"),
+    [
+        ("json", "[0-9]{2}", "a regex", "regex"),
+        ("time", "start ::= 'a';", "a KBNF grammar", "kbnf"),
+    ],
+)
+def test_a_text_in_the_other_notation_is_one_click_away(
+    visit: Any, example: str, text: str, hint: str, notation: str
+) -> None:
+    with visit(f"?example={example}") as v:
+        v.wait_run()
+        v.type_grammar(text)
+        switch = v.page.locator("#wb-grammar .problems .switch")
+        switch.wait_for()
+        assert f"this looks like {hint}" in v.page.locator("#wb-grammar .problems").inner_text()
+        switch.click()
+        v.page.wait_for_function("n => wb.state.compiled.notation === n", arg=notation)
+        assert v.page.evaluate("wb.state.compiled.ok")
+        assert v.page.locator("#wb-grammar .problems").is_hidden()
+        assert v.page.input_value("#wb-grammar textarea.text") == text
+
+
 def test_an_empty_grammar_is_no_mistake(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()

@@ -14,6 +14,7 @@ from workbench.pipeline import OVER_TOKENS, Compiled, Machine, Pipeline, Problem
 from workbench.resources import GRAMMARS
 from workbench.ui.explain import reasons
 from workbench.ui.models import BUILTIN, ModelRoom
+from workbench.ui.notations import other_notation
 from workbench.ui.pictures import TABLE, picture, sentence, table
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, bytes_in, text_in, tokens_in, tried_in
@@ -75,10 +76,12 @@ class Handlers:
         if not request.text.strip():
             return {**_refused(), "empty": True}
         compiled = self.pipeline.compile(request.text, request.notation, request.start)
+        looks = other_notation(request.text, request.notation) or ""
         if compiled.grammar is None:
-            return _refused(*compiled.problems)
+            return {**_refused(*compiled.problems), "looks": looks}
         return {
             "ok": True,
+            "looks": looks,
             "facts": list(compiled.facts),
             "ms": round(compiled.milliseconds, 2),
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
@@ -188,7 +191,15 @@ class Handlers:
 
 def _refused(*problems: Problem) -> Record:
     told = [_problem(problem) for problem in problems]
-    return {"ok": False, "facts": [], "ms": 0, "phases": [], "problems": told, "tabs": {}}
+    return {
+        "ok": False,
+        "looks": "",
+        "facts": [],
+        "ms": 0,
+        "phases": [],
+        "problems": told,
+        "tabs": {},
+    }
 
 
 def _problem(problem: Problem) -> Record:
