@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from workbench.vocabulary import cache
 from workbench.vocabulary.trie import Trie
 
 TOKENS: list[bytes | None] = [None, *(n.to_bytes(3, "big") for n in range(9000)), b"\0", b"\0"]
-#: An array where an archive is expected.
-NPY = (
-    b"\x93NUMPY\x01\x00v\x00"
-    + b"{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }".ljust(118)
-    + b"\x00"
-)
+#: Heads of files that promise what is not there, or are no heads.
+DAMAGED = [
+    b"",
+    b"cut off",
+    b"\n",
+    b"[]\n",
+    b'{"byte": 1}\n',
+    b'{"byte": ["|u1", [-1], 0]}\n',
+    b'{"byte": ["|u1", [5], -9]}\n.....',
+    b'{"byte": ["|u1", [99], 0]}\n.....',
+    b'{"byte": ["|O", [1], 0]}\n........',
+    b'{"byte": ["nonsense", [1], 0]}\n........',
+    b"\xff\xfe\n",
+]
 
 FIELDS = ("byte", "depth", "skip", "first", "token_ids")
 
@@ -54,7 +62,7 @@ def test_small_vocabularies_are_not_written(home: Path) -> None:
     assert not home.exists()
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK\3\4 cut off", b"no archive", NPY])
+@pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_file_is_made_anew(home: Path, damage: bytes) -> None:
     made = cache.trie_of(TOKENS)
     file = next(home.iterdir())
@@ -77,7 +85,8 @@ def test_arrays_that_do_not_fit_together_are_not_trusted(home: Path) -> None:
         ("token_ids", made.token_ids[:-5]),
         ("height", np.array("x")),
     ):
-        np.savez(file, **(arrays | {name: wrong}))
+        with file.open("wb") as opened:
+            cache._put(opened, arrays | {name: wrong})
         assert same(cache.trie_of(TOKENS), made), name
 
 
@@ -107,7 +116,7 @@ def test_writers_at_once(home: Path) -> None:
         thread.join()
     assert len(found) == 6
     assert all(same(trie, found[0]) for trie in found)
-    assert [p.suffix for p in home.iterdir()] == [".npz"]
+    assert [p.suffix for p in home.iterdir()] == [".arrays"]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +138,22 @@ def test_folder(
     assert cache.folder() == Path(expected)
 
 
-@given(st.lists(st.none() | st.binary(min_size=1, max_size=5)))
-def test_pack_and_unpack(tokens: list[bytes | None]) -> None:
-    assert cache.unpack(cache.pack(tokens)) == tokens
+def test_arrays_are_mapped_aligned_and_read_only(home: Path) -> None:
+    made: dict[str, npt.NDArray[Any]] = {
+        "a": np.arange(5, dtype=np.uint8), "b": np.eye(3), "c": np.zeros(0, np.int32),
+    }  # fmt: skip
+    cache.remembered("some", "key", lambda: made, dict)
+    read = cache.remembered("some", "key", lambda: pytest.fail("made again"), dict)
+    for name, array in made.items():
+        found = read[name]
+        assert np.array_equal(found, array)
+        assert found.dtype == array.dtype
+        assert found.flags.aligned
+        assert not found.flags.writeable
+
+
+def test_a_file_without_what_is_wanted_is_written_anew(home: Path) -> None:
+    cache.remembered("some", "key", lambda: {"other": np.eye(2)}, dict)
+    for make in (lambda: {"wanted": np.eye(3)}, lambda: pytest.fail("made again")):
+        found = cache.remembered("some", "key", make, lambda arrays: arrays["wanted"])
+        assert len(found) == 3

@@ -5,10 +5,11 @@ from __future__ import annotations
 import builtins
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from workbench.errors import VocabularyError
-from workbench.vocabulary import mistral
+from workbench.vocabulary import cache, mistral
 from workbench.vocabulary.exactness import SAMPLES
 from workbench.vocabulary.load import load_vocabulary
 
@@ -51,14 +52,19 @@ def test_tekken_tokens_spell_the_text() -> None:
     assert vocabulary.special == frozenset(range(1000))
 
 
-def test_tekken_is_the_same_when_remembered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["mistral-v1", "tekken"])
+def test_a_vocabulary_is_the_same_when_remembered(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    made, read = (mistral.mistral_vocabulary("tekken") for _ in range(2))
+    made, read = (mistral.mistral_vocabulary(name) for _ in range(2))
     assert made.tokens == read.tokens
-    assert made.pretokenizer == read.pretokenizer
-    assert len(list((tmp_path / "grammar-workbench").iterdir())) == 1
+    for field in ("pretokenizer", "special", "byte_fallback", "end", "ignore_merges"):
+        assert getattr(made, field) == getattr(read, field), field
+    (file,) = (tmp_path / "grammar-workbench").iterdir()
+    with file.open("wb") as opened:
+        cache._put(opened, {"text": np.zeros(3, np.uint8), "lengths": np.ones(9, np.int32)})
+    assert mistral.mistral_vocabulary(name).tokens == made.tokens
 
 
 def test_error_mistral_common_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +77,8 @@ def test_error_mistral_common_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
-def test_error_sentencepiece_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_sentencepiece_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     real = builtins.__import__
 
     def without(name: str, *rest: object) -> object:

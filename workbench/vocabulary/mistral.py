@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.errors import VocabularyError
-from workbench.vocabulary.cache import Arrays, pack, remembered, unpack
+from workbench.vocabulary.cache import Arrays, remembered
+from workbench.vocabulary.packed import Packed
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The file behind each name.
@@ -30,7 +33,7 @@ _HINT = "pip install 'grammar-workbench[tokenizers]'"
 def mistral_vocabulary(name: str) -> Vocabulary:
     """One of ``MISTRAL``, read from the installed package and nowhere else.
 
-    Cost:   0.1 s for 32k, 0.3 s for 131k.
+    Cost:   0.1 s for 32k, 0.3 s for 131k; 1 ms once it is remembered on disk.
     Raises: VocabularyError where mistral-common or sentencepiece is missing.
     """
     path = _data_folder(name) / MISTRAL[name]
@@ -49,32 +52,40 @@ def _data_folder(name: str) -> Path:
 
 def _sentencepiece(path: Path, name: str) -> Vocabulary:
     """▁ is a space, ``<0x41>`` a byte, control pieces and <unk> spell nothing."""
-    try:
-        from sentencepiece import SentencePieceProcessor
-    except ImportError:
-        raise VocabularyError(f"the vocabulary {name!r} is read by sentencepiece", _HINT) from None
-    model = SentencePieceProcessor(model_file=str(path))
-    tokens: list[bytes | None] = []
-    special: list[int] = []
-    single: list[int] = []
-    for token_id in range(model.vocab_size()):
-        piece = model.id_to_piece(token_id)
-        if model.is_control(token_id) or model.is_unknown(token_id) or model.is_unused(token_id):
-            special.append(token_id)
-            tokens.append(None)
-        elif model.is_byte(token_id):
-            single.append(token_id)
-            tokens.append(bytes((int(piece[3:5], 16),)))
-        else:
-            tokens.append(piece.replace("▁", " ").encode())
-    return Vocabulary(tokens, end=_END, special=special, name=name, byte_fallback=single)
+
+    def make() -> Arrays:
+        try:
+            from sentencepiece import SentencePieceProcessor
+        except ImportError:
+            raise VocabularyError(
+                f"the vocabulary {name!r} is read by sentencepiece", _HINT
+            ) from None
+        model = SentencePieceProcessor(model_file=str(path))
+        tokens: list[bytes | None] = []
+        single: list[int] = []
+        for token_id in range(model.vocab_size()):
+            piece = model.id_to_piece(token_id)
+            if (
+                model.is_control(token_id)
+                or model.is_unknown(token_id)
+                or model.is_unused(token_id)
+            ):
+                tokens.append(None)
+            elif model.is_byte(token_id):
+                single.append(token_id)
+                tokens.append(bytes((int(piece[3:5], 16),)))
+            else:
+                tokens.append(piece.replace("▁", " ").encode())
+        return _arrays(tokens) | {"single": np.array(single, np.int32)}
+
+    return _remembered("sentencepiece", path, make, name)
 
 
 def _tekken(path: Path, name: str) -> Vocabulary:
-    """Byte strings in rank order after the special ids; ranks past the size are cut."""
-    # 15 MB of JSON: what is remembered is known by where the file lies and when it was written
-    facts = path.stat()
-    key = f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()
+    """Byte strings in rank order after the special ids; ranks past the size are cut.
+
+    A piece that is a token is taken whole, as in every encoder that works by ranks.
+    """
 
     def make() -> Arrays:
         data = json.loads(path.read_bytes())
@@ -83,17 +94,37 @@ def _tekken(path: Path, name: str) -> Vocabulary:
         words: int = config["default_vocab_size"] - special
         tokens: list[bytes | None] = [None] * special
         tokens.extend(base64.b64decode(entry["token_bytes"]) for entry in data["vocab"][:words])
-        pattern = np.frombuffer(config["pattern"].encode(), np.uint8)
-        return pack(tokens) | {"pattern": pattern}
+        return _arrays(tokens) | {"pattern": np.frombuffer(config["pattern"].encode(), np.uint8)}
 
-    arrays = remembered("tekken", hashlib.sha256(key).hexdigest(), make)
-    tokens = unpack(arrays)
+    return _remembered("tekken", path, make, name)
+
+
+def _arrays(tokens: list[bytes | None]) -> dict[str, npt.NDArray[np.generic]]:
+    packed = Packed.of(tokens)
+    return {"text": packed.text, "lengths": packed.lengths}
+
+
+def _remembered(kind: str, path: Path, make: Callable[[], Arrays], name: str) -> Vocabulary:
+    """The vocabulary a file holds, read once.
+
+    Parsing takes 0.1 to 0.3 s, so what came of it is remembered by where the file lies and when
+    it was written.
+    """
+    facts = path.stat()
+    key = f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()
+    found = hashlib.sha256(key).hexdigest()
+    return remembered(kind, found, make, lambda arrays: _vocabulary(arrays, name))
+
+
+def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
+    tokens = Packed(arrays["text"], arrays["lengths"])  # type: ignore[arg-type]  # it looks itself
+    pattern = arrays.get("pattern")
     return Vocabulary(
         tokens,
         end=_END,
-        pretokenizer=arrays["pattern"].tobytes().decode(),
-        # a piece that is a token is taken whole, as in every encoder that works by ranks
-        ignore_merges=True,
-        special=[i for i, token in enumerate(tokens) if token is None],
+        pretokenizer=None if pattern is None else pattern.tobytes().decode(),
+        ignore_merges=pattern is not None,
+        special=np.flatnonzero(tokens.lengths < 0).tolist(),
         name=name,
+        byte_fallback=arrays["single"].tolist() if "single" in arrays else (),
     )

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from workbench.errors import VocabularyError
 from workbench.vocabulary.cache import trie_of
+from workbench.vocabulary.packed import Packed
 from workbench.vocabulary.trie import Trie
 
 #: An index into a vocabulary.
@@ -44,18 +47,13 @@ class Vocabulary:
     byte_fallback: Iterable[TokenId] = field(default=())
 
     def __post_init__(self) -> None:
-        tokens = list(self.tokens)
         special = frozenset(self.special) | ({self.end} if self.end is not None else set())
         for token_id in special:
-            if not 0 <= token_id < len(tokens):
-                raise VocabularyError(f"special token id {token_id} is not below {len(tokens)}")
-            tokens[token_id] = None
-        for token_id, token in enumerate(tokens):
-            if token is not None and not token:
+            if not 0 <= token_id < len(self.tokens):
                 raise VocabularyError(
-                    f"token {token_id} spells nothing", "list it among the special ids"
+                    f"special token id {token_id} is not below {len(self.tokens)}"
                 )
-        object.__setattr__(self, "tokens", tuple(tokens))
+        object.__setattr__(self, "tokens", _checked(self.tokens, special))
         object.__setattr__(self, "special", special)
         object.__setattr__(self, "byte_fallback", frozenset(self.byte_fallback))
 
@@ -82,7 +80,9 @@ class Vocabulary:
     @cached_property
     def single_bytes(self) -> frozenset[int]:
         """The bytes that are tokens by themselves; all 256 in byte-level vocabularies."""
-        return frozenset(token[0] for token in self.ids_of if len(token) == 1)
+        if isinstance(self.tokens, Packed):
+            return frozenset(self.tokens.of_length(1)[:, 0].tolist())
+        return frozenset(t[0] for t in self.tokens if t is not None and len(t) == 1)
 
     def ids(self, *tokens: str | bytes) -> list[TokenId]:
         """The (first) ids of tokens given by their text.
@@ -108,3 +108,23 @@ class Vocabulary:
         from workbench.vocabulary.load import load_vocabulary  # the libraries it needs are heavy
 
         return load_vocabulary(name)
+
+
+def _checked(
+    tokens: Sequence[bytes | None], special: frozenset[TokenId]
+) -> Packed | tuple[bytes | None, ...]:
+    """The tokens, None where they are special.
+
+    Raises: VocabularyError where one is empty.
+    """
+    if isinstance(tokens, Packed) and not np.any(tokens.lengths[list(special)] >= 0):
+        found: Packed | tuple[bytes | None, ...] = tokens
+        empty = np.flatnonzero(tokens.lengths == 0).tolist()
+    else:
+        spelt = list(tokens)
+        for token_id in special:
+            spelt[token_id] = None
+        found, empty = tuple(spelt), [i for i, token in enumerate(spelt) if token == b""]
+    if empty:
+        raise VocabularyError(f"token {empty[0]} spells nothing", "list it among the special ids")
+    return found
