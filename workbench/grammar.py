@@ -24,6 +24,7 @@ from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.advice import Advice, advice, conflict_advice, regex_advice
 from workbench.pushdown.build import build, context_free, network_of, rule_network
+from workbench.pushdown.build import ready as ready_for_rules
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.source import Source
@@ -112,7 +113,7 @@ class Grammar:
 
         Raises: ParseError, BuildError, LimitError.
         """
-        ready()
+        ready_for_rules()
         source, work = Source(text, name), limits.begun()
         tree = parse_kbnf(source)
         machine = build(tree, start, work)

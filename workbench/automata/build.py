@@ -14,6 +14,9 @@ from workbench.limits import LIMITS, Clock, Limits
 from workbench.syntax.grammar_tree import Pattern, Stop
 from workbench.syntax.regex_tree import Regex
 
+#: A machine of at most so many states, and so many a state of its Nfa, is made at once.
+_FEW, _TIMES = 64, 4
+
 
 def regex_dfa(regex: Regex, limits: Limits = LIMITS) -> Dfa:
     """The smallest machine over bytes that accepts the full matches of a regex.
@@ -30,7 +33,9 @@ def regex_machine(regex: Regex, limits: Limits = LIMITS) -> Dfa | LazyDfa:
     Raises: LimitError where unrolling passes its budget.
     """
     nfa = thompson(regex, limits)
-    return small_dfa(nfa, limits.states) or LazyDfa(nfa, limits)
+    # a machine that has many more states than its regex seldom ends soon
+    most = min(limits.states, _FEW + _TIMES * len(nfa))
+    return small_dfa(nfa, most) or LazyDfa(nfa, limits)
 
 
 def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
-from workbench.automata.flat import Bits, Classes, Flags, Flat, Ints, alive_of, classes_of
+from workbench.automata.flat import Bits, Classes, Flags, Ints, alive_of, classes_of
 from workbench.automata.kernel import njit
 from workbench.automata.nfa import Nfa
-from workbench.automata.small import number_of
+from workbench.automata.subsets import number_of
 from workbench.limits import LIMITS, Limits
 
 #: A step not computed yet.
@@ -47,7 +47,7 @@ class LazyDfa:
     def __init__(self, nfa: Nfa, limits: Limits = LIMITS) -> None:
         self.nfa = nfa
         self._limits = limits
-        self._flat = flat = Flat.of(nfa)
+        self._flat = flat = nfa.flat
         self._alive = alive_of(
             flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
         )

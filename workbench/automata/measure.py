@@ -1,40 +1,52 @@
-"""Measure: a regex tree comes in, how large its machine must become goes out."""
+"""Measure: a regex as a program comes in, how large its machine must become goes out."""
 
 from __future__ import annotations
 
-from workbench.automata.utf8 import character_machine
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.flat import Ints
+from workbench.automata.kernel import njit
+from workbench.automata.program import (
+    CHOICE,
+    LITERAL,
+    MACHINE,
+    RANGE,
+    REPEAT,
+    SEQUENCE,
+    Program,
+)
 from workbench.errors import LimitError
 from workbench.limits import Limits
-from workbench.syntax.regex_tree import (
-    Alternate,
-    Bytes,
-    Characters,
-    Concat,
-    Group,
-    Regex,
-    Repeat,
-)
+from workbench.syntax.regex_tree import Group, Regex, Repeat
 
-#: The bytes of the shortest and of the longest text; None where there is no longest.
-Lengths = tuple[int, int | None]
-
-_LAST_ASCII = 0x7F
 _HINT = "shorten the regex, or lower the bound of a repetition"
 
+#: Counts end here: they are compared with budgets, and products of counts pass all bounds.
+_MANY = 1 << 30
+#: The columns of a measure: states; bytes of the shortest and of the longest text, the first −1
+#: where there is no text, the second −1 where there is no longest.
+_STATES, _SHORTEST, _LONGEST = range(3)
+_NONE = -1
 
-def check_size(regex: Regex, limits: Limits) -> None:
-    """Raise LimitError if the machine is sure to be too large, before any state is made."""
-    if _size(regex) > limits.unrolled:
-        raise LimitError(
-            f"the counted repetitions need more than {limits.unrolled:,} states",
-            "unrolled",
-            "lower the bound of a repetition, or use '*' or '+'",
-        )
-    lengths = _lengths(regex)
-    if lengths is not None:
-        # the shortest text passes each state at most once, and so does any where all are finite
-        shortest, longest = lengths
-        limits.check("states", 1 + (shortest if longest is None else longest), _HINT)
+_Measures = npt.NDArray[np.int64]
+
+
+def check_size(program: Program, starts: list[int], limits: Limits) -> None:
+    """Raise LimitError if a regex is sure to become too large, before any state is made.
+
+    ``starts`` are the instructions at which regexes begin.
+    """
+    for states, shortest, longest in measures(*program.arrays())[starts].tolist():
+        if states > limits.unrolled:
+            raise LimitError(
+                f"the counted repetitions need more than {limits.unrolled:,} states",
+                "unrolled",
+                "lower the bound of a repetition, or use '*' or '+'",
+            )
+        if shortest != _NONE:
+            # the shortest text passes each state at most once, and so does any if all are finite
+            limits.check("states", 1 + (shortest if longest == _NONE else longest), _HINT)
 
 
 def simple_repeat(regex: Repeat) -> tuple[Regex, int, int | None]:
@@ -50,68 +62,78 @@ def simple_repeat(regex: Repeat) -> tuple[Regex, int, int | None]:
             return part, low, high
 
 
-def _size(regex: Regex) -> int:
-    """States the regex needs once its repetitions are unrolled, about."""
-    match regex:
-        case Characters(ranges) if ranges and ranges[-1][1] <= _LAST_ASCII:
-            return 1
-        case Characters(ranges):
-            return max(1, len(character_machine(ranges).edges) - 1)
-        case Bytes():
-            return 1
-        case Group(part):
-            return _size(part)
-        case Concat(parts) | Alternate(parts):
-            return 1 + sum(map(_size, parts))
-        case Repeat():
-            part, low, high = simple_repeat(regex)
-            return 2 + _size(part) * (max(low, 1) if high is None else high)
+@njit(cache=True, nogil=True)
+def measures(code: Ints, data: Ints) -> _Measures:
+    """The measures of each instruction with all it holds, (instructions, 3)."""
+    found = np.empty((len(code), 3), np.int64)
+    stack, top = np.empty(len(code) + 1, np.int32), 0
+    for at in range(len(code) - 1, -1, -1):
+        what, one, two = code[at, 0], code[at, 1], code[at, 2]
+        if what == RANGE:
+            found[at, :] = 1
+        elif what == LITERAL:
+            found[at, :] = two
+        elif what == MACHINE:
+            found[at, _STATES] = data[one] - 1
+            found[at, _SHORTEST] = data[one + 2] if two != 0 else _NONE
+            found[at, _LONGEST] = data[one + 3]
+        elif what == SEQUENCE:
+            _measure_sequence(found, at, stack[top - one : top])
+            top -= one
+        elif what == CHOICE:
+            _measure_choice(found, at, stack[top - one : top])
+            top -= one
+        elif what == REPEAT:
+            _measure_repeat(found, at, stack[top - 1], one, two)
+            top -= 1
+        else:
+            found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, 0, _NONE
+        for column in range(3):
+            found[at, column] = min(found[at, column], _MANY)
+        stack[top] = at
+        top += 1
+    return found
 
 
-def _lengths(regex: Regex) -> Lengths | None:
-    """The bytes of the shortest and the longest text; no longest if unbounded, None if no text."""
-    match regex:
-        case Characters(ranges) if ranges:
-            return _utf8_length(ranges[0][0]), _utf8_length(ranges[-1][1])
-        case Bytes(ranges) if ranges:
-            return 1, 1
-        case Group(part):
-            return _lengths(part)
-        case Concat(parts):
-            every = [_lengths(part) for part in parts]
-            return None if None in every else _sum([one for one in every if one])
-        case Alternate(options):
-            some = [one for one in map(_lengths, options) if one]
-            return _widest(some) if some else None
-        case Repeat(part, low, high):
-            return _repeated(_lengths(part), low, high)
-    return None
+@njit(cache=True, nogil=True)
+def _measure_sequence(found: _Measures, at: int, parts: Ints) -> None:
+    """States and bytes add up."""
+    found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, 0, 0
+    for part in parts:
+        found[at, _STATES] += found[part, _STATES]
+        for column in (_SHORTEST, _LONGEST):
+            if found[at, column] == _NONE or found[part, column] == _NONE:
+                found[at, column] = _NONE
+            else:
+                found[at, column] += found[part, column]
 
 
-def _utf8_length(code: int) -> int:
-    return len(chr(code).encode())
+@njit(cache=True, nogil=True)
+def _measure_choice(found: _Measures, at: int, options: Ints) -> None:
+    """States add up; of the bytes the least and the most."""
+    found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, _NONE, 0
+    for option in options:
+        found[at, _STATES] += found[option, _STATES]
+        shortest, longest = found[option, _SHORTEST], found[option, _LONGEST]
+        if shortest == _NONE:
+            continue
+        if found[at, _SHORTEST] == _NONE or shortest < found[at, _SHORTEST]:
+            found[at, _SHORTEST] = shortest
+        if longest == _NONE or found[at, _LONGEST] == _NONE:
+            found[at, _LONGEST] = _NONE
+        else:
+            found[at, _LONGEST] = max(found[at, _LONGEST], longest)
 
 
-def _sum(parts: list[Lengths]) -> Lengths:
-    longest = _longest(parts)
-    return sum(least for least, _ in parts), None if longest is None else sum(longest)
-
-
-def _widest(options: list[Lengths]) -> Lengths:
-    longest = _longest(options)
-    return min(least for least, _ in options), None if longest is None else max(longest)
-
-
-def _longest(parts: list[Lengths]) -> list[int] | None:
-    """The longest text of each part; None if one has none."""
-    longest = [most for _, most in parts if most is not None]
-    return longest if len(longest) == len(parts) else None
-
-
-def _repeated(part: Lengths | None, low: int, high: int | None) -> Lengths | None:
-    if part is None:
-        return (0, 0) if low == 0 else None
-    least, most = part
-    if most == 0 or high == 0:
-        return 0, 0
-    return least * low, None if most is None or high is None else most * high
+@njit(cache=True, nogil=True)
+def _measure_repeat(found: _Measures, at: int, part: int, low: int, high: int) -> None:
+    """Copy after copy; that of a part without texts is nothing."""
+    found[at, _STATES] = 2 + found[part, _STATES] * (max(low, 1) if high < 0 else high)
+    shortest, longest = found[part, _SHORTEST], found[part, _LONGEST]
+    if shortest == _NONE and low > 0:
+        found[at, _SHORTEST], found[at, _LONGEST] = _NONE, 0
+    elif shortest == _NONE or longest == 0 or high == 0:
+        found[at, _SHORTEST], found[at, _LONGEST] = 0, 0
+    else:
+        found[at, _SHORTEST] = shortest * low
+        found[at, _LONGEST] = _NONE if longest < 0 or high < 0 else longest * high

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.flat import Flat
 
 #: ``(low, high, target)``: every symbol from low to high leads to the target.
 Edge = tuple[int, int, int]
@@ -15,24 +17,38 @@ Edge = tuple[int, int, int]
 BYTES = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Nfa:
     """A nondeterministic automaton ``(Σ, Q, I, F, E)`` with ε-edges, over whole numbers.
 
-    Symbols below 256 are bytes; the networks of a grammar use those above as calls.
-
-    Shape: ``edges`` and ``epsilons`` have one entry for each of the Q states.
+    Symbols below 256 are bytes; the networks of a grammar use those above as calls. Kernels
+    read it as the arrays it is made of; who walks it in Python asks for tuples, made once.
     """
 
-    edges: tuple[tuple[Edge, ...], ...]
-    epsilons: tuple[tuple[int, ...], ...]
+    flat: Flat
     initial: int
-    finals: frozenset[int]
     symbols: int = BYTES
 
     def __len__(self) -> int:
         """The number of states."""
-        return len(self.edges)
+        return len(self.flat.finals)
+
+    @cached_property
+    def edges(self) -> tuple[tuple[Edge, ...], ...]:
+        """The edges of each state."""
+        every = [(low, high, target) for low, high, target in self.flat.edges.tolist()]
+        return tuple(tuple(every[a:b]) for a, b in pairwise(self.flat.first.tolist()))
+
+    @cached_property
+    def epsilons(self) -> tuple[tuple[int, ...], ...]:
+        """The states each state leads to without reading."""
+        every = self.flat.epsilons.tolist()
+        return tuple(tuple(every[a:b]) for a, b in pairwise(self.flat.first_epsilon.tolist()))
+
+    @cached_property
+    def finals(self) -> frozenset[int]:
+        """The final states."""
+        return frozenset(np.flatnonzero(self.flat.finals).tolist())
 
 
 class NfaBuilder:
@@ -40,79 +56,56 @@ class NfaBuilder:
 
     def __init__(self, symbols: int = BYTES) -> None:
         self.symbols = symbols
-        self._edges: list[list[Edge]] = []
-        self._epsilons: list[list[int]] = []
+        self._states = 0
+        #: Source, low, high, target, one after the other: a list of tuples cost five times as
+        #: much to make an array of.
+        self._edges: list[int] = []
+        #: Source, target.
+        self._epsilons: list[int] = []
 
     def __len__(self) -> int:
         """The number of states so far."""
-        return len(self._edges)
+        return self._states
 
     def new_state(self) -> int:
         """A state without edges."""
-        self._edges.append([])
-        self._epsilons.append([])
-        return len(self._edges) - 1
+        self._states += 1
+        return self._states - 1
 
     def edge(self, source: int, low: int, high: int, target: int) -> None:
         """Every symbol from ``low`` to ``high`` leads from ``source`` to ``target``."""
         if not 0 <= low <= high < self.symbols:
             raise ValueError(f"an edge needs 0 <= low <= high < {self.symbols}, not {low}, {high}")
-        self._edges[source].append((low, high, target))
+        self._edges += (source, low, high, target)
 
     def epsilon(self, source: int, target: int) -> None:
         """Nothing need be read between ``source`` and ``target``."""
         if source != target:
-            self._epsilons[source].append(target)
+            self._epsilons += (source, target)
 
-    def literal(self, symbols: bytes, start: int, end: int) -> None:
-        """Exactly these bytes lead from ``start`` to ``end``."""
-        here = start
-        for position, symbol in enumerate(symbols):
-            there = end if position == len(symbols) - 1 else self.new_state()
-            self.edge(here, symbol, symbol, there)
-            here = there
-        if not symbols:
-            self.epsilon(start, end)
-
-    def embed(self, machine: Dfa | Nfa, start: int, end: int) -> None:
+    def embed(self, machine: Dfa, start: int, end: int) -> None:
         """A copy of a machine: its texts lead from ``start`` to ``end``."""
-        if isinstance(machine, Dfa):
-            self._embed_dfa(machine, start, end)
-        else:
-            self._embed_nfa(machine, start, end)
-
-    def _embed_nfa(self, nfa: Nfa, start: int, end: int) -> None:
-        offset = len(self._edges)
-        for edges, epsilons in zip(nfa.edges, nfa.epsilons, strict=True):
-            self._edges.append([(low, high, target + offset) for low, high, target in edges])
-            self._epsilons.append([target + offset for target in epsilons])
-        self.epsilon(start, nfa.initial + offset)
-        for final in nfa.finals:
+        offset = self.copy(machine)
+        self.epsilon(start, machine.initial + offset)
+        for final in np.flatnonzero(machine.finals).tolist():
             self.epsilon(final + offset, end)
 
-    def _embed_dfa(self, dfa: Dfa, start: int, end: int) -> None:
-        offset = len(self._edges)
-        runs = class_runs(dfa)
-        for state, row in enumerate(dfa.table.tolist()):
-            edges = [
-                (low, high, target + offset)
-                for target, runs_of_class in zip(row, runs, strict=True)
-                if target != DEAD
-                for low, high in runs_of_class
-            ]
-            self._edges.append(edges)
-            self._epsilons.append([end] if dfa.finals[state] else [])
-        self.epsilon(start, dfa.initial + offset)
+    def copy(self, machine: Dfa) -> int:
+        """The states and edges of a machine; the number of its state 0."""
+        offset = self._states
+        self._states += len(machine)
+        runs = class_runs(machine)
+        for state, its_class in np.argwhere(machine.table != DEAD).tolist():
+            target = int(machine.table[state, its_class])
+            for low, high in runs[its_class]:
+                self._edges += (state + offset, low, high, target + offset)
+        return offset
 
     def build(self, initial: int, finals: frozenset[int] | set[int]) -> Nfa:
         """The machine as it stands, frozen."""
-        return Nfa(
-            edges=tuple(map(tuple, self._edges)),
-            epsilons=tuple(map(tuple, self._epsilons)),
-            initial=initial,
-            finals=frozenset(finals),
-            symbols=self.symbols,
-        )
+        ends = np.zeros(self._states, np.bool_)
+        ends[list(finals)] = True
+        return Nfa(Flat.of(self._edges, self._epsilons, ends), initial, self.symbols)
 
 
 def class_runs(dfa: Dfa) -> list[list[tuple[int, int]]]:

@@ -12,8 +12,10 @@ from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.explore import explore, nothing, trimmed
 from workbench.automata.measure import check_size
 from workbench.automata.minimize import minimize
-from workbench.automata.nfa import BYTES, NfaBuilder
+from workbench.automata.nfa import BYTES, Nfa, NfaBuilder
+from workbench.automata.program import SEQUENCE, Program
 from workbench.automata.thompson import add
+from workbench.automata.writing import program_nfa
 from workbench.limits import LIMITS, Limits
 from workbench.syntax.regex_tree import Regex
 
@@ -71,17 +73,16 @@ def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
 
     Source: ``#ex'…'`` of KBNF: the complement of ``Σ* R Σ*``, byte by byte.
     """
-    check_size(regex, limits)
-    builder = NfaBuilder()
-    anywhere, end = builder.new_state(), builder.new_state()
-    builder.edge(anywhere, 0, BYTES - 1, anywhere)
-    add(builder, regex, anywhere, end)
-    return _avoiding(builder, anywhere, end, limits)
+    program = Program([SEQUENCE, 2, 0])
+    program.anything()
+    add(program, regex)
+    check_size(program, [3], limits)  # the regex alone
+    return _avoiding(program_nfa(program), limits)
 
 
-def _avoiding(builder: NfaBuilder, start: int, end: int, limits: Limits) -> Dfa:
-    """The non-empty byte strings no beginning of which leads from ``start`` to ``end``."""
-    found = determinize(builder.build(start, {end}), limits)
+def _avoiding(nfa: Nfa, limits: Limits) -> Dfa:
+    """The non-empty byte strings no beginning of which the machine accepts."""
+    found = determinize(nfa, limits)
     if found.is_empty:
         return minimize(some_bytes(), limits)
     table = np.where(found.finals[found.table] & (found.table != DEAD), DEAD, found.table)
@@ -103,12 +104,10 @@ def some_bytes() -> Dfa:
 
 def literals(words: Sequence[bytes], limits: Limits = LIMITS) -> Dfa:
     """Exactly these byte strings."""
-    builder = NfaBuilder()
-    start, end = builder.new_state(), builder.new_state()
-    for word in words:
-        builder.literal(word, start, end)
-        limits.check("unrolled", len(builder))
-    return minimize(determinize(builder.build(start, {end}), limits), limits)
+    limits.check("unrolled", sum(map(len, words)))
+    program = Program()
+    program.any_of(words)
+    return minimize(determinize(program_nfa(program), limits), limits)
 
 
 def substrings(data: bytes, limits: Limits = LIMITS) -> Dfa:
@@ -176,13 +175,11 @@ def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits
     Source: ``except!`` of KBNF; the sets of the subset construction are the states of
             Aho & Corasick 1975, "Efficient string matching".
     """
-    builder = NfaBuilder()
-    anywhere, end = builder.new_state(), builder.new_state()
-    builder.edge(anywhere, 0, BYTES - 1, anywhere)
-    for string in strings:
-        builder.literal(string, anywhere, end)
-        limits.check("unrolled", len(builder))
-    avoiding = _avoiding(builder, anywhere, end, limits)
+    limits.check("unrolled", sum(map(len, strings)))
+    program = Program([SEQUENCE, 2, 0])
+    program.anything()
+    program.any_of(strings)
+    avoiding = _avoiding(program_nfa(program), limits)
     return avoiding if limit is None else _shortened(avoiding, limit, limits)
 
 

@@ -11,18 +11,11 @@ from dataclasses import dataclass
 
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.ambiguity import Ambiguity
-from workbench.pushdown.cfg import (
-    Cfg,
-    Terminal,
-    calls,
-    derives,
-    gathered,
-    least,
-    terminals,
-)
+from workbench.pushdown.cfg import calls, derives, gathered, least, terminals
 from workbench.pushdown.cheap_loops import Loop, loops, regex_loops
 from workbench.pushdown.determinism import conflicts
 from workbench.pushdown.network import Network
+from workbench.pushdown.terminals import Terminal
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -55,13 +48,13 @@ class Advice:
 
 def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
     """What can be said of a grammar that can be built, in the order of the text."""
-    cfg = Cfg(start, gathered(tree), {}, tree.source)
-    used = _used(cfg.rules, start)
-    found = [*_unused(tree, start, used), *_endless(tree, cfg, used)]
+    rules = gathered(tree)
+    used = _used(rules, start)
+    found = [*_unused(tree, start, used), *_endless(tree, rules, used)]
     for rule in tree.rules:
         if rule.name in used:
             found += _nullable(rule.body)
-    found += [_of_loop(loop) for loop in loops(tree, cfg, used)]
+    found += [_of_loop(loop) for loop in loops(tree, rules, used)]
     return _sorted(found)
 
 
@@ -140,12 +133,14 @@ def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:
 # -- what never ends ---------------------------------------------------------------------------
 
 
-def _endless(tree: GrammarTree, cfg: Cfg, used: Set[str]) -> Iterator[Advice]:
+def _endless(
+    tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]
+) -> Iterator[Advice]:
     """Rules and alternatives from which no text can be derived; they are left out of the machine.
 
     Source: the useless symbols of Hopcroft & Ullman 1979, §4.4.
     """
-    ends = least(cfg.rules, _ends)
+    ends = least(rules, _ends)
     for rule in tree.rules:
         if rule.name not in used:
             continue

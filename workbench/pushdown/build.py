@@ -8,33 +8,33 @@ stack; what is left is one deterministic automaton a rule.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.build import pattern_dfa, smallest
+from workbench.automata.build import smallest
 from workbench.automata.dfa import DEAD, Dfa
-from workbench.automata.operations import excluding, substrings
+from workbench.automata.small import ready as ready_for_regexes
 from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
-from workbench.pushdown.cfg import Cfg, Terminal, gathered, productive_part, terminals
-from workbench.pushdown.checks import (
-    check_defined,
-    check_something_left,
-    excepted_strings,
-    reachable,
-)
+from workbench.pushdown.cfg import Cfg, gathered
+from workbench.pushdown.checks import check_something_left
 from workbench.pushdown.left_recursion import without_left_recursion
 from workbench.pushdown.network import CALLS, Network
+from workbench.pushdown.rule_program import rule_program
 from workbench.pushdown.shape import kept_rules, left_recursive
-from workbench.pushdown.writer import PlainWriter, Writer
+from workbench.pushdown.writer import Writer
 from workbench.pushdown.written_in import called, without_calls, written_in
+from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
-    Except,
+    Choice,
     GrammarTree,
-    Pattern,
-    Substrings,
+    Literal,
+    Nonterminal,
+    Rule,
+    Sequence,
 )
 
 
@@ -54,43 +54,44 @@ def build(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> D
 
 
 def context_free(tree: GrammarTree, start: str, limits: Limits = LIMITS) -> Cfg:
-    """The checked grammar, without useless rules, with the machines of its terminals."""
+    """The checked grammar.
+
+    Raises: BuildError for what ``checks`` finds; LimitError where a terminal is too large.
+    """
+    ready()
     rules = gathered(tree)
-    check_defined(tree, rules, start)
-    cfg = Cfg(start, rules, {}, tree.source)
-    machines = {
-        id(terminal): _terminal_machine(terminal, cfg, limits)
-        for body in rules.values()
-        for terminal in terminals(body)
-    }
-    cfg = replace(cfg, machines=machines)
+    program = rule_program(tree, rules, start, limits)
+    cfg = Cfg(start, rules, program, tree.source, limits)
     check_something_left(cfg, tree)
-    useful = {n: productive_part(cfg, rules[n]) for n in rules if n in cfg.productive}
-    cfg = replace(cfg, rules=useful)
-    cfg = replace(cfg, rules={name: useful[name] for name in reachable(cfg)})
     return cfg
 
 
-def _terminal_machine(terminal: Terminal, cfg: Cfg, limits: Limits) -> Dfa:
-    match terminal:
-        case Pattern():
-            return pattern_dfa(terminal, limits)
-        case Substrings(value=value):
-            return substrings(value, limits)
-        case Except(limit=limit):
-            return excluding(
-                excepted_strings(terminal, cfg.rules, cfg.source, limits), limit, limits
-            )
+@cache
+def ready() -> None:
+    """Have the kernels compiled; work with a clock asks for this first, once a process."""
+    ready_for_regexes()
+    nowhere = Span(0, 0)
+    letter, again = Literal(b"a", nowhere), Nonterminal("a", nowhere)
+    body = Choice((letter, Sequence((letter, again, letter), nowhere)), nowhere)
+    tree = GrammarTree((Rule("a", body, nowhere, nowhere),), Source("", "grammar"))
+    rules, patient = gathered(tree), Limits(seconds=600.0)
+    program = rule_program(tree, rules, "a", patient)
+    machine(Cfg("a", rules, program, tree.source, patient), patient)
 
 
 def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     """The rules of a grammar as automata, as few as the stack needs."""
-    kept = kept_rules(cfg, limits)
-    names = [cfg.start, *(name for name in cfg.rules if name in kept and name != cfg.start)]
-    number = {name: i for i, name in enumerate(names) if name in kept}
-    writer = Writer(cfg, number, left_recursive(cfg), limits)
-    rules = written_in(_automata(names, writer, limits), limits)
-    return _assembled(names, rules) if called(rules[0]) else without_calls(rules[0])
+    program = cfg.program
+    order = program.reached_from(program.names.index(cfg.start))
+    kept = kept_rules(program, order, limits)
+    called_ones = [order[0], *(rule for rule in order[1:] if rule in kept)]
+    number = {rule: i for i, rule in enumerate(called_ones) if rule in kept}
+    jumping = kept - left_recursive(program, order)  # left recursion is looked for in calls
+    writer = Writer(program, number, jumping, limits)
+    rules = written_in(_automata(called_ones, writer, limits), limits)
+    if not called(rules[0]):
+        return without_calls(rules[0])
+    return _assembled([program.names[rule] for rule in called_ones], rules)
 
 
 def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
@@ -100,13 +101,14 @@ def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
     names all rules that are being read. Rules that are left-recursive read their first
     part and then loop, as they do in the machine.
     """
-    names = [cfg.start, *(name for name in cfg.rules if name != cfg.start)]
-    number = {name: i for i, name in enumerate(names)}
-    writer = PlainWriter(cfg, number, frozenset(), limits)
-    return replace(_assembled(names, _automata(names, writer, limits)), all_wait=True)
+    program = cfg.program
+    order = program.reached_from(program.names.index(cfg.start))
+    writer = Writer(program, {rule: i for i, rule in enumerate(order)}, frozenset(), limits)
+    names = [program.names[rule] for rule in order]
+    return replace(_assembled(names, _automata(order, writer, limits)), all_wait=True)
 
 
-def _automata(names: list[str], writer: Writer, limits: Limits) -> dict[int, Dfa]:
+def _automata(called_ones: list[int], writer: Writer, limits: Limits) -> dict[int, Dfa]:
     """The automaton of the first rule, and of every rule called from there on, by number.
 
     None of them calls itself before reading a byte.
@@ -116,7 +118,7 @@ def _automata(names: list[str], writer: Writer, limits: Limits) -> dict[int, Dfa
     waiting = [0]
     for rule in waiting:
         clock.check()
-        rules[rule] = smallest(writer.rule(names[rule]), limits)
+        rules[rule] = smallest(writer.rule(called_ones[rule]), limits)
         waiting.extend(other for other in called(rules[rule]) if other not in waiting)
     return without_left_recursion(rules, limits)
 

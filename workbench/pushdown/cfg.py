@@ -1,4 +1,4 @@
-"""Cfg: a grammar tree with its rules gathered by name; nullable and productive nonterminals.
+"""Cfg: a grammar tree with its rules gathered by name, and its rules as a program.
 
 In comes a ``GrammarTree`` and the start symbol; out comes a ``Cfg`` in which every
 nonterminal that is called has a body. Several rules of one name have become one choice.
@@ -7,10 +7,14 @@ nonterminal that is called has a body. Several rules of one name have become one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from workbench.automata.dfa import Dfa
+from workbench.automata.program import EMPTY
+from workbench.limits import Limits
+from workbench.pushdown.terminals import Terminal, terminal_machine
 from workbench.source import Source
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -25,60 +29,81 @@ from workbench.syntax.grammar_tree import (
     Substrings,
 )
 
-#: A terminal whose language is a byte machine rather than one string.
-Terminal = Pattern | Substrings | Except
+if TYPE_CHECKING:
+    from workbench.pushdown.rule_program import RuleProgram
 
 
 @dataclass(frozen=True, eq=False)
 class Cfg:
-    """Rules by name, the machines of their terminals, and the start symbol."""
+    """A grammar that has been checked.
+
+    Machines are built from ``program``; who explains a grammar to its author walks ``rules``.
+    """
 
     start: str
-    rules: Mapping[str, Expression]
-    #: The machine of each pattern, substring set and exception, by identity of its node.
-    machines: Mapping[int, Dfa]
+    #: All rules by name, as they were written.
+    written: Mapping[str, Expression]
+    program: RuleProgram
     source: Source
+    limits: Limits
+    _machines: dict[int, Dfa] = field(default_factory=dict)
+
+    @cached_property
+    def rules(self) -> Mapping[str, Expression]:
+        """The rules the start symbol reaches, without alternatives that derive no text."""
+        names = self.program.names
+        reached = self.program.reached_from(names.index(self.start))
+        return {names[rule]: self._productive_part(self.written[names[rule]]) for rule in reached}
 
     def machine(self, terminal: Terminal) -> Dfa:
-        """The minimal machine of a terminal."""
-        return self.machines[id(terminal)]
+        """The minimal machine of a terminal, made when it is first asked for."""
+        known = self._machines.get(id(terminal))
+        if known is None:
+            known = terminal_machine(terminal, self.written, self.source, self.limits)
+            self._machines[id(terminal)] = known
+        return known
 
     @cached_property
-    def nullable(self) -> frozenset[str]:
-        """The nonterminals that derive the empty text."""
-        return least(self.rules, self._is_nullable)
-
-    @cached_property
-    def productive(self) -> frozenset[str]:
-        """The nonterminals that derive some text at all."""
-        return least(self.rules, self._is_productive)
+    def _texts(self) -> Mapping[str, int]:
+        program = self.program
+        return {name: program.texts_of(rule) for rule, name in enumerate(program.names)}
 
     def is_nullable(self, expression: Expression) -> bool:
         """Whether an expression derives the empty text."""
-        return self._is_nullable(expression, self.nullable)
-
-    def is_productive(self, expression: Expression) -> bool:
-        """Whether an expression derives some text."""
-        return self._is_productive(expression, self.productive)
-
-    def _is_nullable(self, expression: Expression, known: Set[str]) -> bool:
         match expression:
             case Literal(value=value):
                 return not value
             case Nonterminal(name=name):
-                return name in known
+                return bool(self._texts[name] & EMPTY)
             case Sequence(items=items):
-                return all(self._is_nullable(item, known) for item in items)
+                return all(map(self.is_nullable, items))
             case Choice(options=options):
-                return any(self._is_nullable(option, known) for option in options)
+                return any(map(self.is_nullable, options))
             case Repetition(item=item, low=low):
-                return low == 0 or self._is_nullable(item, known)
+                return low == 0 or self.is_nullable(item)
             case _:
                 machine = self.machine(expression)
                 return bool(machine.finals[machine.initial])
 
-    def _is_productive(self, expression: Expression, known: Set[str]) -> bool:
+    def _is_productive(self, expression: Expression) -> bool:
+        known = {name for name, texts in self._texts.items() if texts}
         return derives(expression, known, lambda terminal: not self.machine(terminal).is_empty)
+
+    def _productive_part(self, expression: Expression) -> Expression:
+        """A productive expression without the alternatives that derive no text."""
+        part = self._productive_part
+        match expression:
+            case Choice(options=options, span=span):
+                kept = tuple(part(option) for option in options if self._is_productive(option))
+                return kept[0] if len(kept) == 1 else Choice(kept, span)
+            case Sequence(items=items, span=span):
+                return Sequence(tuple(map(part, items)), span)
+            case Repetition(item=item, low=low, high=high, span=span):
+                if not self._is_productive(item):
+                    return Sequence((), span)
+                return Repetition(part(item), low, high, span)
+            case _:
+                return expression
 
 
 def derives(
@@ -119,22 +144,6 @@ def least(
             known.add(name)
             waiting.extend(callers.get(name, ()))
     return frozenset(known)
-
-
-def productive_part(cfg: Cfg, expression: Expression) -> Expression:
-    """A productive expression without the alternatives that derive no text."""
-    match expression:
-        case Choice(options=options, span=span):
-            kept = tuple(productive_part(cfg, o) for o in options if cfg.is_productive(o))
-            return kept[0] if len(kept) == 1 else Choice(kept, span)
-        case Sequence(items=items, span=span):
-            return Sequence(tuple(productive_part(cfg, item) for item in items), span)
-        case Repetition(item=item, low=low, high=high, span=span):
-            if not cfg.is_productive(item):
-                return Sequence((), span)
-            return Repetition(productive_part(cfg, item), low, high, span)
-        case _:
-            return expression
 
 
 def calls(expression: Expression) -> Iterator[Nonterminal]:

@@ -7,11 +7,11 @@ over whole items or free text have other characters to choose from and are not s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from workbench.pushdown.cfg import Cfg, calls, least
+from workbench.pushdown.cfg import calls, least
 from workbench.source import Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -57,10 +57,10 @@ class Loop:
     fix: str | None
 
 
-def loops(tree: GrammarTree, cfg: Cfg, used: Set[str]) -> tuple[Loop, ...]:
+def loops(tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]) -> tuple[Loop, ...]:
     """The outermost cheap loops of the rules in use."""
     text = tree.source.text
-    kinds = _RuleKinds(cfg)
+    kinds = _RuleKinds(rules)
     found = [
         loop for rule in tree.rules if rule.name in used for loop in _in_rule(rule, kinds, text)
     ]
@@ -149,8 +149,8 @@ def _holds(outer: Span, inner: Span) -> bool:
 class _RuleKinds:
     """What expressions are made of, the rules they call included."""
 
-    def __init__(self, cfg: Cfg) -> None:
-        self._known = {kind: least(cfg.rules, partial(_reads, kind)) for kind in _KINDS}
+    def __init__(self, rules: Mapping[str, Expression]) -> None:
+        self._known = {kind: least(rules, partial(_reads, kind)) for kind in _KINDS}
 
     def of(self, expression: Expression) -> frozenset[str]:
         """The kinds of characters an expression reads; empty where it reads others too."""

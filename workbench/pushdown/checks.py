@@ -1,17 +1,19 @@
 """What a grammar must be to be built: in come its rules, out come errors, each at its place.
 
-Checked are undefined nonterminals (in unused rules too), the arguments of ``except!``, and whether
-anything is left. Unused rules, ambiguity and recursion of every kind are not errors.
+Checked are undefined nonterminals (in unused rules too) and whether anything is left; ``terminals``
+checks the arguments of ``except!``. Unused rules, ambiguity and recursion of every kind are not
+errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
+from workbench.automata.dfa import DEAD
+from workbench.automata.program import LONGER
 from workbench.errors import BuildError
-from workbench.limits import Limits
-from workbench.pushdown.cfg import Cfg, calls, least, terminals
-from workbench.source import Source, Span
+from workbench.pushdown.cfg import Cfg, calls, terminals
+from workbench.source import Span
 from workbench.syntax.grammar_tree import (
     Choice,
     Except,
@@ -72,64 +74,16 @@ def _near(name: str, rules: Mapping[str, Expression]) -> str:
     return f"did you mean {close[0]!r}?" if close else ""
 
 
-def excepted_strings(
-    node: Except, rules: Mapping[str, Expression], source: Source, limits: Limits
-) -> tuple[bytes, ...]:
-    """The strings of an ``except!``: a literal, or a nonterminal fully expanded.
-
-    Raises: BuildError of kind ``invalid_except`` for regexes, repetitions, recursion and
-            empty strings; LimitError where the strings come to more than
-            ``limits.unrolled`` bytes.
-    """
-
-    def refuse(place: Expression, what: str) -> BuildError:
-        span = place.span if not seen else node.excepted.span
-        return BuildError(
-            f"except! takes an alternation of non-empty strings, not {what}",
-            source,
-            span,
-            "name a rule that is nothing but strings and '|'",
-            kind="invalid_except",
-        )
-
-    seen: list[str] = []
-
-    def expand(expression: Expression) -> Iterator[bytes]:
-        match expression:
-            case Literal(value=value):
-                yield value
-            case Choice(options=options):
-                for option in options:
-                    yield from expand(option)
-            case Sequence(items=items):
-                pieces = [b""]
-                for item in items:
-                    last = list(expand(item))
-                    limits.check("unrolled", len(pieces) * len(last) * max(map(len, last + pieces)))
-                    pieces = [left + right for left in pieces for right in last]
-                yield from pieces
-            case Nonterminal(name=name):
-                if name in seen:
-                    raise refuse(expression, f"the recursive rule {name!r}")
-                seen.append(name)
-                yield from expand(rules[name])
-                seen.pop()
-            case _:
-                raise refuse(expression, "regexes or repetitions")
-
-    strings = tuple(expand(node.excepted))
-    if not all(strings):
-        raise refuse(node.excepted, "the empty string")
-    return strings
-
-
 def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
     """The start symbol derives a text that is not empty.
 
-    Raises: BuildError of kind ``empty_grammar``.
+    Raises: BuildError of kind ``unproductive`` or ``empty_grammar``.
     """
+    texts = cfg.program.texts_of(cfg.program.names.index(cfg.start))
+    if texts & LONGER:
+        return
     place = next(rule.name_span for rule in tree.rules if rule.name == cfg.start)
-    if cfg.start not in cfg.productive and _spells_something(cfg):
+    if not texts and _spells_something(cfg):
         raise BuildError(
             f"{cfg.start!r} never finishes: no text can be derived from it",
             cfg.source,
@@ -137,21 +91,26 @@ def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
             "give a recursive rule an alternative that ends",
             kind="unproductive",
         )
-    if cfg.start not in cfg.productive or not _derives_something(cfg):
-        raise BuildError(
-            "nothing is left of the grammar but the empty text",
-            cfg.source,
-            place,
-            "let the start symbol read at least one character",
-            kind="empty_grammar",
-        )
+    raise BuildError(
+        "nothing is left of the grammar but the empty text",
+        cfg.source,
+        place,
+        "let the start symbol read at least one character",
+        kind="empty_grammar",
+    )
 
 
 def _spells_something(cfg: Cfg) -> bool:
     """Whether any rule the start symbol reaches has a terminal that reads a byte."""
-    bodies = [cfg.rules[name] for name in reachable(cfg)]
+    reached = {cfg.start: None}
+    waiting = [cfg.start]
+    for name in waiting:  # grows while it is read
+        called = dict.fromkeys(call.name for call in calls(cfg.written[name]))
+        waiting.extend(other for other in called if other not in reached)
+        reached.update(called)
+    bodies = [cfg.written[name] for name in reached]
     return any(map(_has_bytes, bodies)) or any(
-        (cfg.machine(terminal).table >= 0).any() for body in bodies for terminal in terminals(body)
+        (cfg.machine(one).table != DEAD).any() for body in bodies for one in terminals(body)
     )
 
 
@@ -165,36 +124,3 @@ def _has_bytes(expression: Expression) -> bool:
             return _has_bytes(item)
         case _:
             return False
-
-
-def _derives_something(cfg: Cfg) -> bool:
-    """Whether some derivation from the start symbol reads a byte."""
-    return cfg.start in least(cfg.rules, lambda body, reading: _reads(cfg, body, reading))
-
-
-def _reads(cfg: Cfg, expression: Expression, reading: Set[str]) -> bool:
-    match expression:
-        case Literal(value=value):
-            return bool(value)
-        case Nonterminal(name=name):
-            return name in reading
-        case Sequence(items=items):
-            return cfg.is_productive(expression) and any(_reads(cfg, i, reading) for i in items)
-        case Choice(options=options):
-            return any(_reads(cfg, option, reading) for option in options)
-        case Repetition(item=item, high=high):
-            return high != 0 and cfg.is_productive(item) and _reads(cfg, item, reading)
-        case _:
-            machine = cfg.machine(expression)
-            return bool((machine.table >= 0).any())
-
-
-def reachable(cfg: Cfg) -> list[str]:
-    """The nonterminals the start symbol calls, itself or through others, in order of finding."""
-    found = {cfg.start: None}
-    waiting = [cfg.start]
-    for name in waiting:  # grows while it is read
-        called = dict.fromkeys(call.name for call in calls(cfg.rules[name]))
-        waiting.extend(other for other in called if other not in found)
-        found.update(called)
-    return list(found)

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workbench.automata.determinize import determinize
+import numpy as np
+
+from workbench.automata.build import smallest
 from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.automata.minimize import minimize
-from workbench.automata.nfa import Nfa, NfaBuilder
+from workbench.automata.nfa import Edge, Nfa, NfaBuilder, class_runs
 from workbench.limits import Limits
 from workbench.pushdown.circles import circles
 from workbench.pushdown.network import CALLS
@@ -34,7 +35,7 @@ def without_left_recursion(rules: Mapping[int, Dfa], limits: Limits) -> dict[int
     for circle in circles(first):
         for goal in circle:
             nfa = _left_corner(goal, {rule: rules[rule] for rule in sorted(circle)})
-            rewritten[goal] = minimize(determinize(nfa, limits), limits)
+            rewritten[goal] = smallest(nfa, limits)
     return rewritten
 
 
@@ -54,40 +55,31 @@ def _left_corner(goal: int, circle: Mapping[int, Dfa]) -> Nfa:
     symbols = len(circle[goal].classes)
     builder = NfaBuilder(symbols)
     start, end = builder.new_state(), builder.new_state()
-    copies = {rule: _copied(builder, machine) for rule, machine in circle.items()}
+    copies = {rule: builder.copy(machine) for rule, machine in circle.items()}
     #: For each rule the states reached when it is finished at somebody's left end.
     beginnings: dict[int, list[State]] = {rule: [] for rule in circle}
     for rule, machine in circle.items():
-        for symbol, target in _edges(machine, machine.initial):
-            if symbol >= CALLS and symbol - CALLS in circle:
-                beginnings[symbol - CALLS].append(copies[rule] + target)
+        for low, high, target in _edges(machine, machine.initial):
+            if low - CALLS in circle:
+                beginnings[low - CALLS].append(copies[rule] + target)
             else:
-                builder.edge(start, symbol, symbol, copies[rule] + target)
+                builder.edge(start, low, high, copies[rule] + target)
     for rule, machine in circle.items():
-        for state in range(len(machine)):
-            if machine.finals[state]:
-                for beginning in beginnings[rule]:
-                    builder.epsilon(copies[rule] + state, beginning)
-                if rule == goal:
-                    builder.epsilon(copies[rule] + state, end)
+        for state in np.flatnonzero(machine.finals).tolist():
+            for beginning in beginnings[rule]:
+                builder.epsilon(copies[rule] + state, beginning)
+            if rule == goal:
+                builder.epsilon(copies[rule] + state, end)
     nullable = circle[goal].finals[circle[goal].initial]
     return builder.build(start, {start, end} if nullable else {end})
 
 
-def _copied(builder: NfaBuilder, machine: Dfa) -> int:
-    """A copy of an automaton's states and edges; the number of its first state."""
-    offset = len(builder)
-    for _ in range(len(machine)):
-        builder.new_state()
-    for state in range(len(machine)):
-        for symbol, target in _edges(machine, state):
-            builder.edge(offset + state, symbol, symbol, offset + target)
-    return offset
-
-
-def _edges(machine: Dfa, state: State) -> Iterator[tuple[int, State]]:
-    """Every symbol a state reads, with where it leads."""
-    row = machine.table[state].tolist()
-    for symbol, its_class in enumerate(machine.classes.tolist()):
-        if row[its_class] != DEAD:
-            yield symbol, row[its_class]
+def _edges(machine: Dfa, state: State) -> Iterator[Edge]:
+    """The edges of a state: runs of bytes, and calls one by one."""
+    runs = class_runs(machine)
+    for its_class, target in enumerate(machine.table[state].tolist()):
+        for low, high in runs[its_class] if target != DEAD else ():
+            if low < CALLS:
+                yield low, min(high, CALLS - 1), target
+            for call in range(max(low, CALLS), high + 1):
+                yield call, call, target

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.automata.build import smallest
 from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.automata.nfa import Nfa, NfaBuilder
+from workbench.automata.nfa import NfaBuilder, class_runs
 from workbench.errors import LimitError
 from workbench.limits import Limits
 from workbench.pushdown.network import CALLS, is_star
@@ -89,7 +89,7 @@ def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
     """
     column = machine.classes[CALLS + rule]
     finals = np.flatnonzero(machine.finals).tolist()
-    jumping = {
+    jumping = [
         state
         for state in range(len(machine))
         if (after := int(machine.table[state, column])) != DEAD
@@ -98,11 +98,11 @@ def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
             not (machine.table[after] != DEAD).any()
             or (finals == [after] and is_star(machine.table, machine.finals, after))
         )
-    }
+    ]
     if not jumping:
         return machine
     builder = NfaBuilder(len(machine.classes))
-    _copy(builder, machine, {CALLS + rule: jumping})
+    builder.copy(_without(machine, CALLS + rule, jumping))
     for state in jumping:
         builder.epsilon(state, machine.initial)
     return smallest(builder.build(machine.initial, set(finals)), limits)
@@ -117,34 +117,25 @@ def _with_copies(machine: Dfa, leaf: int, its: Dfa, limits: Limits) -> Dfa:
     if leaf not in called(machine):
         return machine
     builder = NfaBuilder(len(machine.classes))
-    _copy(builder, machine, {CALLS + leaf: set(range(len(machine)))})
-    column = machine.classes[CALLS + leaf]
-    read = _not_empty(its)
-    for state in range(len(machine)):
-        target = int(machine.table[state, column])
-        if target != DEAD:
-            builder.embed(read, state, target)
+    targets = machine.table[:, machine.classes[CALLS + leaf]]
+    calling = np.flatnonzero(targets != DEAD).tolist()
+    builder.copy(_without(machine, CALLS + leaf, calling))
+    runs, ends = class_runs(its), np.flatnonzero(its.finals).tolist()
+    for state in calling:
+        offset = builder.copy(its)
+        for its_class, target in enumerate(its.table[its.initial].tolist()):
+            for low, high in runs[its_class] if target != DEAD else ():
+                builder.edge(state, low, high, target + offset)
+        for end in ends:
+            builder.epsilon(end + offset, int(targets[state]))
     finals = set(np.flatnonzero(machine.finals).tolist())
     return smallest(builder.build(machine.initial, finals), limits)
 
 
-def _not_empty(machine: Dfa) -> Nfa:
-    """The texts of an automaton but the empty one."""
-    builder = NfaBuilder(len(machine.classes))
-    _copy(builder, machine, {})
-    start = builder.new_state()
-    row = machine.table[machine.initial].tolist()
-    for symbol, its_class in enumerate(machine.classes.tolist()):
-        if row[its_class] != DEAD:
-            builder.edge(start, symbol, symbol, row[its_class])
-    return builder.build(start, set(np.flatnonzero(machine.finals).tolist()))
-
-
-def _copy(builder: NfaBuilder, machine: Dfa, without: Mapping[int, set[State]]) -> None:
-    """The states and edges of an automaton, but for some symbols in some states."""
-    for _ in range(len(machine)):
-        builder.new_state()
-    for state, row in enumerate(machine.table.tolist()):
-        for symbol, its_class in enumerate(machine.classes.tolist()):
-            if row[its_class] != DEAD and state not in without.get(symbol, ()):
-                builder.edge(state, symbol, symbol, row[its_class])
+def _without(machine: Dfa, symbol: int, states: list[State]) -> Dfa:
+    """The same states and edges, but for those of a symbol in some states."""
+    classes, table = machine.classes.copy(), machine.table
+    table = np.append(table, table[:, classes[symbol : symbol + 1]], axis=1)
+    classes[symbol] = table.shape[1] - 1
+    table[states, -1] = DEAD
+    return Dfa(classes, table, machine.finals, machine.initial)

@@ -1,0 +1,90 @@
+"""Programs are written as the machines they say, whatever they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.automata.machines import machine
+from workbench.automata.build import smallest
+from workbench.automata.equivalence import equivalent
+from workbench.automata.nfa import BYTES
+from workbench.automata.program import CALL, CHOICE, EMPTY, LONGER, REPEAT, SEQUENCE, SOME, Program
+from workbench.automata.writing import program_nfa, rule_nfa
+
+
+def program(*instructions: int | str | bytes) -> Program:
+    """Numbers are code, text is a machine, bytes are a literal."""
+    made = Program()
+    for one in instructions:
+        if isinstance(one, int):
+            made.code.append(one)
+        elif isinstance(one, bytes):
+            made.literal(one)
+        else:
+            made.code += (0, 0, 0)
+            made.put_machine(len(made.code) // 3 - 1, machine(one))
+    return made
+
+
+#   instructions                                        as               because
+WRITTEN = [
+    ((b"foo",),                                         "foo",           "a literal"),
+    ((b"",),                                            "",              "an empty one"),
+    ((SEQUENCE, 0, 0),                                  "",              "nothing one after the other"),
+    ((SEQUENCE, 2, 0, b"a", CHOICE, 2, 0, b"b", b"c"),  "a[bc]",         "a choice in a sequence"),
+    (("(a|b)*a",),                                      "(a|b)*a",       "a machine with a circle at its start"),
+    ((SEQUENCE, 3, 0, "a*", "a*", "b*"),                "a*b*",          "machines that may read nothing"),
+    ((CHOICE, 2, 0, SEQUENCE, 2, 0, "x*", b"a", SEQUENCE, 2, 0, "x*", b"b"),
+                                                        "x*a|x*b",       "options that begin alike"),
+    ((REPEAT, 0, -1, b"ab"),                            "(?:ab)*",       "no copy is enough"),
+    ((REPEAT, 1, -1, b"ab"),                            "(?:ab)+",       "at least one"),
+    ((REPEAT, 3, -1, b"a"),                             "a{3,}",         "at least three"),
+    ((REPEAT, 2, 4, "a|b?"),                            "(?:a|b?){2,4}", "copies that may be nothing"),
+    ((REPEAT, 0, 0, b"a"),                              "",              "no copy at all"),
+    ((REPEAT, 0, 2_000, b"a"),                          "a{0,2000}",     "more than there is room for at first"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("instructions", "pattern", "because"), WRITTEN, ids=[r[2] for r in WRITTEN]
+)
+def test_what_is_written(
+    instructions: tuple[int | str | bytes, ...], pattern: str, because: str
+) -> None:
+    assert equivalent(smallest(program_nfa(program(*instructions))), machine(pattern)), because
+
+
+def rules_of(symbol: int, jumps: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    return np.array([[0, SOME | LONGER, symbol, jumps]], np.int32)
+
+
+def test_calls_at_the_end_of_a_rule_that_is_written_in_close_a_circle() -> None:
+    made = program(CHOICE, 2, 0, b"b", SEQUENCE, 2, 0, b"a", CALL, 0, 0)  # r ::= 'b' | 'a' r
+    code, data = made.arrays()
+    texts = np.ones(len(code), np.int32)
+    for rules in (rules_of(-1, 0), rules_of(BYTES, 1)):
+        nfa = rule_nfa(code, data, texts, rules, 0, BYTES + 1, 100)
+        assert nfa is not None
+        assert smallest(nfa).accepts(b"aab")
+        assert len(smallest(nfa)) == 2
+    called = rule_nfa(code, data, texts, rules_of(BYTES, 0), 0, BYTES + 1, 100)
+    assert called is not None
+    found = smallest(called)
+    assert not found.accepts(b"ab")
+    assert found.is_final(found.step(found.run(b"a"), BYTES))
+
+
+def test_what_has_no_texts_is_left_out() -> None:
+    made = program(CHOICE, 2, 0, b"a", b"b")
+    code, data = made.arrays()
+    nfa = rule_nfa(code, data, np.array([1, 0, 1], np.int32), rules_of(-1, 0), 0, BYTES, 100)
+    assert nfa is not None
+    assert equivalent(smallest(nfa), machine("b"))
+
+
+def test_none_past_the_states() -> None:
+    code, data = program(REPEAT, 50, 50, b"abc").arrays()
+    texts = np.full(len(code), SOME | EMPTY, np.int32)
+    assert rule_nfa(code, data, texts, rules_of(-1, 0), 0, BYTES, 100) is None
+    assert rule_nfa(code, data, texts, rules_of(-1, 0), 0, BYTES, 200) is not None

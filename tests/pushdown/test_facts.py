@@ -1,0 +1,57 @@
+"""What rules derive and whom they call, found in the program of all rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.automata.program import EMPTY, LONGER, SOME
+from workbench.limits import LIMITS
+from workbench.pushdown.cfg import gathered
+from workbench.pushdown.rule_program import RuleProgram, rule_program
+from workbench.source import Source
+from workbench.syntax.kbnf_parser import parse_kbnf
+
+
+def rules(text: str) -> RuleProgram:
+    tree = parse_kbnf(Source(text, "g"))
+    return rule_program(tree, gathered(tree), "a", LIMITS)
+
+
+BOTH = SOME | EMPTY | LONGER
+
+#   grammar                                      texts of a      because
+TEXTS = [
+    ("a ::= 'x';",                               SOME | LONGER,  "one text"),
+    ("a ::= '';",                                SOME | EMPTY,   "the empty one"),
+    ("a ::= 'x'?;",                              BOTH,           "both"),
+    ("a ::= a;",                                 0,              "never ends"),
+    ("a ::= 'x' a;",                             0,              "never ends, though it reads"),
+    ("a ::= a | 'x';",                           SOME | LONGER,  "ends besides"),
+    ("a ::= 'x'? b; b ::= b;",                   0,              "waits for what never ends"),
+    ("a ::= 'x'? b*; b ::= b;",                  BOTH,           "may leave out what never ends"),
+    ("a ::= b c; b ::= '' | c; c ::= b? d; d ::= '' | '';", SOME | EMPTY, "nothing, by many ways"),
+    ("a ::= b; b ::= c; c ::= d; d ::= 'x';",    SOME | LONGER,  "called before they are written"),
+    ("a ::= #'[^\\\\s\\\\S]y' | '';",            SOME | EMPTY,   "a regex without texts"),
+    ("a ::= #ex'x';",                            SOME | LONGER,  "a machine of its own"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "texts", "because"), TEXTS, ids=[r[0] for r in TEXTS])
+def test_texts(text: str, texts: int, because: str) -> None:
+    assert rules(text).texts_of(0) == texts, because
+
+
+def test_calls() -> None:
+    found = rules("a ::= 'x' b | (c b) | c? d* e | b; b ::= 'y'; c ::= ''; d ::= d; e ::= 'z' b?;")
+    calls = [(found.names[c.rule], c.at_end, c.at_start) for c in found.calls[0]]
+    assert calls == [
+        ("b", True, False),
+        ("c", False, True),
+        ("b", True, True),  # c may be nothing
+        ("c", False, True),
+        ("e", True, True),  # d never ends and is left out
+        ("b", True, True),
+    ]
+    (optional,) = found.calls[found.names.index("e")]
+    assert (optional.at_end, optional.at_start) == (True, False)
+    assert [found.names[rule] for rule in found.reached_from(0)] == ["a", "b", "c", "e"]

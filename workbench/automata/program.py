@@ -1,0 +1,156 @@
+"""Program: a tree in flat form, regex or rules, for kernels to read; trees in, numbers out.
+
+An instruction is three numbers: what it is and two operands. Those that hold others stand before
+them (Polish notation), so what is inside is read again where it is copied. One pass over a tree
+in Python makes it; whatever has to look at a tree many times looks at this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.flat import Ints
+from workbench.automata.kernel import njit
+from workbench.automata.nfa import class_runs
+from workbench.automata.utf8 import character_machine
+from workbench.syntax.regex_tree import Ranges
+
+#: One byte: the first and the last it may be.
+RANGE = 0
+#: Bytes one after the other: where they stand in ``data``, and how many.
+LITERAL = 1
+#: A machine: where it stands in ``data``, and what texts it has (``SOME`` and so on). There come
+#: the numbers of its states and edges, the bytes of its shortest and longest text (−1: no end),
+#: and for each edge source, low, high, target; an edge that reads nothing has low −1. It
+#: begins in state 1, which is not entered again, and ends in state 0, which reads nothing.
+MACHINE = 2
+#: What follows, one after the other: how many.
+SEQUENCE = 3
+#: Any one of what follows: how many.
+CHOICE = 4
+#: Copies of what follows: at least, and at most (−1: without end).
+REPEAT = 5
+#: The texts of a rule: its number.
+CALL = 6
+
+#: What texts there are, as bits: some at all, the empty one, some that are not empty.
+SOME, EMPTY, LONGER = 1, 2, 4
+
+#: So many numbers an instruction, and before the edges of a machine.
+WIDTH, HEADER = 3, 4
+
+_LAST_ASCII = 0x7F
+_SIZES = (0x7F, 0x7FF, 0xFFFF)
+
+
+class Program:
+    """A program while it grows."""
+
+    def __init__(self, code: Sequence[int] = ()) -> None:
+        self.code: list[int] = [*code]
+        self.data: list[int] = []
+        #: Where the machines of sets of characters stand in ``data``: each there once.
+        self._sets: dict[Ranges, int] = {}
+
+    def arrays(self) -> tuple[Ints, Ints]:
+        """The code, (instructions, ``WIDTH``), and the data."""
+        code = np.array(self.code, np.int32)
+        return code.reshape(-1, WIDTH), np.array(self.data, np.int32)
+
+    def anything(self) -> None:
+        """Add any bytes at all."""
+        self.code += (REPEAT, 0, -1, RANGE, 0, 0xFF)
+
+    def literal(self, value: bytes) -> None:
+        """Add exactly these bytes."""
+        self.code += (LITERAL, len(self.data), len(value))
+        self.data += value
+
+    def any_of(self, values: Sequence[bytes]) -> None:
+        """Add any one of these byte strings."""
+        self.code += (CHOICE, len(values), 0)
+        for value in values:
+            self.literal(value)
+
+    def characters(self, ranges: Ranges) -> None:
+        """Add one character out of a set."""
+        if len(ranges) == 1 and ranges[0][1] <= _LAST_ASCII:
+            self.code += (RANGE, *ranges[0])
+            return
+        known = self._sets.get(ranges)
+        if known is None:
+            known = self._sets[ranges] = len(self.data)
+            self.data += _of_characters(ranges)
+        self.code += (MACHINE, known, SOME | LONGER if ranges else 0)
+
+    def one_byte(self, ranges: Ranges) -> None:
+        """Add one byte out of a set."""
+        self.code += (CHOICE, len(ranges), 0)
+        for low, high in ranges:
+            self.code += (RANGE, low, high)
+
+    def put_machine(self, at: int, machine: Dfa) -> None:
+        """Say what machine is meant by an instruction."""
+        self.code[WIDTH * at : WIDTH * (at + 1)] = (MACHINE, len(self.data), _texts_of(machine))
+        self.data += _of_machine(machine)
+
+
+@lru_cache(maxsize=512)
+def _of_characters(ranges: Ranges) -> tuple[int, ...]:
+    """The data of a set of characters."""
+    nodes = character_machine(ranges).edges  # node 0 is the end, the last one the beginning
+    last = len(nodes) - 1
+    numbers = [0, *range(2, last + 1), 1]
+    edges = [
+        (numbers[node], low, high, numbers[target])
+        for node, outgoing in enumerate(nodes)
+        for low, high, target in outgoing
+    ]
+    shortest, longest = (_size(ranges[0][0]), _size(ranges[-1][1])) if ranges else (0, 0)
+    return (len(nodes), len(edges), shortest, longest, *(n for edge in edges for n in edge))
+
+
+def _size(code: int) -> int:
+    """The bytes of a character."""
+    return 1 + sum(code > last for last in _SIZES)
+
+
+def _texts_of(machine: Dfa) -> int:
+    """What texts a machine has, as bits."""
+    longer = LONGER if (machine.table != DEAD).any() else 0
+    empty = EMPTY if machine.finals[machine.initial] else 0
+    return longer | empty | (SOME if longer | empty else 0)
+
+
+def _of_machine(machine: Dfa) -> list[int]:
+    """The data of a machine; its length is not looked at."""
+    edges = [1, -1, -1, machine.initial + 2]
+    for final in machine.finals.nonzero()[0].tolist():
+        edges += (final + 2, -1, -1, 0)
+    runs = class_runs(machine)
+    for state, row in enumerate(machine.table.tolist(), 2):
+        for target, runs_of_class in zip(row, runs, strict=True):
+            for low, high in runs_of_class if target != DEAD else ():
+                edges += (state, low, high, target + 2)
+    return [len(machine) + 2, len(edges) // 4, 0, -1, *edges]
+
+
+@njit(cache=True, nogil=True)
+def after_of(code: Ints) -> Ints:
+    """For each instruction the one after all it holds, (instructions,)."""
+    after = np.empty(len(code), np.int32)
+    for at in range(len(code) - 1, -1, -1):
+        held = 0
+        if code[at, 0] == SEQUENCE or code[at, 0] == CHOICE:
+            held = code[at, 1]
+        elif code[at, 0] == REPEAT:
+            held = 1
+        end = at + 1
+        for _ in range(held):
+            end = after[end]
+        after[at] = end
+    return after

@@ -1,0 +1,158 @@
+"""RuleProgram: all rules of a grammar as one program; a grammar tree in, numbers out.
+
+With them comes what everything after asks of rules: what texts each has, and whom it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.automata.flat import Ints
+from workbench.automata.measure import check_size
+from workbench.automata.program import (
+    CALL,
+    CHOICE,
+    MACHINE,
+    REPEAT,
+    SEQUENCE,
+    WIDTH,
+    Program,
+    after_of,
+)
+from workbench.automata.thompson import add as add_regex
+from workbench.limits import Limits
+from workbench.pushdown.checks import check_defined
+from workbench.pushdown.facts import calls_of, texts_of
+from workbench.pushdown.terminals import Terminal, terminal_machine
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Except,
+    Expression,
+    GrammarTree,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Sequence,
+    Stop,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A call that can be part of a derivation; rules by their numbers."""
+
+    rule: int
+    #: Whether its rule reads nothing more after it, and whether it may have read nothing before.
+    at_end: bool
+    at_start: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleProgram:
+    """The rules as a program.
+
+    Shape: ``code`` (instructions, 3), those of rule r are ``first[r]:first[r + 1]``; ``texts``
+           (instructions,), what texts each has (``SOME`` and so on), none where it derives none.
+    """
+
+    names: tuple[str, ...]
+    code: Ints
+    data: Ints
+    first: Ints
+    texts: Ints
+    #: The calls of each rule but those in parts that derive no text, from left to right.
+    calls: tuple[tuple[Call, ...], ...]
+
+    def texts_of(self, rule: int) -> int:
+        """What texts a rule has, as bits."""
+        return int(self.texts[self.first[rule]])
+
+    def reached_from(self, start: int) -> list[int]:
+        """The rules that a rule calls, itself or through others, in order of finding."""
+        found = {start: None}
+        waiting = [start]
+        for rule in waiting:  # grows while it is read
+            for call in self.calls[rule]:
+                if call.rule not in found:
+                    found[call.rule] = None
+                    waiting.append(call.rule)
+        return waiting
+
+
+def rule_program(
+    tree: GrammarTree, rules: Mapping[str, Expression], start: str, limits: Limits
+) -> RuleProgram:
+    """The program of ``rules``, the tree's by name.
+
+    Raises: BuildError for names without a rule and for what ``except!`` cannot except;
+            LimitError for regexes that are too large.
+    """
+    emitter = _Emitter(rules)
+    first = []
+    try:
+        _ = emitter.numbers[start]
+        for body in rules.values():
+            first.append(len(emitter.program.code) // WIDTH)
+            emitter.add(body)
+    except KeyError:
+        check_defined(tree, rules, start)
+        raise
+    program = emitter.program
+    first.append(len(program.code) // WIDTH)
+    check_size(program, emitter.patterns, limits)
+    for at, terminal in emitter.terminals:
+        program.put_machine(at, terminal_machine(terminal, rules, tree.source, limits))
+    code, data = program.arrays()
+    firsts, after = np.array(first, np.int32), after_of(code)
+    texts = texts_of(code, after, firsts)
+    calls: list[list[Call]] = [[] for _ in rules]
+    for caller, rule, at_end, at_start in calls_of(code, after, firsts, texts).tolist():
+        calls[caller].append(Call(rule, bool(at_end), bool(at_start)))
+    return RuleProgram(tuple(rules), code, data, firsts, texts, tuple(map(tuple, calls)))
+
+
+class _Emitter:
+    """Writes expressions as instructions."""
+
+    def __init__(self, rules: Mapping[str, Expression]) -> None:
+        self.program = Program()
+        self.numbers = {name: number for number, name in enumerate(rules)}
+        #: Where regexes stand that are part of the program, and machines that are still to be made.
+        self.patterns: list[int] = []
+        self.terminals: list[tuple[int, Terminal]] = []
+
+    def add(self, expression: Expression) -> None:
+        """Add an expression; KeyError for a name that has no rule."""
+        program = self.program
+        match expression:
+            case Nonterminal():
+                program.code += (CALL, self.numbers[expression.name], 0)
+            case Literal():
+                program.literal(expression.value)
+            case Sequence():
+                program.code += (SEQUENCE, len(expression.items), 0)
+                for item in expression.items:
+                    self.add(item)
+            case Choice():
+                program.code += (CHOICE, len(expression.options), 0)
+                for option in expression.options:
+                    self.add(option)
+            case Repetition():
+                high = expression.high
+                program.code += (REPEAT, expression.low, -1 if high is None else high)
+                self.add(expression.item)
+            case Pattern() if expression.stop is Stop.ANYWHERE:
+                self.patterns.append(len(program.code) // WIDTH)
+                add_regex(program, expression.regex)
+            case _:
+                self._add_terminal(expression)
+
+    def _add_terminal(self, terminal: Terminal) -> None:
+        if isinstance(terminal, Except) and isinstance(terminal.excepted, Nonterminal):
+            _ = self.numbers[terminal.excepted.name]
+        self.terminals.append((len(self.program.code) // WIDTH, terminal))
+        self.program.code += (MACHINE, -1, 0)
