@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from workbench.automata.describe import describe
 from workbench.automata.dfa import DEAD, State
@@ -19,6 +20,9 @@ from workbench.syntax.regex_tree import Ranges
 
 #: The most characters of an example shown in a sentence.
 _SHOWN = 60
+
+#: Ways to read a byte that are compared with each other.
+_MOST_WAYS = 100
 
 #: The two ways in words, and the rules between which it cannot decide.
 _Choice = tuple[str, tuple[str, ...]]
@@ -47,6 +51,9 @@ class _Way:
 
     before: tuple[State, ...]
     after: tuple[State, ...]
+
+    def depth(self) -> tuple[int, _Way]:
+        return len(self.before), self
 
 
 class Teller:
@@ -94,7 +101,8 @@ class Teller:
 
     def _choice(self, text: bytes, byte: int) -> _Choice:
         for runner in self._runners:
-            ways = sorted(set(_ways(runner, text, byte)))
+            # compared in pairs, and an ambiguous grammar has thousands: the shallowest tell
+            ways = sorted(nsmallest(_MOST_WAYS, set(_ways(runner, text, byte)), _Way.depth))
             names = _Names(runner.network, self._spans, frozenset(self._runners[-1].network.names))
             if (choice := names.choice(ways)) is not None:
                 return choice
@@ -127,8 +135,9 @@ class _Names:
 
     def choice(self, ways: Sequence[_Way]) -> _Choice | None:
         """The two ways and their rules; None where there are not two."""
+        calls = {way: self._calls(way) for way in ways}
         pairs = [(one, other) for one in ways for other in ways if one.after != other.after]
-        apart = [pair for pair in pairs if self._calls(pair[0]) != self._calls(pair[1])]
+        apart = [(one, other) for one, other in pairs if calls[one] != calls[other]]
         pairs = apart or pairs
         for one, other in pairs:
             if one.before[: len(other.before)] == other.before != one.before:
