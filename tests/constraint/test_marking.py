@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,8 @@ from workbench.automata.lazy import LazyDfa
 from workbench.automata.thompson import thompson
 from workbench.constraint.compile import automaton
 from workbench.constraint.loops import Loops
-from workbench.constraint.marking import Complete, Marker
+from workbench.constraint.marking import Marker, Tabled
+from workbench.constraint.mask import TokenMask
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
 from workbench.source import Source
@@ -28,6 +28,8 @@ PIECES = (
     *(bytes([a, b]) for a in b'ab"\\ 1(' for b in b'ab"\\ 1('),
 )  # fmt: skip
 VOCABULARY = Vocabulary((*PIECES, b"<end>"), end=len(PIECES))
+#: Half of it begins with a space, so the trie is walked in two parts.
+SPACED = Vocabulary((*PIECES, *(b" " + t for t in PIECES)))
 
 JSON = r"""
 start ::= value;
@@ -71,11 +73,11 @@ def test_wide_states(text: str, before: tuple[bytes, ...], because: str) -> None
 def test_a_loop_is_walked_once() -> None:
     vocabulary = Vocabulary(PIECES)
     loops = vocabulary.trie.shared(Loops)
-    marker = Marker(vocabulary, LIMITS)
     for text in ('"[^"]*"', '<"[^"]*">', '"[^"]*"!'):
         dfa = Grammar.from_regex(text).dfa
         assert dfa is not None
-        marker.row(Complete.of(dfa), dfa.run(b'<"' if text[0] == "<" else b'"'))
+        marker = Marker(Tabled(dfa), vocabulary, LIMITS)
+        marker.row(dfa.run(b'<"' if text[0] == "<" else b'"'))
         assert len(loops) == 1, "the same bytes stay in the string"
 
 
@@ -91,11 +93,20 @@ REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
 def test_every_way_makes_the_same_row(pattern: str) -> None:
     regex = parse_regex(Source(pattern, "regex"))
     dfa = regex_dfa(regex)
-    marker, whole, lazy = Marker(VOCABULARY, LIMITS), Complete.of(dfa), LazyDfa(thompson(regex))
+    lazy = LazyDfa(thompson(regex))
+    markers = [Marker(Tabled(machine), SPACED, LIMITS) for machine in (dfa, lazy)]
     for state, text in shortest_texts(dfa).items():
-        plain = marker.plain_row(whole, state)[0]
-        assert np.array_equal(marker.row(whole, state), plain), (pattern, text)
-        assert np.array_equal(marker.row(lazy, lazy.run(text)), plain), (pattern, text)
+        readable = [i for i, t in enumerate(SPACED.tokens) if t and dfa.run(t, state) != DEAD]
+        for marker, at in zip(markers, (state, lazy.run(text)), strict=True):
+            bits = marker.row(at)[1]
+            assert bits is not None
+            assert TokenMask(bits, len(SPACED)).ids.tolist() == readable, (pattern, text)
+
+
+def test_a_trie_mostly_below_the_space_is_walked_in_two_parts() -> None:
+    whole, spaced = (v.trie.shared(Loops).parts(v.trie) for v in (VOCABULARY, SPACED))
+    assert len(whole) == 1
+    assert spaced[:, 0].tolist() == [0, 1]
 
 
 def shortest_texts(dfa: Dfa) -> dict[int, bytes]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compose import cannot_spell, compose
-from workbench.constraint.marking import Complete, Marker, used_bytes
+from workbench.constraint.marking import Marker, Tabled, used_bytes
 from workbench.constraint.mask import TokenMask
 from workbench.errors import TokenNotAllowed
 from workbench.limits import LIMITS, Limits
@@ -71,6 +71,12 @@ class AutomatonConstraint(ABC):
         if ends and end is not None:
             bits[end >> 5] |= np.uint32(1 << (end & 31))
         return TokenMask(bits, len(self.vocabulary))
+
+    def _walked(self, marker: Marker, state: State) -> TokenMask:
+        """The mask of a state of a machine without a stack."""
+        bits = marker.row(state)[1]
+        assert bits is not None
+        return self._mask_of(bits, self.is_final(state))
 
     def advance(self, state: State, token_id: TokenId) -> State:
         """The state after a token; the end token leads to the same state.
@@ -135,8 +141,7 @@ class DfaConstraint(AutomatonConstraint):
     def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.dfa = dfa
-        self._machine = Complete.of(dfa)
-        self._marker = Marker(vocabulary, limits)
+        self._marker = Marker(Tabled(dfa), vocabulary, limits)
         used = used_bytes(dfa.table, dfa.classes)
         if dfa.is_empty:
             raise cannot_spell(vocabulary)
@@ -161,9 +166,8 @@ class DfaConstraint(AutomatonConstraint):
 
     def _computed(self, state: State) -> TokenMask:
         if self._trimmed is None:
-            bits = self._marker.row(self._machine, state)
-        else:
-            bits = TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
+            return self._walked(self._marker, state)
+        bits = TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
         return self._mask_of(bits, self.is_final(state))
 
 
@@ -177,7 +181,7 @@ class LazyConstraint(AutomatonConstraint):
     def __init__(self, machine: LazyDfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.machine = machine
-        self._marker = Marker(vocabulary, limits)
+        self._marker = Marker(Tabled(machine), vocabulary, limits)
         if machine.is_empty:
             raise cannot_spell(vocabulary)
 
@@ -192,4 +196,4 @@ class LazyConstraint(AutomatonConstraint):
         return self.machine.step(state, byte)
 
     def _computed(self, state: State) -> TokenMask:
-        return self._mask_of(self._marker.row(self.machine, state), self.is_final(state))
+        return self._walked(self._marker, state)

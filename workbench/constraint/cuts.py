@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, int64, njit
 from workbench.pushdown import room as rooms
 from workbench.pushdown.interning import mixed
 from workbench.pushdown.room import Ints, Longs, Room
@@ -61,7 +61,7 @@ def larger(cuts: Cuts) -> Cuts:
     return wider
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _enter(hashes: Longs, slots: Ints, count: int) -> None:
     for row in range(count):
         slot = hashes[row] & (len(slots) - 1)
@@ -70,7 +70,7 @@ def _enter(hashes: Longs, slots: Ints, count: int) -> None:
         slots[slot] = row
 
 
-@njit(cache=True, nogil=True)
+@inner
 def known_row(room: Room, cuts: Cuts, situation: int) -> int:
     """The number of the row of a situation, or −1 where none looked at the same."""
     base = _base(room, situation)
@@ -83,7 +83,7 @@ def known_row(room: Room, cuts: Cuts, situation: int) -> int:
             if (
                 cuts.hashes[row] == marks
                 and cuts.rows[row, 1] == looked
-                and _same_cut(room, situation, base, int(cuts.rows[row, 0]), looked)
+                and _same_cut(room, situation, base, int64(cuts.rows[row, 0]), looked)
             ):
                 return int(row)
             slot = (slot + 1) & (len(cuts.slots) - 1)
@@ -93,7 +93,7 @@ def known_row(room: Room, cuts: Cuts, situation: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def keep_row(room: Room, cuts: Cuts, situation: int, floor: int) -> int:
     """Remember that a row was made for a situation, whose walk looked down to ``floor``."""
     base = _base(room, situation)
@@ -112,15 +112,15 @@ def keep_row(room: Room, cuts: Cuts, situation: int, floor: int) -> int:
     return row
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _below(room: Room, marks: int, node: int) -> tuple[int, int]:
     """The hash with one symbol more of the shared stack, and what is below; −1 past the bottom."""
     if node == 0:
-        return mixed(marks, _BOTTOM), -1
-    return mixed(marks, room.nodes[node, _SYMBOL]), int(room.nodes[node, _PARENT])
+        return mixed(marks, int64(_BOTTOM)), -1
+    return mixed(marks, int64(room.nodes[node, _SYMBOL])), int64(room.nodes[node, _PARENT])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _base(room: Room, situation: int) -> int:
     """The largest stack that all configurations of a situation have at their bottoms."""
     nodes, begin = room.nodes, room.about[situation, _FROM]
@@ -129,27 +129,27 @@ def _base(room: Room, situation: int) -> int:
         other = room.configurations[k] & _LOW
         while base != other:
             if nodes[base, _DEPTH] >= nodes[other, _DEPTH]:
-                base = np.int64(nodes[base, _PARENT])
+                base = int64(nodes[base, _PARENT])
             else:
-                other = np.int64(nodes[other, _PARENT])
+                other = int64(nodes[other, _PARENT])
     return int(base)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _hash_above(room: Room, situation: int, base: int) -> int:
     """A hash of the configurations above the stack they share."""
-    marks = 1
+    marks = int64(1)
     for k in range(room.about[situation, _FROM], room.about[situation, _TO]):
         marks = mixed(marks, room.configurations[k] >> 32)
         node = room.configurations[k] & _LOW
         while node != base:
-            marks = mixed(marks, room.nodes[node, _SYMBOL])
-            node = np.int64(room.nodes[node, _PARENT])
-        marks = mixed(marks, _NEXT)
+            marks = mixed(marks, int64(room.nodes[node, _SYMBOL]))
+            node = int64(room.nodes[node, _PARENT])
+        marks = mixed(marks, int64(_NEXT))
     return marks
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _same_cut(room: Room, left: int, left_base: int, right: int, looked: int) -> bool:
     """Whether two situations agree in all of their cuts."""
     right_base = _base(room, right)
@@ -166,18 +166,18 @@ def _same_cut(room: Room, left: int, left_base: int, right: int, looked: int) ->
     return _same_below(room, left_base, right_base, looked)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _same_above(room: Room, left: int, left_base: int, right: int, right_base: int) -> bool:
     """Whether two stacks are equal above the nodes given."""
     nodes = room.nodes
     while left != left_base and right != right_base:
         if nodes[left, _SYMBOL] != nodes[right, _SYMBOL]:
             return False
-        left, right = int(nodes[left, _PARENT]), int(nodes[right, _PARENT])
+        left, right = int64(nodes[left, _PARENT]), int64(nodes[right, _PARENT])
     return left == left_base and right == right_base
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _same_below(room: Room, left: int, right: int, looked: int) -> bool:
     """Whether the topmost symbols of two stacks are equal, the bottom counted as one."""
     nodes = room.nodes
@@ -186,5 +186,5 @@ def _same_below(room: Room, left: int, right: int, looked: int) -> bool:
             return True
         if left == 0 or right == 0 or nodes[left, _SYMBOL] != nodes[right, _SYMBOL]:
             return False
-        left, right = int(nodes[left, _PARENT]), int(nodes[right, _PARENT])
+        left, right = int64(nodes[left, _PARENT]), int64(nodes[right, _PARENT])
     return True

@@ -1,189 +1,285 @@
 """Marking: the row of a state of any machine over a vocabulary, by the cheapest way it allows.
 
 In come a ``Machine``, complete or growing while it is walked, and one of its states; out come the
-bits of the tokens it can read and the lowest place of the stack that was looked at. A state that
-reads in a circle, or leads into one, takes its row from the loops of the vocabulary, others walk
-the whole trie. Inside a JSON string of 131k tokens: 20 µs by the loop, 1,000 µs by the walk.
+bits of the tokens it can read. One call of a kernel for most rows: it looks the row up among those
+that looked at the same piece of stack, else walks the trie, the machine growing inside the walk. A
+state that reads in a circle, or leads into one, takes its row from the loops of the vocabulary.
+Inside a JSON string of 131k tokens: 20 µs by the loop, 1,000 µs by the walk.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from functools import cache
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.dfa import Dfa, State
-from workbench.constraint import loops
-from workbench.constraint.entering import mark_entering
-from workbench.constraint.rows import Classes, Ints, Offsets, Words, mark
+from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.kernel import direct, inner, int64, njit
+from workbench.automata.lazy import UNKNOWN, LazyDfa
+from workbench.constraint import loops, walk
+from workbench.constraint.around import enter, leave
+from workbench.constraint.cuts import Cuts, keep_row, known_row, larger
+from workbench.constraint.growing import ASK, find_loop, make_step, read_on
+from workbench.constraint.loops import Loop
+from workbench.constraint.rows import Classes, Words, set_tokens
+from workbench.constraint.walk import NO_FLOOR, Nodes, Scratch
 from workbench.limits import Clock, Limits
+from workbench.pushdown.room import Room, Rules
+from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: Above every stack depth.
-NO_FLOOR = 2**31 - 1
+_DEAD, _UNKNOWN, _NO_FLOOR = DEAD, UNKNOWN, NO_FLOOR
+_BYTES = np.uint64(255)
+_PART, _NODE, _FLOOR, _STATE, _COUNT = walk.PART, walk.NODE, walk.FLOOR, walk.STATE, walk.COUNT
+_LEVEL, _BEGIN, _BEGIN_2 = loops.LEVEL, loops.BEGIN, loops.BEGIN_2
+
+#: What the kernels say: the row is known, is made now, or takes a loop the state is in or enters;
+_KNOWN, _MADE, _AROUND, _INTO = range(4)
+#: there is no room for another row.
+_FULL = -30
 
 
 class Machine(Protocol):
-    """A deterministic machine over bytes; its arrays may be others after it has grown."""
+    """A deterministic machine over bytes, as tables that may be others after it has grown."""
 
     @property
-    def table(self) -> Ints:
-        """The next state by byte class, (Q, C), ``DEAD`` or ``UNKNOWN``."""
+    def rules(self) -> Rules:
+        """How it grows inside a kernel; empty where it does not."""
         ...
 
     @property
-    def floors(self) -> Ints:
-        """The lowest stack depth looked at on the way into a state, (Q,); empty without stack."""
-        ...
+    def room(self) -> Room: ...
 
     @property
     def classes(self) -> Classes: ...
+
+    def resolve(self, status: int, clock: Clock) -> None:
+        """Make room, or look at the clock, as a kernel that gave up asked for."""
+        ...
 
     def successor(self, state: State, byte_class: int) -> State:
         """Compute and remember a step that is not known yet."""
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Complete:
-    """A Dfa as a machine that never grows."""
+class Tabled:
+    """A machine without a stack: a Dfa, or a LazyDfa whose table grows when it is asked to."""
 
-    table: Ints
-    floors: Ints
-    classes: Classes
+    rules = Rules.none()
 
-    @staticmethod
-    def of(dfa: Dfa) -> Complete:
-        """The machine of a Dfa."""
-        return Complete(dfa.table, np.empty(0, np.int32), dfa.classes)
+    def __init__(self, dfa: Dfa | LazyDfa) -> None:
+        self._dfa = dfa
+        self.classes = dfa.classes
+        self.room = Room.of_table(dfa.table)
 
     def successor(self, state: State, byte_class: int) -> State:
-        raise AssertionError(f"a DFA's table knows every step, also {state}, {byte_class}")
+        """Compute and remember a step that is not known yet."""
+        assert isinstance(self._dfa, LazyDfa), "the table of a Dfa knows every step"
+        target = self._dfa.successor(state, byte_class)
+        if self._dfa.table.size > len(self.room.table):
+            self.room = Room.of_table(self._dfa.table)
+        return target
+
+    def resolve(self, status: int, clock: Clock) -> None:
+        raise AssertionError(f"a table has no room to make, {status}")
 
 
 class Marker:
-    """Makes rows with one vocabulary. One row at a time: the room for paths is shared."""
+    """Makes rows of one machine with one vocabulary. One row at a time: the caller holds a lock."""
 
-    def __init__(self, vocabulary: Vocabulary, limits: Limits) -> None:
+    def __init__(self, machine: Machine, vocabulary: Vocabulary, limits: Limits) -> None:
+        self._machine = machine
+        self._limits = limits
         self._trie = vocabulary.trie
         self._words = (len(vocabulary) + 31) // 32
-        self._limits = limits
-        self._members = np.empty(loops.MEMBERS, np.int32)
-        self._local = np.empty((loops.MEMBERS, 256), np.int8)
-        #: The table last walked, and its machine's arrays as kernels like them.
-        self._held: Ints | None = None
-        self._views: tuple[Ints, int, Classes, Ints]
+        self._nodes = Nodes.of(vocabulary.trie, np.ascontiguousarray(machine.classes))
+        self._scratch = Scratch.of(vocabulary.trie.height)
+        self._row, self._by_loop = _compiled()
+        self.clear()
 
-    def row(self, machine: Machine, state: State) -> Words:
-        """The bits of what can be read from a state."""
-        loop, there = self._loop(machine, state)
-        if loop is not None:
-            return self._around(machine, loop, there)[0]
-        if there >= 0:
-            loop, count = self._loop(machine, there)
-            if loop is not None:
-                return self._into(machine, loop, count, state)[0]
-        return self.plain_row(machine, state)[0]
+    def clear(self) -> None:
+        """Forget which rows were made; their numbers begin again."""
+        self._cuts = Cuts.of(64)
 
-    def plain_row(self, machine: Machine, state: State) -> tuple[Words, int]:
-        """The same row by a walk of the whole trie."""
-        trie, bits, path = self._trie, np.zeros(self._words, np.uint32), self._path()
-        width, node, floor = machine.table.shape[1], 0, NO_FLOOR
-        path[0] = state * width
-        clock: Clock | None = None
-        while True:
-            node, floor = mark(
-                *self._arrays(machine), trie.records,
-                trie.first, trie.token_ids, path, node, len(trie), floor, bits,
-            )  # fmt: skip
-            if node == len(trie):
-                return bits, floor
-            clock = self._grow(machine, path, node, clock)
+    def row(self, state: State) -> tuple[int, Words | None]:
+        """The number of a row and its bits; None where the row of that number was made before.
 
-    def _loop(self, machine: Machine, state: State) -> tuple[loops.Loop | None, int]:
-        """What a state shares with others, and how many states the loop has.
-
-        None for most, with the state that most bytes lead to, or −1.
+        Machines without a stack have one row a state, and no numbers.
+        Raises: LimitError
         """
+        stand, bits = self._scratch.stand, np.zeros(self._words, np.uint32)
+        stand[_PART] = stand[_NODE] = 0
+        stand[_FLOOR] = NO_FLOOR
         clock: Clock | None = None
         while True:
-            table, width, classes, _ = self._arrays(machine)
-            found, here, byte_class = loops.find(
-                table, width, classes, state, self._members, self._local
+            machine = self._machine
+            told, number = self._row(
+                machine.rules, machine.room, self._cuts, self._nodes, self._scratch, state, bits
             )
-            if found == 0:
-                return None, here
-            if found > 0:
-                known = self._trie.shared(loops.Loops)
-                return known.of(self._local[:found], self._trie, self._words), found
-            clock = clock or self._limits.clock()
-            machine.successor(here, byte_class)
-            clock.check()
+            if told == _MADE:
+                return number, bits
+            if told == _KNOWN:
+                return number, None
+            if told in (_AROUND, _INTO):
+                told = self._looped(told == _AROUND, bits)
+            if told < 0:
+                clock = clock or self._limits.clock()
+                self._resolve(told, clock)
 
-    def _around(self, machine: Machine, loop: loops.Loop, count: int) -> tuple[Words, int]:
-        """By what the loop shares and a walk of what lies past it."""
-        trie, bits, path = self._trie, loop.bits.copy(), self._path()
-        group = 0
-        floors = machine.floors
-        floor = int(floors[self._members[:count]].min()) if len(floors) else NO_FLOOR
-        clock: Clock | None = None
-        while True:
-            group, node, floor = loops.mark_leaving(
-                *self._arrays(machine), trie.records,
-                trie.first, trie.token_ids, path, self._members, loop.groups, loop.nodes, group,
-                floor, bits,
-            )  # fmt: skip
-            if node < 0:
-                return bits, floor
-            clock = self._grow(machine, path, node, clock)
-
-    def _into(
-        self, machine: Machine, loop: loops.Loop, count: int, state: State
-    ) -> tuple[Words, int]:
-        """By what a loop shares that paths enter, and a walk of where they differ from it."""
-        trie, bits, path = self._trie, loop.bits.copy(), self._path()
-        path[0] = state * machine.table.shape[1]
-        beside, node = np.zeros(trie.height + 1, np.int8), 0
-        floors = machine.floors
-        floor = int(floors[self._members[:count]].min()) if len(floors) else NO_FLOOR
-        clock: Clock | None = None
-        while True:
-            node, unknown, floor = mark_entering(
-                *self._arrays(machine), trie.records, trie.first, trie.token_ids, path, beside,
-                self._members, self._local, loop.left, loop.left_from, node, floor, bits,
-            )  # fmt: skip
-            if unknown < 0:
-                return bits, floor
-            clock = self._grow(machine, path, unknown, clock)
-
-    def _grow(self, machine: Machine, path: Offsets, node: int, clock: Clock | None) -> Clock:
-        """Compute the step a walk stands before."""
-        width = machine.table.shape[1]
-        clock = clock or self._limits.clock()
-        trie = self._trie
-        machine.successor(
-            int(path[trie.depth[node]]) // width, int(machine.classes[trie.byte[node]])
+    def _looped(self, inside: bool, bits: Words) -> int:
+        """The bits of a part of the trie by the loop that was just found."""
+        part, count = int(self._scratch.stand[_PART]), int(self._scratch.stand[_COUNT])
+        known = self._trie.shared(loops.Loops)
+        loop = known.of(self._scratch.local[:count], self._trie, self._words, part)
+        bits |= loop.bits
+        machine = self._machine
+        told: int = self._by_loop(
+            machine.rules, machine.room, self._nodes, self._scratch, loop, inside, bits
         )
-        clock.check()
-        return clock
+        return told
 
-    def _arrays(self, machine: Machine) -> tuple[Ints, int, Classes, Ints]:
-        """The flat table, its width, classes and floors, all read-only.
+    def _resolve(self, told: int, clock: Clock) -> None:
+        if told == _FULL:
+            self._cuts = larger(self._cuts)
+        elif told == ASK:
+            asked, asked_class = self._scratch.stand[walk.ASKED : walk.ASKED_CLASS + 1].tolist()
+            self._machine.successor(asked, asked_class)
+            clock.check()
+        else:
+            self._machine.resolve(told, clock)
 
-        numba compiles a kernel for each type it meets, and takes read-only arrays for another.
-        """
-        held = machine.table
-        if held is not self._held:
-            table, classes, floors = held.reshape(-1), machine.classes[:], machine.floors[:]
-            table.flags.writeable = classes.flags.writeable = floors.flags.writeable = False
-            self._held, self._views = held, (table, held.shape[1], classes, floors)
-        return self._views
 
-    def _path(self) -> Offsets:
-        """Room for the places in the table of one token's way."""
-        return np.zeros(self._trie.height + 1, np.uint32)
+@cache
+def _compiled() -> tuple[Any, Any]:
+    """Both kernels for the types of all machines, called without a look at these."""
+    rules, room = Rules.none(), Room.of_table(np.zeros((1, 1), np.int32))
+    trie = Trie.of([b"a"])
+    classes = np.zeros(256, np.uint16)
+    nodes = Nodes(trie.records.copy(), trie.first.copy(), trie.token_ids.copy(),
+                  np.zeros((1, 5), np.int32), classes)  # fmt: skip
+    scratch, bits = Scratch.of(1), np.zeros(1, np.uint32)
+    loop = Loop(bits, np.zeros(1, np.int32), np.zeros((1, 4), np.int32))
+    return (
+        direct(_row, rules, room, Cuts.of(1), nodes, scratch, 0, bits),
+        direct(_by_loop, rules, room, nodes, scratch, loop, True, bits),
+    )
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _row(
+    rules: Rules, room: Room, cuts: Cuts, nodes: Nodes, scratch: Scratch, state: int, bits: Words
+) -> tuple[int, int]:
+    """Go on with the row of a state from where ``scratch.stand`` says.
+
+    Returns what was done, and the number of the row; or why somebody else has to do something
+    before it is called again.
+    """
+    stand, width, stacked = scratch.stand, room.groups.shape[1], len(rules.flags) > 0
+    if stacked and stand[_PART] == 0 and stand[_NODE] == 0:
+        if cuts.used[0] == len(cuts.rows):
+            return _FULL, 0
+        known = known_row(room, cuts, state)
+        if known >= 0:
+            return _KNOWN, known
+    while stand[_PART] < len(nodes.parts):
+        told = _begin_part(rules, room, nodes, scratch, state, bits)
+        if told != _MADE:
+            return told, 0
+        if stand[_STATE] >= 0:
+            scratch.path[nodes.parts[stand[_PART], _LEVEL]] = stand[_STATE] * width
+            told = _walk_part(rules, room, nodes, scratch, bits)
+            if told != _MADE:
+                return told, 0
+        stand[_PART] += 1
+        stand[_NODE] = 0
+    if not stacked:
+        return _MADE, -1
+    return _MADE, keep_row(room, cuts, state, stand[_FLOOR])
+
+
+@inner
+def _begin_part(
+    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, state: int, bits: Words
+) -> int:
+    """Find the state a part begins in, and whether a loop covers it.
+
+    A part that was begun before is gone on with.
+    """
+    stand, width = scratch.stand, room.groups.shape[1]
+    if stand[_NODE] > 0:
+        return _MADE
+    if nodes.parts[stand[_PART], _LEVEL] == 1:
+        node = nodes.parts[stand[_PART], _BEGIN] - 1
+        record = nodes.records[node]
+        byte_class = int64(nodes.classes[np.int64(record & _BYTES)])
+        target = int64(room.table[state * width + byte_class])
+        if target == _UNKNOWN:
+            target = make_step(rules, room, scratch, state, byte_class)
+            if target < _DEAD:
+                return target
+        stand[_STATE] = target
+        if target == _DEAD:
+            return _MADE
+        if len(room.floors) > 0:
+            stand[_FLOOR] = min(stand[_FLOOR], room.floors[target])
+        set_tokens(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
+        state = target
+    stand[_STATE] = state
+    count, there = find_loop(rules, room, nodes, scratch, state)
+    told = _AROUND
+    if count == 0 and there >= 0:
+        count, there = find_loop(rules, room, nodes, scratch, there)
+        told = _INTO
+    if count < 0:
+        return count
+    stand[_COUNT] = count
+    return told if count > 0 else _MADE
+
+
+@inner
+def _walk_part(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, bits: Words) -> int:
+    """Set the bits of all that is read in a part, node by node."""
+    stand = scratch.stand
+    part = stand[_PART]
+    for column in (_BEGIN, _BEGIN_2):
+        begin, end = int64(nodes.parts[part, column]), int64(nodes.parts[part, column + 1])
+        told = read_on(rules, room, nodes, scratch, max(int(stand[_NODE]), begin), end, bits)
+        if told < 0:
+            return told
+    return _MADE
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _by_loop(
+    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, loop: Loop, inside: bool, bits: Words
+) -> int:
+    """The bits of a part from those of a loop; then the walk stands at the next part."""
+    stand = scratch.stand
+    part = stand[_PART]
+    if len(room.floors) > 0:
+        for k in range(stand[_COUNT]):
+            stand[_FLOOR] = min(stand[_FLOOR], room.floors[scratch.members[k]])
+    agreed = int64(0)
+    for column in (_BEGIN, _BEGIN_2):
+        begin, end = int64(nodes.parts[part, column]), int64(nodes.parts[part, column + 1])
+        if inside:
+            scratch.agreed[agreed, 0], scratch.agreed[agreed, 1] = begin, end
+            agreed += 1
+        elif begin < end:
+            level = nodes.parts[part, _LEVEL]
+            scratch.path[level] = stand[_STATE] * room.groups.shape[1]
+            scratch.beside[level] = 0
+            agreed = enter(rules, room, nodes, scratch, begin, end, agreed, bits)
+            if agreed < 0:
+                break
+    told = leave(rules, room, nodes, scratch, loop, agreed, bits) if agreed >= 0 else agreed
+    stand[_NODE] = 0
+    if told < 0:
+        return told
+    stand[_PART] += 1
+    return _MADE
 
 
 def used_bytes(table: npt.NDArray[np.int32], classes: npt.NDArray[np.uint16]) -> set[int]:

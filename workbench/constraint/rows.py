@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
 
@@ -32,7 +32,7 @@ Offsets = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def mark(
     table: Ints, width: int, classes: Classes, floors: Ints, records: Records, first: Ints,
     token_ids: Ints, path: Offsets, node: int, end: int, floor: int, bits: Words,
@@ -81,7 +81,7 @@ def set_tokens(
         bits[token_ids[k] >> 5] |= np.uint32(1) << np.uint32(token_ids[k] & 31)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def count_edges(
     table: Ints, classes: Classes, byte: Bytes, depth: Ints, skip: Ints, first: Ints, path: Ints
 ) -> int:
@@ -100,7 +100,7 @@ def count_edges(
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def fill_edges(
     table: Ints, classes: Classes, byte: Bytes, depth: Ints, skip: Ints, first: Ints,
     token_ids: Ints, path: Ints, ids: Ints, targets: Ints,

@@ -13,10 +13,9 @@ from workbench.automata.dfa import State
 from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.compose import cannot_spell
 from workbench.constraint.dead_ends import Spelling
-from workbench.constraint.marking import used_bytes
+from workbench.constraint.marking import Marker, used_bytes
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.rows import Words
-from workbench.constraint.stack_rows import StackRows
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Runner
@@ -32,7 +31,9 @@ class StackConstraint(AutomatonConstraint):
     def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.runner = Runner(network, limits)
-        self._rows = StackRows(self.runner, vocabulary, limits)
+        self._marker = Marker(self.runner, vocabulary, limits)
+        #: Rows by their number, without the end token.
+        self._rows: list[Words] = []
         #: Masks by the number of their row and whether the end token is in them.
         self._shared: dict[tuple[int, bool], TokenMask] = {}
         used = used_bytes(network.table, network.classes[:CALLS])
@@ -58,18 +59,26 @@ class StackConstraint(AutomatonConstraint):
         )
 
     def _computed(self, state: State) -> TokenMask:
-        if len(self._rows) >= self.limits.rows:
-            self._rows.clear()  # very ambiguous grammars need a new row at every step
-            self._shared.clear()
-        number, ends = self._rows.number(state), self.is_final(state)
+        number, ends = self._number(state), self.is_final(state)
         if self._spelling is not None:
-            return self._mask_of(self._without_dead_ends(state, self._rows.bits[number]), ends)
+            return self._mask_of(self._without_dead_ends(state, self._rows[number]), ends)
         known = self._shared.get((number, ends))
         if known is None:
-            bits = self._rows.bits[number]
+            bits = self._rows[number]
             known = self._mask_of(bits.copy() if ends else bits, ends)
             self._shared[number, ends] = known
         return known
+
+    def _number(self, state: State) -> int:
+        """The number of the row of a situation."""
+        if len(self._rows) >= self.limits.rows:
+            self._rows.clear()  # very ambiguous grammars need a new row at every step
+            self._shared.clear()
+            self._marker.clear()
+        number, bits = self._marker.row(state)
+        if bits is not None:
+            self._rows.append(bits)
+        return number
 
     def _without_dead_ends(self, state: State, readable: Words) -> Words:
         """Dead ends depend on the whole stack, so these rows are not shared."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import int64, njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.pushdown import room as rooms
 from workbench.pushdown.interning import hash_of, mixed
@@ -47,21 +47,25 @@ def _longer(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
     return np.concatenate([array, np.empty_like(array)])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _enter_nodes(nodes: Ints, slots: Ints, count: int) -> None:
     """Make the first nodes known in a new hash table."""
     for node in range(1, count):
-        slot = mixed(nodes[node, _PARENT] + 1, nodes[node, _SYMBOL]) & (len(slots) - 1)
+        slot = mixed(int64(nodes[node, _PARENT]) + 1, int64(nodes[node, _SYMBOL])) & (
+            len(slots) - 1
+        )
         while slots[slot] >= 0:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot] = node
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _enter_situations(configurations: Longs, about: Ints, slots: Ints, count: int) -> None:
     """Make the first situations known in a new hash table."""
     for situation in range(count):
-        marks = hash_of(configurations, about[situation, _FROM], about[situation, _TO])
+        marks = hash_of(
+            configurations, int64(about[situation, _FROM]), int64(about[situation, _TO])
+        )
         slot = marks & (len(slots) - 1)
         while slots[slot] >= 0:
             slot = (slot + 1) & (len(slots) - 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.pushdown import room as rooms
 from workbench.pushdown.room import Longs, Room, Rules
@@ -24,15 +24,15 @@ _TOO_DEEP, _DEEPEST, _FINAL = rooms.TOO_DEEP, rooms.DEEPEST, rooms.FINAL
 _LOW = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True)
+@inner
 def mixed(marks: int, number: int) -> int:
     """One more number taken into a hash, a non-negative int64."""
     bits = (np.uint64(marks) ^ np.uint64(number)) * np.uint64(0x9E3779B97F4A7C15)
     bits ^= bits >> np.uint64(29)
-    return int(np.int64(bits >> np.uint64(1)))
+    return int64(bits >> np.uint64(1))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def push(room: Room, node: int, symbol: int) -> int:
     """The stack with a symbol more, or ``FULL_NODES`` or ``TOO_DEEP``."""
     nodes, slots = room.nodes, room.node_slots
@@ -53,7 +53,7 @@ def push(room: Room, node: int, symbol: int) -> int:
     return made
 
 
-@njit(cache=True, nogil=True)
+@inner
 def insert(found: Longs, count: int, configuration: int) -> int:
     """Put a configuration among the first ``count``, which are sorted; how many there are then."""
     at = count
@@ -69,17 +69,19 @@ def insert(found: Longs, count: int, configuration: int) -> int:
     return count + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     """The number of the situation in ``room.found``, or what is full.
 
     All its states are open.
     """
     found, configurations, about, slots = room.found, room.configurations, room.about, room.slots
-    slot = hash_of(found, 0, count) & (len(slots) - 1)
+    slot = hash_of(found, int64(0), count) & (len(slots) - 1)
     while slots[slot] >= 0:
         known = slots[slot]
-        if _same(found, count, configurations, about[known, _FROM], about[known, _TO]):
+        if _same(
+            found, count, configurations, int64(about[known, _FROM]), int64(about[known, _TO])
+        ):
             room.floors[known] = min(int(room.floors[known]), floor)
             return int(known)
         slot = (slot + 1) & (len(slots) - 1)
@@ -101,7 +103,7 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     return made
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _rule_out(room: Room, situation: int) -> None:
     """Mark the byte classes that no configuration can read."""
     classes = room.groups.shape[1]
@@ -115,16 +117,16 @@ def _rule_out(room: Room, situation: int) -> None:
             room.table[situation * classes + byte_class] = _DEAD
 
 
-@njit(cache=True, nogil=True)
+@inner
 def hash_of(configurations: Longs, begin: int, end: int) -> int:
     """A hash of some configurations, a non-negative int64."""
-    marks = 1
+    marks = int64(1)
     for k in range(begin, end):
         marks = mixed(marks, configurations[k])
     return marks
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _same(found: Longs, count: int, configurations: Longs, begin: int, end: int) -> bool:
     at = 0
     while at < count and begin + at < end and found[at] == configurations[begin + at]:

@@ -63,6 +63,13 @@ class Rules(NamedTuple):
     flags: Flags
 
     @staticmethod
+    def none() -> Rules:
+        """The rules of a machine whose table is made elsewhere."""
+        return Rules(
+            *(np.empty(0, np.int32),) * 3, np.empty((0, 2), np.int32), np.empty(0, np.uint8)
+        )
+
+    @staticmethod
     def of(network: Network) -> Rules:
         """The kernels' view of a network."""
         calls_from, calls = [0], []
@@ -129,6 +136,26 @@ class Room(NamedTuple):
             slots=np.full(2 * _LITTLE, -1, np.int32),
             found=np.empty(64, np.int64),
             used=np.array([1, 0, 0, 0, 0, 0, A_BREATH, deepest], np.int64),
+        )
+
+    @staticmethod
+    def of_table(table: Ints) -> Room:
+        """The room of a machine without a stack, whose table (Q, C) is made elsewhere."""
+        few, rows = np.empty(0, np.int32), np.empty((0, 3), np.int32)
+        return Room(
+            nodes=rows,
+            node_slots=few,
+            opened=rows,
+            openings=rows,
+            pushes=few,
+            groups=np.empty((0, table.shape[1]), np.int16),
+            configurations=np.empty(0, np.int64),
+            about=rows,
+            floors=few,
+            table=np.ascontiguousarray(table).reshape(-1),
+            slots=few,
+            found=np.empty(0, np.int64),
+            used=np.zeros(8, np.int64),
         )
 
     @property

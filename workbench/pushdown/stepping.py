@@ -7,7 +7,7 @@ Then a step moves every configuration, lets finished rules return, and numbers w
 from __future__ import annotations
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, int64, njit
 from workbench.pushdown import room as rooms
 from workbench.pushdown.interning import insert, number, push
 from workbench.pushdown.room import Room, Rules
@@ -22,7 +22,7 @@ _FULL_OPENINGS = rooms.FULL_OPENINGS
 _NO_FLOOR = 2**31 - 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
     """Compute and keep a step: the next situation, ``DEAD``, or why it has to wait.
 
@@ -32,10 +32,10 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
         return _PAUSED
     room.used[_BREATH] -= 1
     begin, end = room.about[situation, _FROM], room.about[situation, _TO]
-    count, floor = 0, _NO_FLOOR
+    count, floor = int64(0), int64(_NO_FLOOR)
     for k in range(begin, end):
         state, node = room.configurations[k] >> 32, room.configurations[k] & 0xFFFFFFFF
-        count, lowest = _move(rules, room, int(state), int(node), byte_class, count)
+        count, lowest = _move(rules, room, state, node, byte_class, count)
         if count < 0:
             return count
         floor = min(floor, lowest)
@@ -59,13 +59,13 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
     return result
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _move(
     rules: Rules, room: Room, state: int, node: int, byte_class: int, count: int
 ) -> tuple[int, int]:
     """Add where one configuration leads to; how many are found then, and the lowest depth."""
     width, column = len(rules.table) // len(rules.flags), rules.columns[byte_class]
-    floor = _NO_FLOOR
+    floor = int64(_NO_FLOOR)
     for opening in range(room.opened[state, _BEGIN], room.opened[state, _END]):
         target = rules.table[room.openings[opening, 0] * width + column]
         if target < 0:
@@ -77,17 +77,17 @@ def _move(
                 floor = min(floor, int(room.nodes[inner, _DEPTH]) - 1)
                 if symbol == room.nodes[inner, _SYMBOL]:
                     continue  # r above r reads no more than r alone
-            inner = push(room, inner, int(symbol))
+            inner = push(room, inner, int64(symbol))
             if inner < 0:
                 return inner, floor
-        count, lowest = settle(rules, room, int(target), inner, count)
+        count, lowest = settle(rules, room, int64(target), inner, count)
         if count < 0:
             return count, floor
         floor = min(floor, lowest)
     return count, floor
 
 
-@njit(cache=True, nogil=True)
+@inner
 def settle(rules: Rules, room: Room, state: int, node: int, count: int) -> tuple[int, int]:
     """Add a configuration and all it returns to; how many are found then, and the lowest depth.
 
@@ -114,7 +114,7 @@ def settle(rules: Rules, room: Room, state: int, node: int, count: int) -> tuple
         floor = min(floor, int(nodes[node, _DEPTH]))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def open_state(rules: Rules, room: Room, state: int) -> int:
     """Find out what a state can call before it reads, once; its row of groups or what is full."""
     if room.opened[state, _GROUPS] >= 0:
@@ -148,7 +148,7 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
     return row
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
     """Number the byte classes by where they lead from some openings; 0 leads nowhere."""
     width, classes = len(rules.table) // len(rules.flags), len(rules.columns)
@@ -175,7 +175,7 @@ def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
             made += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _leads_alike(rules: Rules, room: Room, begin: int, end: int, column: int, other: int) -> bool:
     """Whether two columns agree for all of some openings."""
     width = len(rules.table) // len(rules.flags)

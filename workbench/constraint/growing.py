@@ -1,0 +1,81 @@
+"""Growing: what the walks of a trie ask of a machine that is made while it is walked, as kernels.
+
+In come the tables of a machine and where a walk stands; out come the same tables with the step that
+was missing. A machine with rules grows here; any other is asked to from outside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.automata.dfa import DEAD
+from workbench.automata.kernel import inner, int64
+from workbench.constraint import walk
+from workbench.constraint.loops import find
+from workbench.constraint.rows import Words, mark
+from workbench.constraint.walk import Nodes, Scratch
+from workbench.pushdown.room import Room, Rules
+from workbench.pushdown.stepping import successor
+from workbench.vocabulary.trie import DEPTH_AT, DEPTHS
+
+_DEAD = DEAD
+_BYTES = np.uint64(255)
+_DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
+_NODE, _FLOOR, _ASKED, _ASKED_CLASS = walk.NODE, walk.FLOOR, walk.ASKED, walk.ASKED_CLASS
+
+#: What a kernel says where somebody else has to make a step.
+ASK = _ASK = -31
+
+
+@inner
+def make_step(rules: Rules, room: Room, scratch: Scratch, state: int, byte_class: int) -> int:
+    """Make a step of a machine: where it leads, or why it could not be made."""
+    if len(rules.flags) > 0:
+        return successor(rules, room, state, byte_class)
+    scratch.stand[_ASKED], scratch.stand[_ASKED_CLASS] = state, byte_class
+    return _ASK
+
+
+@inner
+def grow(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, node: int) -> int:
+    """Make the step a walk stands before."""
+    record = nodes.records[node]
+    place = int64(scratch.path[np.int64((record >> _DEPTH_AT) & _DEPTHS)])
+    byte_class = int64(nodes.classes[np.int64(record & _BYTES)])
+    return make_step(rules, room, scratch, place // room.groups.shape[1], byte_class)
+
+
+@inner
+def read_on(
+    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, node: int, end: int, bits: Words
+) -> int:
+    """Set the bits of all that is read at some nodes; 0, or why it had to stop."""
+    stand = scratch.stand
+    floor = int(stand[_FLOOR])
+    while node < end:
+        node, floor = mark(
+            room.table, room.groups.shape[1], nodes.classes, room.floors, nodes.records,
+            nodes.first, nodes.token_ids, scratch.path, node, end, floor, bits,
+        )  # fmt: skip
+        stand[_NODE], stand[_FLOOR] = node, floor
+        if node < end:
+            told = grow(rules, room, nodes, scratch, node)
+            if told < _DEAD:
+                return told
+    return 0
+
+
+@inner
+def find_loop(
+    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, state: int
+) -> tuple[int, int]:
+    """The loop of a state, as ``loops.find`` tells it, with every step made that it needs."""
+    while True:
+        count, there, byte_class = find(
+            room.table, room.groups.shape[1], nodes.classes, state, scratch.members, scratch.local
+        )
+        if count >= 0:
+            return count, there
+        told = make_step(rules, room, scratch, there, byte_class)
+        if told < _DEAD:
+            return told, 0

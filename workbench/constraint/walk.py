@@ -1,0 +1,74 @@
+"""Walk: what a walk of the trie reads and writes, as kernels pass it on.
+
+In come a trie, a machine's byte classes and its tables; out come tuples of arrays, since a kernel
+is called faster with few arguments, and read more easily.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.constraint import loops
+from workbench.constraint.loops import Local
+from workbench.constraint.rows import Classes, Ints, Offsets, Records
+from workbench.pushdown.room import Longs
+from workbench.vocabulary.trie import Trie
+
+#: Where a walk stands, in ``Scratch.stand``: the part and the node to go on with, the lowest stack
+#: depth looked at, the state at the beginning of the part; the loop that is wanted, and how many
+#: states it has; the state and byte class of a step somebody else has to make.
+PART, NODE, FLOOR, STATE, COUNT, ASKED, ASKED_CLASS = range(7)
+
+#: Above every stack depth.
+NO_FLOOR = 2**31 - 1
+
+#: Stretches of nodes an entered loop is remembered to agree on; more are walked.
+_STRETCHES = 2_048
+
+
+class Nodes(NamedTuple):
+    """The trie of a vocabulary as the walks read it, and the byte classes of the machine."""
+
+    records: Records
+    first: Ints
+    token_ids: Ints
+    #: As ``Loops.parts`` tells them.
+    parts: Ints
+    classes: Classes
+
+    @staticmethod
+    def of(trie: Trie, classes: Classes) -> Nodes:
+        """The nodes of a trie."""
+        parts = trie.shared(loops.Loops).parts(trie)
+        return Nodes(trie.records, trie.first, trie.token_ids, parts, classes)
+
+
+class Scratch(NamedTuple):
+    """Room for one walk at a time.
+
+    Shape: ``path`` (height + 1,) the places in the table on the way of a token; ``beside``
+           (height + 1,) the local states of a loop on the same way; ``members`` the states of
+           that loop, ``local`` (members, 256) where bytes lead among them; ``agreed`` (n, 2)
+           stretches of nodes on which a state and the loop agree; ``stand`` (8,) int64.
+    """
+
+    path: Offsets
+    beside: Local
+    members: Ints
+    local: Local
+    agreed: Ints
+    stand: Longs
+
+    @staticmethod
+    def of(height: int) -> Scratch:
+        """Scratch for tokens of at most ``height`` bytes."""
+        return Scratch(
+            path=np.empty(height + 1, np.uint32),
+            beside=np.zeros(height + 1, np.int8),
+            members=np.empty(loops.MEMBERS, np.int32),
+            local=np.empty((loops.MEMBERS, 256), np.int8),
+            agreed=np.empty((_STRETCHES, 2), np.int32),
+            stand=np.zeros(8, np.int64),
+        )
