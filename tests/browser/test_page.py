@@ -308,6 +308,17 @@ def test_a_phone_never_scrolls_sideways(visit: Any, dark: bool) -> None:
         assert v.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_a_phone_opens_at_the_top(visit: Any) -> None:
+    with visit("?example=json", width=390, height=844) as v:
+        v.wait_drawn()
+        assert v.page.evaluate("scrollY") == 0
+        v.page.click("#wb-picture [data-tab=table]")
+        v.page.wait_for_function("wb.state.tab === 'table'")
+        shown = "b => b.left >= 0 && b.right <= 390"
+        box = "document.querySelector('#wb-picture [data-tab=table]').getBoundingClientRect()"
+        assert v.page.evaluate(f"({shown})({box})"), "its row is scrolled to it"
+
+
 def test_the_theme_follows_the_system_and_can_be_turned(visit: Any) -> None:
     with visit(dark=True) as v:
         v.wait_run()
