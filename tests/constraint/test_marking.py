@@ -104,7 +104,7 @@ def test_every_way_makes_the_same_row(pattern: str) -> None:
 
 
 def test_a_trie_mostly_below_the_space_is_walked_in_two_parts() -> None:
-    whole, spaced = (v.trie.shared(Loops).parts(v.trie) for v in (VOCABULARY, SPACED))
+    whole, spaced = (v.trie.shared(Loops).parts(v.trie).runs for v in (VOCABULARY, SPACED))
     assert len(whole) == 1
     assert spaced[:, 0].tolist() == [0, 1]
 

@@ -12,28 +12,51 @@ import numpy as np
 from workbench.automata.dfa import DEAD
 from workbench.automata.kernel import inner, int64
 from workbench.automata.lazy import UNKNOWN
-from workbench.constraint.growing import grow, make_step, read_on
-from workbench.constraint.loops import Loop
+from workbench.constraint.growing import grow, read_below, step_by
+from workbench.constraint.loops import LEVEL, Loop
 from workbench.constraint.rows import Words, set_tokens
-from workbench.constraint.walk import FLOOR, Nodes, Scratch
+from workbench.constraint.walk import FLOOR, PART, STATE, Nodes, Scratch
 from workbench.pushdown.room import Room, Rules
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
 _ONE, _BYTES = np.uint64(1), np.uint64(255)
 _DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
-_FLOOR = FLOOR
+_FLOOR, _PART, _STATE, _LEVEL = FLOOR, PART, STATE, LEVEL
 
 
 @inner
-def enter(
+def enter(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, bits: Words) -> int:
+    """Turn the bits of a loop into those of a state whose paths enter it, for a part.
+
+    Returns how many stretches of nodes the two agree on, or why it had to stop.
+    """
+    stand, part = scratch.stand, scratch.stand[_PART]
+    level = int64(nodes.runs[part, _LEVEL])
+    agreed = int64(0)
+    for byte in range(256):
+        node = int64(nodes.children[part, byte])
+        if node < 0:
+            continue
+        state = step_by(rules, room, nodes, scratch, stand[_STATE], byte)
+        if state < _DEAD:
+            return state
+        if state != _DEAD or scratch.local[0, byte] >= 0:
+            scratch.path[level] = stand[_STATE] * room.groups.shape[1]
+            scratch.beside[level] = 0
+            end = node + int64(nodes.records[node] >> _SIZE_AT)
+            agreed = _beside(rules, room, nodes, scratch, node, end, agreed, bits)
+            if agreed < 0:
+                return agreed
+    return agreed
+
+
+@inner
+def _beside(
     rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, begin: int, end: int, agreed: int,
     bits: Words,
 ) -> int:  # fmt: skip
-    """Turn the bits of a loop into those of a state whose paths enter it, for a run of nodes.
-
-    Returns how many stretches agree then, or why it had to stop.
-    """
+    """The same for a run of nodes, the loop walked beside the state."""
     width, stand = room.groups.shape[1], scratch.stand
     at, stop = np.uint64(begin), np.uint64(end)
     path, beside = scratch.path, scratch.beside
@@ -82,13 +105,9 @@ def leave(
 
     Returns 0, or why it had to stop.
     """
-    width = room.groups.shape[1]
     for group in range(len(loop.groups)):
         here = int64(scratch.members[loop.groups[group, 0]])
-        byte_class = int64(nodes.classes[loop.groups[group, 1]])
-        state = int64(room.table[here * width + byte_class])
-        if state == _UNKNOWN:
-            state = make_step(rules, room, scratch, here, byte_class)
+        state = step_by(rules, room, nodes, scratch, here, int64(loop.groups[group, 1]))
         if state < _DEAD:
             return state
         stretch, k, end = 0, loop.groups[group, 2], loop.groups[group, 3]
@@ -100,23 +119,7 @@ def leave(
             if stretch == agreed:
                 break
             if scratch.agreed[stretch, 0] <= node:
-                told = _past(rules, room, nodes, scratch, node, state, bits)
+                told = read_below(rules, room, nodes, scratch, node, state, node + 1, bits)
                 if told < 0:
                     return told
     return 0
-
-
-@inner
-def _past(
-    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, node: int, state: int, bits: Words
-) -> int:
-    """Set the bits of what is read from a node on that leads to a state."""
-    stand, record = scratch.stand, nodes.records[node]
-    scratch.path[((record >> _DEPTH_AT) & _DEPTHS) + _ONE] = state * room.groups.shape[1]
-    if len(room.floors) > 0:
-        stand[_FLOOR] = min(stand[_FLOOR], room.floors[state])
-    set_tokens(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
-    end = node + int64(record >> _SIZE_AT)
-    if end == node + 1:
-        return 0
-    return read_on(rules, room, nodes, scratch, node + 1, end, bits)

@@ -33,6 +33,10 @@ class AutomatonConstraint(ABC):
     def __init__(self, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         self.vocabulary = vocabulary
         self.limits = limits
+        self._size, self._most = len(vocabulary), limits.rows
+        end = vocabulary.end
+        self._end_word = 0 if end is None else end >> 5
+        self._end_bit = np.uint32(0 if end is None else 1 << (end & 31))
         self._masks: dict[State, TokenMask] = {}
         self._steps: dict[tuple[State, TokenId], State] = {}
         self._growing = threading.RLock()
@@ -60,17 +64,16 @@ class AutomatonConstraint(ABC):
 
     def _make_mask(self, state: State) -> TokenMask:
         with self._growing:
-            while len(self._masks) >= self.limits.rows:
+            while len(self._masks) >= self._most:
                 del self._masks[next(iter(self._masks))]
             made = self._masks[state] = self._computed(state)
         return made
 
     def _mask_of(self, bits: npt.NDArray[np.uint32], ends: bool) -> TokenMask:
         """The mask of a row, the end token in it where the text may end; takes the array."""
-        end = self.vocabulary.end
-        if ends and end is not None:
-            bits[end >> 5] |= np.uint32(1 << (end & 31))
-        return TokenMask(bits, len(self.vocabulary))
+        if ends and self._end_bit:
+            bits[self._end_word] |= self._end_bit
+        return TokenMask(bits, self._size)
 
     def _walked(self, marker: Marker, state: State) -> TokenMask:
         """The mask of a state of a machine without a stack."""

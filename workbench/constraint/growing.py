@@ -10,17 +10,18 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD
 from workbench.automata.kernel import inner, int64
+from workbench.automata.lazy import UNKNOWN
 from workbench.constraint import walk
 from workbench.constraint.loops import find
-from workbench.constraint.rows import Words, mark
+from workbench.constraint.rows import Words, mark, set_tokens
 from workbench.constraint.walk import Nodes, Scratch
 from workbench.pushdown.room import Room, Rules
 from workbench.pushdown.stepping import successor
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS
+from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT
 
-_DEAD = DEAD
+_DEAD, _UNKNOWN = DEAD, UNKNOWN
 _BYTES = np.uint64(255)
-_DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
+_DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
 _NODE, _FLOOR, _ASKED, _ASKED_CLASS = walk.NODE, walk.FLOOR, walk.ASKED, walk.ASKED_CLASS
 
 #: What a kernel says where somebody else has to make a step.
@@ -34,6 +35,37 @@ def make_step(rules: Rules, room: Room, scratch: Scratch, state: int, byte_class
         return successor(rules, room, state, byte_class)
     scratch.stand[_ASKED], scratch.stand[_ASKED_CLASS] = state, byte_class
     return _ASK
+
+
+@inner
+def step_by(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, state: int, byte: int) -> int:
+    """Where a state leads by a byte, or why that could not be found out."""
+    byte_class = int64(nodes.classes[byte])
+    target = int64(room.table[state * room.groups.shape[1] + byte_class])
+    if target == _UNKNOWN:
+        target = make_step(rules, room, scratch, state, byte_class)
+    return target
+
+
+@inner
+def read_below(
+    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, node: int, state: int, begin: int,
+    bits: Words,
+) -> int:  # fmt: skip
+    """Set the bits of what is read from a node on that leads to a state; 0, or why it stopped.
+
+    Below the node it goes on from ``begin``.
+    """
+    stand, record = scratch.stand, nodes.records[node]
+    level = int64((record >> _DEPTH_AT) & _DEPTHS)
+    scratch.path[level + 1] = state * room.groups.shape[1]
+    if len(room.floors) > 0:
+        stand[_FLOOR] = min(stand[_FLOOR], room.floors[state])
+    set_tokens(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
+    end = node + int64(record >> _SIZE_AT)
+    if begin >= end:
+        return 0
+    return read_on(rules, room, nodes, scratch, begin, end, bits)
 
 
 @inner

@@ -35,11 +35,24 @@ _REMEMBERED = 128
 #: A first byte below which more than this share of the trie lies makes a part of its own.
 _LARGE = 0.25
 
-#: The columns of ``Loops.parts``: how many bytes are read before the part, and the two runs of
-#: nodes it consists of.
+#: The columns of ``Part.runs``, after how many bytes are read before the part.
 LEVEL, BEGIN, END, BEGIN_2, END_2 = range(5)
 
 Local = npt.NDArray[np.int8]
+
+
+class Parts(NamedTuple):
+    """The parts of a trie.
+
+    In most vocabularies over half of the trie lies below the space, which many grammars allow
+    before a name: from there a path that enters a loop is a case of its own.
+
+    Shape: ``runs`` (P, 5) int32: how many bytes are read before a part, and the two runs of nodes
+           it consists of; ``children`` (P, 256) int32: the node of each first byte, or −1.
+    """
+
+    runs: Ints
+    children: Ints
 
 
 class Loop(NamedTuple):
@@ -61,19 +74,15 @@ class Loops:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes], Loop] = {}
-        self._parts: Ints | None = None
+        self._parts: Parts | None = None
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """How many are remembered."""
         return len(self._known)
 
-    def parts(self, trie: Trie) -> Ints:
-        """The parts of a trie that are walked one after the other, (P, 5) int32.
-
-        In most vocabularies over half of the trie lies below the space, which many grammars
-        allow before a name: from there a path that enters a loop is a case of its own.
-        """
+    def parts(self, trie: Trie) -> Parts:
+        """The parts of a trie that are walked one after the other."""
         if self._parts is None:
             self._parts = _parts(trie)
         return self._parts
@@ -86,19 +95,27 @@ class Loops:
             if known is None:
                 while len(self._known) >= _REMEMBERED:
                     del self._known[next(iter(self._known))]
-                known = self._known[key] = _walked(local, trie, words, self.parts(trie)[part])
+                known = self._known[key] = _walked(local, trie, words, self.parts(trie).runs[part])
         return known
 
 
-def _parts(trie: Trie) -> Ints:
+def _parts(trie: Trie) -> Parts:
     size = len(trie)
     firsts = np.flatnonzero(trie.depth == 0)
     sizes = trie.skip[firsts] - firsts
     largest = int(sizes.argmax()) if size else 0
     if not size or sizes[largest] <= _LARGE * size:
-        return np.array([[0, 0, size, size, size]], np.int32)
-    below, past = int(firsts[largest]), int(trie.skip[firsts[largest]])
-    return np.array([[0, 0, below, past, size], [1, below + 1, past, past, past]], np.int32)
+        runs = [[0, 0, size, size, size]]
+        below = np.empty(0, np.int64)
+    else:
+        node, past = int(firsts[largest]), int(trie.skip[firsts[largest]])
+        runs = [[0, 0, node, past, size], [1, node + 1, past, past, past]]
+        below = node + 1 + np.flatnonzero(trie.depth[node + 1 : past] == 1)
+        firsts = np.delete(firsts, largest)
+    children = np.full((len(runs), 256), -1, np.int32)
+    for part, nodes in enumerate((firsts, below)[: len(runs)]):
+        children[part, trie.byte[nodes]] = nodes
+    return Parts(np.array(runs, np.int32), children)
 
 
 def _walked(local: Local, trie: Trie, words: int, part: Ints) -> Loop:

@@ -17,23 +17,23 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.kernel import direct, inner, int64, njit
-from workbench.automata.lazy import UNKNOWN, LazyDfa
+from workbench.automata.lazy import LazyDfa
 from workbench.constraint import loops, walk
 from workbench.constraint.around import enter, leave
 from workbench.constraint.cuts import Cuts, keep_row, known_row, larger
-from workbench.constraint.growing import ASK, find_loop, make_step, read_on
+from workbench.constraint.growing import ASK, find_loop, read_below, step_by
 from workbench.constraint.loops import Loop
 from workbench.constraint.rows import Classes, Words, set_tokens
 from workbench.constraint.walk import NO_FLOOR, Nodes, Scratch
 from workbench.limits import Clock, Limits
 from workbench.pushdown.room import Room, Rules
-from workbench.vocabulary.trie import Trie
+from workbench.vocabulary.trie import SIZE_AT, Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 
-_DEAD, _UNKNOWN, _NO_FLOOR = DEAD, UNKNOWN, NO_FLOOR
+_DEAD = DEAD
 _BYTES = np.uint64(255)
 _PART, _NODE, _FLOOR, _STATE, _COUNT = walk.PART, walk.NODE, walk.FLOOR, walk.STATE, walk.COUNT
-_LEVEL, _BEGIN, _BEGIN_2 = loops.LEVEL, loops.BEGIN, loops.BEGIN_2
+_LEVEL, _BEGIN, _SIZE_AT = loops.LEVEL, loops.BEGIN, np.uint64(SIZE_AT)
 
 #: What the kernels say: the row is known, is made now, or takes a loop the state is in or enters;
 _KNOWN, _MADE, _AROUND, _INTO = range(4)
@@ -109,19 +109,18 @@ class Marker:
         Machines without a stack have one row a state, and no numbers.
         Raises: LimitError
         """
-        stand, bits = self._scratch.stand, np.zeros(self._words, np.uint32)
-        stand[_PART] = stand[_NODE] = 0
-        stand[_FLOOR] = NO_FLOOR
+        machine, bits, begins = self._machine, np.zeros(self._words, np.uint32), True
         clock: Clock | None = None
         while True:
-            machine = self._machine
             told, number = self._row(
-                machine.rules, machine.room, self._cuts, self._nodes, self._scratch, state, bits
-            )
+                machine.rules, machine.room, self._cuts, self._nodes, self._scratch, state,
+                begins, bits,
+            )  # fmt: skip
             if told == _MADE:
                 return number, bits
             if told == _KNOWN:
                 return number, None
+            begins = False
             if told in (_AROUND, _INTO):
                 told = self._looped(told == _AROUND, bits)
             if told < 0:
@@ -158,37 +157,39 @@ def _compiled() -> tuple[Any, Any]:
     trie = Trie.of([b"a"])
     classes = np.zeros(256, np.uint16)
     nodes = Nodes(trie.records.copy(), trie.first.copy(), trie.token_ids.copy(),
-                  np.zeros((1, 5), np.int32), classes)  # fmt: skip
+                  np.zeros((1, 5), np.int32), np.zeros((1, 256), np.int32), classes)  # fmt: skip
     scratch, bits = Scratch.of(1), np.zeros(1, np.uint32)
     loop = Loop(bits, np.zeros(1, np.int32), np.zeros((1, 4), np.int32))
     return (
-        direct(_row, rules, room, Cuts.of(1), nodes, scratch, 0, bits),
+        direct(_row, rules, room, Cuts.of(1), nodes, scratch, 0, True, bits),
         direct(_by_loop, rules, room, nodes, scratch, loop, True, bits),
     )
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _row(
-    rules: Rules, room: Room, cuts: Cuts, nodes: Nodes, scratch: Scratch, state: int, bits: Words
-) -> tuple[int, int]:
-    """Go on with the row of a state from where ``scratch.stand`` says.
+    rules: Rules, room: Room, cuts: Cuts, nodes: Nodes, scratch: Scratch, state: int,
+    begins: bool, bits: Words,
+) -> tuple[int, int]:  # fmt: skip
+    """Begin with the row of a state, or go on with it from where ``scratch.stand`` says.
 
     Returns what was done, and the number of the row; or why somebody else has to do something
     before it is called again.
     """
-    stand, width, stacked = scratch.stand, room.groups.shape[1], len(rules.flags) > 0
+    stand, stacked = scratch.stand, len(rules.flags) > 0
+    if begins:
+        stand[_PART], stand[_NODE], stand[_FLOOR] = 0, 0, NO_FLOOR
     if stacked and stand[_PART] == 0 and stand[_NODE] == 0:
         if cuts.used[0] == len(cuts.rows):
             return _FULL, 0
         known = known_row(room, cuts, state)
         if known >= 0:
             return _KNOWN, known
-    while stand[_PART] < len(nodes.parts):
+    while stand[_PART] < len(nodes.runs):
         told = _begin_part(rules, room, nodes, scratch, state, bits)
         if told != _MADE:
             return told, 0
         if stand[_STATE] >= 0:
-            scratch.path[nodes.parts[stand[_PART], _LEVEL]] = stand[_STATE] * width
             told = _walk_part(rules, room, nodes, scratch, bits)
             if told != _MADE:
                 return told, 0
@@ -207,18 +208,15 @@ def _begin_part(
 
     A part that was begun before is gone on with.
     """
-    stand, width = scratch.stand, room.groups.shape[1]
+    stand = scratch.stand
     if stand[_NODE] > 0:
         return _MADE
-    if nodes.parts[stand[_PART], _LEVEL] == 1:
-        node = nodes.parts[stand[_PART], _BEGIN] - 1
+    if nodes.runs[stand[_PART], _LEVEL] == 1:
+        node = nodes.runs[stand[_PART], _BEGIN] - 1
         record = nodes.records[node]
-        byte_class = int64(nodes.classes[np.int64(record & _BYTES)])
-        target = int64(room.table[state * width + byte_class])
-        if target == _UNKNOWN:
-            target = make_step(rules, room, scratch, state, byte_class)
-            if target < _DEAD:
-                return target
+        target = step_by(rules, room, nodes, scratch, state, int64(record & _BYTES))
+        if target < _DEAD:
+            return target
         stand[_STATE] = target
         if target == _DEAD:
             return _MADE
@@ -240,14 +238,23 @@ def _begin_part(
 
 @inner
 def _walk_part(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, bits: Words) -> int:
-    """Set the bits of all that is read in a part, node by node."""
-    stand = scratch.stand
-    part = stand[_PART]
-    for column in (_BEGIN, _BEGIN_2):
-        begin, end = int64(nodes.parts[part, column]), int64(nodes.parts[part, column + 1])
-        told = read_on(rules, room, nodes, scratch, max(int(stand[_NODE]), begin), end, bits)
-        if told < 0:
-            return told
+    """Set the bits of all that is read in a part, below each first byte that can be read.
+
+    A walk of the first bytes' nodes took twice as long: they lie far apart.
+    """
+    stand, children = scratch.stand, nodes.children[scratch.stand[_PART]]
+    for byte in range(256):
+        node = int64(children[byte])
+        if node < 0 or node < stand[_NODE] >= node + int64(nodes.records[node] >> _SIZE_AT):
+            continue  # read before the walk was interrupted
+        target = step_by(rules, room, nodes, scratch, stand[_STATE], byte)
+        if target < _DEAD:
+            return target
+        if target != _DEAD:
+            begin = max(node + 1, stand[_NODE])
+            told = read_below(rules, room, nodes, scratch, node, target, begin, bits)
+            if told < 0:
+                return told
     return _MADE
 
 
@@ -257,24 +264,18 @@ def _by_loop(
 ) -> int:
     """The bits of a part from those of a loop; then the walk stands at the next part."""
     stand = scratch.stand
-    part = stand[_PART]
     if len(room.floors) > 0:
         for k in range(stand[_COUNT]):
             stand[_FLOOR] = min(stand[_FLOOR], room.floors[scratch.members[k]])
-    agreed = int64(0)
-    for column in (_BEGIN, _BEGIN_2):
-        begin, end = int64(nodes.parts[part, column]), int64(nodes.parts[part, column + 1])
-        if inside:
-            scratch.agreed[agreed, 0], scratch.agreed[agreed, 1] = begin, end
-            agreed += 1
-        elif begin < end:
-            level = nodes.parts[part, _LEVEL]
-            scratch.path[level] = stand[_STATE] * room.groups.shape[1]
-            scratch.beside[level] = 0
-            agreed = enter(rules, room, nodes, scratch, begin, end, agreed, bits)
-            if agreed < 0:
-                break
-    told = leave(rules, room, nodes, scratch, loop, agreed, bits) if agreed >= 0 else agreed
+    if inside:
+        run = nodes.runs[stand[_PART]]
+        for k in range(2):
+            scratch.agreed[k, 0], scratch.agreed[k, 1] = run[1 + 2 * k], run[2 + 2 * k]
+        told = int64(2)
+    else:
+        told = enter(rules, room, nodes, scratch, bits)
+    if told >= 0:
+        told = leave(rules, room, nodes, scratch, loop, told, bits)
     stand[_NODE] = 0
     if told < 0:
         return told

@@ -34,15 +34,16 @@ class Nodes(NamedTuple):
     records: Records
     first: Ints
     token_ids: Ints
-    #: As ``Loops.parts`` tells them.
-    parts: Ints
+    #: The parts it is walked in, as ``Parts`` tells them.
+    runs: Ints
+    children: Ints
     classes: Classes
 
     @staticmethod
     def of(trie: Trie, classes: Classes) -> Nodes:
         """The nodes of a trie."""
-        parts = trie.shared(loops.Loops).parts(trie)
-        return Nodes(trie.records, trie.first, trie.token_ids, parts, classes)
+        runs, children = trie.shared(loops.Loops).parts(trie)
+        return Nodes(trie.records, trie.first, trie.token_ids, runs, children, classes)
 
 
 class Scratch(NamedTuple):
