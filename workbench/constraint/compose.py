@@ -1,4 +1,4 @@
-"""The closed form of Algorithm 2: a whole DFA composed with a vocabulary, every edge written out.
+"""The closed form of Algorithm 2: a whole DFA composed with a vocabulary, every edge at hand.
 
 In come a ``Dfa`` and a ``Vocabulary``; out comes a ``TokenFsa`` whose states are the DFA's and
 whose edges are tokens. Dead ends are trimmed on tokens: from every state kept, whole tokens lead
@@ -8,54 +8,96 @@ to an accepted text.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.constraint.rows import count_edges, fill_edges
+from workbench.constraint.closed import Closed
+from workbench.constraint.layout import (
+    Steps,
+)
+from workbench.constraint.trimming import trimmed
+from workbench.constraint.wide import WideStates, wide_states
+from workbench.constraint.writing import Writer
 from workbench.errors import VocabularyError
 from workbench.limits import LIMITS, Limits
+from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TokenFsa:
     """A finite automaton over tokens, A ∘ T_V.
 
+    Every edge can be read without the DFA and without a walk of the trie, a row at a
+    time or, written out, all at once. States that no token path reaches keep no edges.
+
     Shape: Q states, E edges. ``finals`` (Q,) bool; the edges of state q are
            ``first[q]:first[q + 1]`` of ``token_ids`` and ``targets``, (E,) int32, sorted
-           by token id. States that no token path reaches keep no edges.
+           by token id.
+    Raises: LimitError where what is written out, ``first`` and the two others, would have
+            more than ``limits.token_edges``.
     Source: Koo et al. 2024, Algorithm 2 and Figure 5.
     """
 
     vocabulary: Vocabulary
     initial: State
     finals: npt.NDArray[np.bool_]
-    first: npt.NDArray[np.int32]
-    token_ids: npt.NDArray[np.int32]
-    targets: npt.NDArray[np.int32]
+    rows: Closed
+    limits: Limits = LIMITS
 
     def __len__(self) -> int:
         """The number of states."""
         return len(self.finals)
 
+    @property
+    def edge_count(self) -> int:
+        """E, the number of edges."""
+        return int(self.rows.counts.sum(dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes stored, the vocabulary's own aside."""
+        return self.rows.nbytes + self.finals.nbytes
+
+    @property
+    def first(self) -> npt.NDArray[np.int32]:
+        """Where the edges of each state begin, (Q + 1,)."""
+        return self._written_out[0]
+
+    @property
+    def token_ids(self) -> npt.NDArray[np.int32]:
+        """The token of each edge, (E,)."""
+        return self._written_out[1]
+
+    @property
+    def targets(self) -> npt.NDArray[np.int32]:
+        """Where each edge leads, (E,)."""
+        return self._written_out[2]
+
+    @cached_property
+    def _written_out(
+        self,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        self.limits.check(
+            "token_edges", self.edge_count, "draw a smaller vocabulary, or a smaller grammar"
+        )
+        return self.rows.all_rows()
+
     def row(self, state: State) -> npt.NDArray[np.int32]:
         """The tokens that may come next, sorted; the end token is not among them."""
-        return self.token_ids[self.first[state] : self.first[state + 1]]
+        return self.rows.row(state)[0]
 
     def edges(self, state: State) -> list[tuple[TokenId, State]]:
         """Each token that may come next, with the state it leads to."""
-        ends = slice(self.first[state], self.first[state + 1])
-        return list(zip(self.token_ids[ends].tolist(), self.targets[ends].tolist(), strict=True))
+        ids, targets = self.rows.row(state)
+        return list(zip(ids.tolist(), targets.tolist(), strict=True))
 
     def step(self, state: State, token_id: TokenId) -> State:
         """The state after a token, or ``DEAD``."""
-        row = self.row(state)
-        at = int(np.searchsorted(row, token_id))
-        if at == len(row) or row[at] != token_id:
-            return DEAD
-        return int(self.targets[self.first[state] + at])
+        return self.rows.step(state, token_id)
 
     def accepts(self, token_ids: list[TokenId]) -> bool:
         """Whether a sequence of tokens (without the end token) spells an accepted text."""
@@ -69,37 +111,22 @@ class TokenFsa:
 def compose(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenFsa:
     """Adapt a byte automaton to a vocabulary: the states stay, edges become tokens.
 
-    Cost:   at most |Q| times |trie| byte steps.
-    Raises: LimitError past ``limits.token_edges`` edges or ``limits.seconds``;
+    Cost:   at most |Q| times |trie| byte steps; far fewer where states read in circles or
+            differ in name alone.
+    Raises: LimitError past ``limits.token_edges`` edges stored or ``limits.seconds``;
             VocabularyError if the vocabulary spells no accepted text at all.
     Source: Koo et al. 2024, Algorithm 2, §2.4.
     """
-    rows = _rows(dfa, vocabulary, limits)
-    alive = _alive(dfa, rows)
+    reads: npt.NDArray[np.bool_] = (dfa.table != DEAD).any(axis=0)[dfa.classes]
+    if dfa.is_empty:
+        raise cannot_spell(vocabulary)
+    if vocabulary.single_bytes.issuperset(np.flatnonzero(reads).tolist()):
+        rows = _rows(dfa, vocabulary.trie, limits)
+        return TokenFsa(vocabulary, dfa.initial, dfa.finals, rows, limits)
+    rows, alive = trimmed(_plain_rows(dfa, vocabulary.trie, limits), dfa.initial, dfa.finals)
     if not alive[dfa.initial]:
         raise cannot_spell(vocabulary)
-    first = np.zeros(len(dfa) + 1, np.int32)
-    kept: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]] = []
-    for state in range(len(dfa)):
-        ids, targets = rows.get(state, (_NONE, _NONE))
-        keep = alive[targets] if alive[state] else np.zeros(len(targets), np.bool_)
-        ids, targets = ids[keep], targets[keep]
-        order = np.argsort(ids, kind="stable")
-        kept.append((ids[order], targets[order]))
-        first[state + 1] = first[state] + len(ids)
-    return TokenFsa(
-        vocabulary=vocabulary,
-        initial=dfa.initial,
-        finals=dfa.finals & alive,
-        first=first,
-        token_ids=np.concatenate([ids for ids, _ in kept]),
-        targets=np.concatenate([targets for _, targets in kept]),
-    )
-
-
-_NONE = np.empty(0, np.int32)
-
-_Rows = dict[State, tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
+    return TokenFsa(vocabulary, dfa.initial, dfa.finals & alive, rows, limits)
 
 
 def cannot_spell(vocabulary: Vocabulary) -> VocabularyError:
@@ -110,42 +137,32 @@ def cannot_spell(vocabulary: Vocabulary) -> VocabularyError:
     )
 
 
-def _rows(dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> _Rows:
-    """The token edges of every state that tokens reach, dead ends still among them."""
-    trie = vocabulary.trie
-    path = np.empty(trie.height + 1, np.int32)  # the state after each byte of a token
-    clock = limits.clock()
-    rows: _Rows = {}
-    waiting = [dfa.initial]
-    total = 0
-    while waiting:
-        state = waiting.pop()
-        if state in rows:
-            continue
-        shape = (dfa.table, dfa.classes, trie.byte, trie.depth, trie.skip, trie.first)
-        path[0] = state
-        count = count_edges(*shape, path)
-        total += count
-        limits.check("token_edges", total, "draw a smaller vocabulary, or a smaller grammar")
-        clock.check()
-        ids, targets = np.empty(count, np.int32), np.empty(count, np.int32)
-        fill_edges(*shape, trie.token_ids, path, ids, targets)
-        rows[state] = ids, targets
-        waiting.extend(int(target) for target in np.unique(targets))
-    return rows
+def _rows(dfa: Dfa, trie: Trie, limits: Limits) -> Closed:
+    """The rows of all states, for a vocabulary that spells every byte: no dead ends threaten.
+
+    Since every byte is a token, tokens reach every state.
+    """
+    steps, found = _steps(dfa), WideStates(trie)
+    circling = wide_states(steps)
+    for state in circling:
+        found.add(steps, state)
+    order = np.arange(len(dfa), dtype=np.int32)
+    if circling:  # rows others borrow from come first
+        order = np.concatenate([np.array(circling, np.int32), np.delete(order, circling)])
+    wide, writer = found.arrays(len(dfa)), Writer(trie, len(dfa), limits)
+    writer.write(steps, wide, order)
+    return writer.closed(wide)
 
 
-def _alive(dfa: Dfa, rows: _Rows) -> npt.NDArray[np.bool_]:
-    """The states from which whole tokens lead to a final state, (Q,)."""
-    sources: dict[State, list[State]] = {}
-    for state, (_, targets) in rows.items():
-        for target in np.unique(targets):
-            sources.setdefault(int(target), []).append(state)
-    alive = np.zeros(len(dfa), np.bool_)
-    waiting = [state for state in rows if dfa.finals[state]]
-    while waiting:
-        state = waiting.pop()
-        if not alive[state]:
-            alive[state] = True
-            waiting.extend(sources.get(state, ()))
-    return alive
+def _plain_rows(dfa: Dfa, trie: Trie, limits: Limits) -> Closed:
+    """The rows of all states, each with exactly its targets in its map."""
+    none, writer = WideStates(trie).arrays(len(dfa)), Writer(trie, len(dfa), limits)
+    writer.write(_steps(dfa), none, np.arange(len(dfa), dtype=np.int32))
+    return writer.closed(none)
+
+
+def _steps(dfa: Dfa) -> Steps:
+    """The machine as kernels like it: numba takes arrays that may be written for another type."""
+    table = dfa.table.reshape(-1)
+    table.flags.writeable = False
+    return Steps(table, dfa.table.shape[1], dfa.classes)

@@ -13,18 +13,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner, int64, njit
+from workbench.automata.kernel import inner, njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
 
-_DEAD, _UNKNOWN = DEAD, UNKNOWN
+_UNKNOWN = UNKNOWN
 # numba mixes unsigned numbers with signed ones to floats, so every constant is unsigned here
 _NONE, _ONE, _WORD, _IN_WORD, _BYTES = (np.uint64(n) for n in (0, 1, 5, 31, 255))
 _DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
 _TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint64(SIZE_AT)
 
-Bytes = npt.NDArray[np.uint8]
 Classes = npt.NDArray[np.uint16]
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
@@ -79,45 +77,3 @@ def set_tokens(
         return
     for k in range(first[node], first[node + _ONE]):
         bits[token_ids[k] >> 5] |= np.uint32(1) << np.uint32(token_ids[k] & 31)
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def count_edges(
-    table: Ints, classes: Classes, byte: Bytes, depth: Ints, skip: Ints, first: Ints, path: Ints
-) -> int:
-    """How many token edges leave a state of a complete table."""
-    node = 0
-    count = 0
-    while node < len(byte):
-        level = depth[node]
-        state = table[path[level], classes[byte[node]]]
-        if state == _DEAD:
-            node = skip[node]
-            continue
-        path[level + 1] = state
-        count += first[node + 1] - first[node]
-        node += 1
-    return count
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def fill_edges(
-    table: Ints, classes: Classes, byte: Bytes, depth: Ints, skip: Ints, first: Ints,
-    token_ids: Ints, path: Ints, ids: Ints, targets: Ints,
-) -> int:  # fmt: skip
-    """The token edges of a state: tokens into ``ids``, where they lead into ``targets``."""
-    node = 0
-    count = 0
-    while node < len(byte):
-        level = depth[node]
-        state = table[path[level], classes[byte[node]]]
-        if state == _DEAD:
-            node = skip[node]
-            continue
-        path[level + 1] = state
-        for k in range(first[node], first[node + 1]):
-            ids[count] = token_ids[k]
-            targets[count] = state
-            count += 1
-        node += 1
-    return count

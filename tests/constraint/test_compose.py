@@ -1,0 +1,178 @@
+"""The closed form of Algorithm 2, edge by edge against reading every token from every state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.constraint.compose import TokenFsa, compose
+from workbench.constraint.layout import BORROWED, BORROWED_END, EDGE, STAYS
+from workbench.constraint.staying import Circles
+from workbench.errors import LimitError, VocabularyError
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+BYTES = tuple(bytes([i]) for i in range(256))
+PIECES = (
+    *(t.encode() for t in ("ab", "abc", "abcd", "bcd", 'ab"', '",', '"}', "é", "東京", 'é"', 'x\\"')),
+    *(t.encode() for t in ("int", "int ", "in", "if(", "_x1", "a=", '": "', ', "', "ab", "  ", "    ")),
+    *(b"\xe6\x9d", b"\x9d\xb1", b"a\xe6", b"\xb1a", b"\xb1\"", b"ab\xff", b"aab\xc3", b"\xa9b"),
+    *(bytes([a, b]) for a in b'ab"\\ 1(=' for b in b'ab"\\ 1(='),
+    *(bytes([a, b, c]) for a in b"abx" for b in b"abx" for c in b"abx"),
+)  # fmt: skip
+
+
+def vocabulary_of(*tokens: bytes) -> Vocabulary:
+    return Vocabulary((*tokens, b"<end>"), end=len(tokens))
+
+
+#: Every byte, many pairs, some twice.
+WHOLE = vocabulary_of(*BYTES, *PIECES)
+
+
+def dfa_of(pattern: str) -> Dfa:
+    dfa = Grammar.from_regex(pattern).dfa
+    assert dfa is not None
+    return dfa
+
+
+def by_reading(dfa: Dfa, vocabulary: Vocabulary) -> dict[State, list[tuple[TokenId, State]]]:
+    """The rows of all states that tokens reach, without dead ends: everything tried."""
+    rows: dict[State, list[tuple[TokenId, State]]] = {}
+    waiting = [dfa.initial]
+    while waiting:
+        state = waiting.pop()
+        if state not in rows:
+            ends = (
+                (i, dfa.run(token, state)) for i, token in enumerate(vocabulary.tokens) if token
+            )
+            rows[state] = [(i, end) for i, end in ends if end != DEAD]
+            waiting.extend(end for _, end in rows[state])
+    alive = {state for state in rows if dfa.finals[state]}
+    while new := {s for s in rows if any(end in alive for _, end in rows[s])} - alive:
+        alive |= new
+    return {s: [(i, end) for i, end in rows[s] if end in alive] for s in rows if s in alive}
+
+
+def check(fsa: TokenFsa, dfa: Dfa) -> None:
+    """Everything a machine tells of its edges, against the slow way."""
+    expected = by_reading(dfa, fsa.vocabulary)
+    first, ids, targets = fsa.first.tolist(), fsa.token_ids, fsa.targets
+    assert fsa.edge_count == sum(map(len, expected.values())) == len(ids) == len(targets)
+    for state in range(len(dfa)):
+        row = expected.get(state, [])
+        assert fsa.edges(state) == row
+        assert fsa.row(state).tolist() == [i for i, _ in row]
+        written = slice(first[state], first[state + 1])
+        assert list(zip(ids[written], targets[written], strict=True)) == row
+        stepped = [fsa.step(state, i) for i in range(len(fsa.vocabulary))]
+        assert stepped == [dict(row).get(i, DEAD) for i in range(len(fsa.vocabulary))]
+        assert bool(fsa.finals[state]) == (bool(dfa.finals[state]) and state in expected)
+
+
+#   pattern                                       because
+SHAPES = [
+    (r"Red|Orange|Yellow",                        "nothing is shared"),
+    (r'"([^"\\\x00-\x1f]|\\["n])*"',              "a string: nearly all of a row stays in it"),
+    (r'\{"a": "([^"\\]|\\")*", "b": "([^"\\]|\\")*"\}', "two strings share what stays"),
+    (r'" *([^ "\\]|\\n)( |[^ "\\]|\\n)*"',        "a state that leads into the string borrows from it"),
+    (r"(if|int|return|[a-z_][a-z0-9_]*)=1",       "keywords borrow from names"),
+    (r"[a-z ]*,[a-z,]*",                          "two circles, one after the other"),
+    (r"[a-z]{0,60}x",                             "a counted row is one row, renamed"),
+    (r"([ab]{0,9}x){0,9}",                        "renamed to a state that has been met"),
+    (r"[a-z]{0,3}x",                              "too few letters left for most tokens"),
+    (r"\w+",                                      "more middles of characters than a circle takes"),
+    (r"(.|\n)*",                                  "everything stays"),
+    (r"[\x20-\x7e]*é?",                           "one character past the circle"),
+    (r"(a|b)*a(a|b){7}",                          "many small rows: the room grows"),
+    (r"",                                         "nothing to read"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "because"), SHAPES, ids=[row[1] for row in SHAPES])
+def test_every_edge(pattern: str, because: str) -> None:
+    dfa = dfa_of(pattern)
+    check(compose(dfa, WHOLE), dfa)
+
+
+PARTS = st.sampled_from(
+    ['"', "[a-z]", r"[^\"\\]", " ", "(if|int)", "[a-z_]", r"\\.", "é", ".", "=", "[ -~]", "[ab]"]
+)  # fmt: skip
+COUNTS = st.sampled_from(["", "*", "+", "?", "{1,3}", "{0,9}"])
+PIECE = st.tuples(PARTS, COUNTS).map("".join)
+REGEX = st.lists(PIECE, min_size=1, max_size=4).map("".join)
+REGEXES = st.lists(REGEX, min_size=1, max_size=2).map("|".join)
+
+
+@given(REGEXES)
+@settings(deadline=None, max_examples=40)
+def test_every_edge_of_any_regex(pattern: str) -> None:
+    dfa = dfa_of(pattern)
+    assume(len(dfa) < 80)
+    check(compose(dfa, WHOLE), dfa)
+
+
+@given(REGEXES, st.sets(st.sampled_from([*BYTES[32:128], *PIECES]), min_size=1))
+@settings(deadline=None, max_examples=60)
+def test_dead_ends_of_any_vocabulary(pattern: str, tokens: set[bytes]) -> None:
+    """Where single bytes are missing, tokens that lead nowhere are trimmed."""
+    dfa, vocabulary = dfa_of(pattern), vocabulary_of(*sorted(tokens))
+    assume(len(dfa) < 80)
+    try:
+        check(compose(dfa, vocabulary), dfa)
+    except VocabularyError:
+        assert dfa.initial not in by_reading(dfa, vocabulary)
+
+
+def test_strings_share_what_stays() -> None:
+    dfa, vocabulary = dfa_of(SHAPES[2][0]), vocabulary_of(*BYTES, *PIECES)
+    fsa = compose(dfa, vocabulary)
+    wide = [row for row in fsa.rows.written.rows.tolist() if row[STAYS] >= 0]
+    assert len(wide) == 2
+    assert wide[0][STAYS] == wide[1][STAYS]
+    assert len(fsa.rows.written.edges) < fsa.edge_count / 2
+    again = compose(dfa_of(r'<"([^"\\]|\\")*">'), vocabulary)
+    assert again.rows.written.stays is fsa.rows.written.stays, "remembered with the vocabulary"
+    assert len(vocabulary.trie.shared(Circles).table(vocabulary.trie).known) == 1
+
+
+def test_a_way_into_a_string_borrows_from_it() -> None:
+    fsa = compose(dfa_of(SHAPES[3][0]), WHOLE)
+    rows = fsa.rows.written.rows
+    assert (rows[:, BORROWED] < rows[:, BORROWED_END]).any()
+
+
+def test_a_counted_row_is_written_once() -> None:
+    fsa = compose(dfa_of("[a-z]{0,200}x"), WHOLE)
+    assert len(np.unique(fsa.rows.written.rows[:, EDGE])) < 10
+    assert len(fsa.rows.written.edges) * 50 < fsa.edge_count
+
+
+def test_a_full_table_of_circles_is_put_away() -> None:
+    vocabulary = vocabulary_of(*BYTES, *PIECES)
+    made = {
+        p: compose(dfa_of(p), vocabulary) for p in (f"[a-{chr(97 + k)}A-Z]*" for k in range(24))
+    }
+    for pattern, fsa in made.items():
+        check(fsa, dfa_of(pattern))
+
+
+def test_more_circles_than_a_table_has_room_for() -> None:
+    dfa = dfa_of("|".join(f"{chr(97 + k)}[a-{chr(97 + k)}A-Z]*" for k in range(20)))
+    check(compose(dfa, vocabulary_of(*BYTES, *PIECES)), dfa)
+
+
+def test_error_when_there_is_too_much_to_write_out() -> None:
+    fsa = compose(dfa_of("[a-z]{0,60}x"), WHOLE, Limits(token_edges=2_000))
+    assert fsa.edge_count > 2_000
+    with pytest.raises(LimitError, match="more than 2,000 token edges"):
+        _ = fsa.targets
+
+
+def test_a_token_nobody_has_leads_nowhere() -> None:
+    fsa = compose(dfa_of("a*"), WHOLE)
+    assert fsa.step(0, -1) == fsa.step(0, len(WHOLE)) == fsa.step(0, len(WHOLE) + 99) == DEAD
