@@ -8,6 +8,7 @@ written, each character keeps the place it came from.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.errors import ParseError
@@ -26,6 +27,7 @@ _ESCAPE = re.compile(
     re.VERBOSE,
 )
 _SURROGATES = range(0xD800, 0xE000)
+_HALF = re.compile("[\ud800-\udfff]")
 _LAST = 0x10FFFF
 
 
@@ -35,12 +37,7 @@ class Unescaped:
 
     text: str
     #: Where each character of ``text`` was written, and at the end where the quote closes.
-    places: tuple[int, ...]
-
-    def written(self, span: Span) -> Span:
-        """The place in the grammar of a piece of ``text``."""
-        last = len(self.places) - 1
-        return Span(self.places[min(span.start, last)], self.places[min(span.end, last)])
+    places: Sequence[int]
 
 
 def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
@@ -49,22 +46,33 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
     Raises: ParseError of kind ``bad_escape`` at the first escape that does not exist.
     Source: KBNF specification, section 1, table of escapes.
     """
-    text, places, here = [], [], inside.start
-    while here < inside.end:
-        places.append(here)
-        character = source.text[here]
-        if character == "\\":
-            match = _ESCAPE.match(source.text, here, inside.end)
-            if match is None:
-                raise _unknown(source, inside, here, regex=regex)
-            character, here = _value(source, match), match.end()
-        else:
-            here += 1
-            if ord(character) in _SURROGATES:
-                raise _not_a_character(source, Span(here - 1, here), ord(character))
-        text.append(character)
-    places.append(inside.end)
-    return Unescaped("".join(text), tuple(places))
+    pieces: list[str] = []
+    places: list[int] = []
+    here = inside.start
+    while True:
+        escape = source.text.find("\\", here, inside.end)
+        stop = inside.end if escape < 0 else escape
+        pieces.append(_plain(source, Span(here, stop)))
+        if escape < 0 and not places:
+            return Unescaped(pieces[0], range(here, stop + 1))
+        places += range(here, stop)
+        if escape < 0:
+            return Unescaped("".join(pieces), (*places, stop))
+        match = _ESCAPE.match(source.text, escape, inside.end)
+        if match is None:
+            raise _unknown(source, inside, escape, regex=regex)
+        pieces.append(_value(source, match))
+        places.append(escape)
+        here = match.end()
+
+
+def _plain(source: Source, span: Span) -> str:
+    """A piece of text without escapes; halves of characters are none."""
+    text = source.text[span.start : span.end]
+    if not text.isascii() and (half := _HALF.search(text)):
+        place = span.start + half.start()
+        raise _not_a_character(source, Span(place, place + 1), ord(half[0]))
+    return text
 
 
 def _value(source: Source, match: re.Match[str]) -> str:

@@ -7,52 +7,40 @@ that is told. Left for later floors: undefined names, the meaning of ``except!``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from workbench.errors import ParseError, SourceError
+from workbench.errors import ParseError
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
-    Choice,
-    Except,
     Expression,
     GrammarTree,
     Literal,
-    Nonterminal,
     Pattern,
-    Repetition,
-    Rule,
-    Sequence,
     Stop,
     Substrings,
 )
-from workbench.syntax.kbnf_escapes import Unescaped, unescape
-from workbench.syntax.kbnf_lexemes import CLOSING, Lexeme, Mistake
+from workbench.syntax.kbnf_escapes import unescape
+from workbench.syntax.kbnf_lexemes import CLOSING, QUOTED, Lexeme, Mistake
 from workbench.syntax.kbnf_mistakes import explain
+from workbench.syntax.kbnf_nodes import BadLimitError, Nodes
+from workbench.syntax.kbnf_scanner import END, NOTHING, Part, lexemes, scanner
 from workbench.syntax.regex_parser import Dialect, parse_regex
-from workbench.syntax.regex_tree import Alternate, Concat, Group, Regex, Repeat
 
 if TYPE_CHECKING:
-    from lark import Lark, Token, Tree
+    from lark import Lark
 
 #: Brackets inside brackets. Nobody writes a dozen; what walks the tree later may recurse.
 NESTING = 64
-#: Digits of an ``except!`` limit: a thousand million bytes are no limit.
-_LIMIT_DIGITS = 9
 
 _STOPS = {
     "REGEX": Stop.ANYWHERE,
     "REGEX_FIRST": Stop.FIRST_MATCH,
     "REGEX_WITHOUT": Stop.BEFORE_MATCH,
-}
-#: The repetitions by the name kbnf.lark gives them.
-_COPIES: dict[str, tuple[int, int | None]] = {
-    "optional": (0, 1),
-    "star": (0, None),
-    "plus": (1, None),
 }
 
 
@@ -66,171 +54,87 @@ def parse_kbnf(source: Source) -> GrammarTree:
             or ``invalid_except`` (a limit of 0).
     Source: KBNF specification, sections 1 and 2.
     """
-    from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+    from lark.exceptions import UnexpectedToken
 
-    reading = _Reading(source)
-    parser = _lark().parse_interactive(source.text)
+    lark, pattern = _lark()
+    reading, parser = _Reading(source), lark.parse_interactive()
+    feed: Callable[[Part], object] = parser.feed_token  # type: ignore[assignment]  # its type is enough
     try:
-        for token in parser.iter_parse():
-            reading.take(token)
-        tree = parser.feed_eof()  # type: ignore[no-untyped-call]
-    except UnexpectedCharacters as error:
-        raise reading.mistake(error.pos_in_stream or 0, "") from None
+        for part in lexemes(source.text, pattern):
+            reading.take(part)
+            if part.type == END:
+                break
+            feed(part)
+        return GrammarTree(tuple(parser.feed_eof()), source)  # type: ignore[no-untyped-call]
     except UnexpectedToken as error:
-        place = len(source.text) if error.token.type == "$END" else error.token.start_pos
-        raise reading.mistake(place or 0, error.token.type) from None
-    return _Builder(reading.leaves, source).grammar(tree)
+        kind = error.token.type
+        place = len(source.text) if kind == "$END" else error.token.start
+        raise reading.mistake(place, kind) from None
+    except BadLimitError as error:
+        message, hint = error.args
+        raise ParseError(message, source, error.span, hint, "invalid_except") from None
 
 
 @cache
-def _lark() -> Lark:
-    """The parser made from kbnf.lark; made once, when first wanted."""
+def _lark() -> tuple[Lark, re.Pattern[str]]:
+    """The parser made from kbnf.lark, and its lexemes; made once, when first wanted."""
     from lark import Lark
 
     rules = Path(__file__).with_name("kbnf.lark").read_text(encoding="utf-8")
-    return Lark(rules, start="grammar", parser="lalr", lexer="contextual", propagate_positions=True)
+    lark = Lark(
+        rules, start="grammar", parser="lalr", lexer="basic", keep_all_tokens=True,
+        maybe_placeholders=False, transformer=Nodes(),
+    )  # fmt: skip
+    return lark, scanner(lark)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Reading:
-    """What has been read so far: the lexemes, and what quoted ones and numbers stand for."""
+    """What has been read so far."""
 
     source: Source
-    lexemes: list[Lexeme] = field(default_factory=list)
-    opened: list[Lexeme] = field(default_factory=list)
-    #: By the place they begin at.
-    leaves: dict[int, Expression] = field(default_factory=dict)
+    parts: list[tuple[str, int, int]] = field(default_factory=list)
+    #: The kinds of the brackets that are open.
+    opened: list[str] = field(default_factory=list)
 
-    def take(self, token: Token) -> None:
-        """Remember the next lexeme."""
-        lexeme = Lexeme(token.type, str(token), _span(token))
-        self.lexemes.append(lexeme)
-        if lexeme.kind in CLOSING:
-            self.opened.append(lexeme)
+    def take(self, part: Part) -> None:
+        """Remember the next lexeme, and say what a quoted one stands for."""
+        kind = part.type
+        if kind == NOTHING:
+            raise self.mistake(part.start, "")
+        self.parts.append((kind, part.start, part.end))
+        if kind in QUOTED:
+            part.node = _leaf(self.source, part)
+        elif kind in CLOSING:
+            self.opened.append(kind)
             if len(self.opened) > NESTING:
                 message = f"brackets are nested deeper than {NESTING}"
                 hint = "give the inner part a rule of its own"
-                raise ParseError(message, self.source, lexeme.span, hint)
-        elif self.opened and lexeme.kind == CLOSING[self.opened[-1].kind]:
+                raise ParseError(message, self.source, Span(part.start, part.end), hint)
+        elif self.opened and kind == CLOSING[self.opened[-1]]:
             self.opened.pop()
-        elif lexeme.text[-1] in "'\"":
-            self.leaves[lexeme.span.start] = _leaf(self.source, lexeme)
 
     def mistake(self, place: int, kind: str) -> ParseError:
         """The error for the text at ``place``, which nothing may begin that could stand there."""
-        lexemes = self.lexemes
-        if lexemes and lexemes[-1].span.start == place and kind != "$END":
-            lexemes = lexemes[:-1]  # lark had lexed it before its parser refused it
-        return explain(Mistake(self.source, tuple(lexemes), kind, place))
+        text = self.source.text
+        before = tuple(
+            Lexeme(its_kind, text[start:end], Span(start, end))
+            for its_kind, start, end in self.parts
+            if start < place and its_kind != END
+        )
+        return explain(Mistake(self.source, before, kind, place))
 
 
-def _span(token: Token) -> Span:
-    return Span(token.start_pos or 0, token.end_pos or 0)
-
-
-def _leaf(source: Source, lexeme: Lexeme) -> Expression:
+def _leaf(source: Source, part: Part) -> Expression:
     """What a quoted lexeme stands for."""
-    opening = lexeme.text.index(lexeme.text[-1])
-    inside = Span(lexeme.span.start + opening + 1, lexeme.span.end - 1)
-    stop = _STOPS.get(lexeme.kind)
+    text = source.text
+    span = Span(part.start, part.end)
+    inside = Span(text.index(text[part.end - 1], part.start) + 1, part.end - 1)
+    stop = _STOPS.get(part.type)
     unescaped = unescape(source, inside, regex=stop is not None)
     if stop is not None:
-        regex = _regex(source, unescaped, searched=stop is Stop.BEFORE_MATCH)
-        return Pattern(regex, stop, unescaped.text, lexeme.span)
+        searched = stop is Stop.BEFORE_MATCH
+        regex = parse_regex(source, dialect=Dialect.RUST, searched=searched, written=unescaped)
+        return Pattern(regex, stop, unescaped.text, span)
     value = unescaped.text.encode()
-    if lexeme.kind == "SUBSTRINGS":
-        return Substrings(value, lexeme.span)
-    return Literal(value, lexeme.span)
-
-
-def _regex(source: Source, unescaped: Unescaped, *, searched: bool) -> Regex:
-    """The tree of a regex, with places in the grammar rather than in the regex."""
-    try:
-        pattern = Source(unescaped.text, source.name)
-        regex = parse_regex(pattern, dialect=Dialect.RUST, searched=searched)
-    except SourceError as error:
-        kind = "unsupported_regex" if "unsupported" in error.kind else "bad_regex"
-        span = unescaped.written(error.span)
-        raise ParseError(error.message, source, span, error.hint, kind) from None
-    return _placed(regex, unescaped.written)
-
-
-def _placed(regex: Regex, written: Callable[[Span], Span]) -> Regex:
-    """The same regex with every span moved."""
-    span = written(regex.span)
-    match regex:
-        case Concat(parts):
-            return Concat(tuple(_placed(part, written) for part in parts), span)
-        case Alternate(options):
-            return Alternate(tuple(_placed(option, written) for option in options), span)
-        case Repeat(part, low, high):
-            return Repeat(_placed(part, written), low, high, span)
-        case Group(part, name):
-            return Group(_placed(part, written), name, span)
-        case _:
-            return replace(regex, span=span)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Builder:
-    """Lark's tree becomes ours, from the leaves up and without recursion."""
-
-    leaves: dict[int, Expression]
-    source: Source
-
-    def grammar(self, tree: Tree[Token]) -> GrammarTree:
-        """The whole grammar; every subtree is met after those it is made of."""
-        rules: list[Rule] = []
-        built: dict[int, Expression] = {}
-        for subtree in tree.iter_subtrees():
-            if subtree.data == "rule":
-                rules.append(_rule(subtree, built))
-            elif subtree.data != "grammar":
-                built[id(subtree)] = self._expression(subtree, built)
-        rules.sort(key=lambda rule: rule.span.start)
-        return GrammarTree(tuple(rules), self.source)
-
-    def _expression(self, tree: Tree[Token], built: dict[int, Expression]) -> Expression:
-        span = _tree_span(tree)
-        match tree.data:
-            case "leaf":
-                return self.leaves[span.start]
-            case "call":
-                return Nonterminal(str(tree.children[0]), span)
-            case "excepting":
-                return self._except(tree, span)
-        parts = tuple(built[id(child)] for child in tree.children)
-        if tree.data == "choice":
-            return Choice(parts, span)
-        if tree.data == "sequence":
-            return Sequence(parts, span)
-        low, high = _COPIES[str(tree.data)]
-        return Repetition(parts[0], low, high, span)
-
-    def _except(self, tree: Tree[Token], span: Span) -> Except:
-        """``except!(S)`` or ``except!(S, n)``."""
-        excepted, number = cast("tuple[Token, Token | None]", tuple(tree.children))
-        what: Literal | Nonterminal
-        if excepted.type == "NAME":
-            what = Nonterminal(str(excepted), _span(excepted))
-        else:
-            what = cast("Literal", self.leaves[_span(excepted).start])
-        return Except(what, None if number is None else self._limit(number), span)
-
-    def _limit(self, number: Token) -> int:
-        digits = number.lstrip("0")
-        if 0 < len(digits) <= _LIMIT_DIGITS:
-            return int(digits)
-        message = f"expected a limit between 1 and 10^{_LIMIT_DIGITS} - 1 bytes"
-        hint = "leave the comma and the number out where there is no limit"
-        raise ParseError(message, self.source, _span(number), hint, "invalid_except")
-
-
-def _rule(tree: Tree[Token], built: dict[int, Expression]) -> Rule:
-    name, body = tree.children
-    assert not isinstance(body, str)
-    return Rule(str(name), built[id(body)], _span(cast("Token", name)), _tree_span(tree))
-
-
-def _tree_span(tree: Tree[Token]) -> Span:
-    return Span(tree.meta.start_pos, tree.meta.end_pos)
+    return Literal(value, span) if part.type == "STRING" else Substrings(value, span)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from workbench.source import Span
 from workbench.syntax.ranges import difference, intersection, symmetric_difference, union
 from workbench.syntax.regex_escapes import read_escape
 from workbench.syntax.regex_reader import Reader
@@ -13,6 +12,8 @@ from workbench.syntax.regex_tree import Ranges
 from workbench.syntax.unicode_sets import POSIX
 
 _POSIX_CLASS = re.compile(r"\[:(\^?)([a-zA-Z]*):\]")
+#: A member that means nothing else in any dialect, or a range of two.
+_SIMPLE = re.compile(r"([^\\\[\]^&~-])(?:-([^\\\[\]^&~-])|(?!-))")
 _OPERATIONS: dict[str, Callable[[Ranges, Ranges], Ranges]] = {
     "&&": intersection,
     "--": difference,
@@ -40,8 +41,9 @@ def read_class(reader: Reader) -> Ranges:
 def _plain(reader: Reader, start: int) -> Ranges:
     pieces: list[Ranges] = []
     while not reader.ahead("]") or not pieces:
-        _refuse_posix(reader)
-        pieces.append(_item(reader, start))
+        if not _take_simple(reader, pieces):
+            _refuse_posix(reader)
+            pieces.append(_item(reader, start))
     reader.at += 1
     return union(*pieces)
 
@@ -76,8 +78,22 @@ def _union(reader: Reader, start: int, *, first: bool) -> tuple[Ranges, str]:
         if reader.ahead("["):
             posix = _posix(reader)
             pieces.append(read_class(reader) if posix is None else posix)
-        else:
+        elif not _take_simple(reader, pieces):
             pieces.append(_item(reader, start))
+
+
+def _take_simple(reader: Reader, pieces: list[Ranges]) -> bool:
+    """Step over members that are plainly themselves, and ranges of them; whether there were any."""
+    if not reader.flags.plain:
+        return False
+    start = reader.at
+    while match := _SIMPLE.match(reader.text, reader.at):
+        low, high = match.groups()
+        if high is not None and low > high:
+            break
+        pieces.append(((ord(low), ord(high or low)),))
+        reader.at = match.end()
+    return reader.at > start
 
 
 def _skip_blanks(reader: Reader) -> None:
@@ -156,7 +172,7 @@ def _member(reader: Reader, start: int) -> int | Ranges:
     if not character:
         raise reader.fail(
             "expected ']' to close the class",
-            Span(start, start + 1),
+            reader.between(start, start + 1),
             r"a bracket itself is written '\['",
         )
     if reader.reads_bytes and not character.isascii():

@@ -94,3 +94,8 @@ class Flags:
     ascii: bool = False
     #: The regex reads bytes, not characters.
     bytes: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether a character that means nothing else stands for itself alone."""
+        return not (self.ignorecase or self.verbose or self.ascii or self.bytes)

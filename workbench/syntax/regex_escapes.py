@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.source import Span
 from workbench.syntax.ranges import MAX_CODE_POINT
 from workbench.syntax.regex_reader import Reader
 from workbench.syntax.regex_tree import Ranges
@@ -206,6 +205,6 @@ def _unknown(reader: Reader, start: int, letter: str) -> Exception:
         return reader.fail(rf"{what} '\{letter}' is not supported", reader.span(start), hint, kind)
     return reader.fail(
         rf"expected a known escape, not '\{letter}'",
-        Span(start, reader.at),
+        reader.between(start, reader.at),
         f"write '{letter}' without the backslash if the character itself is meant",
     )

@@ -34,18 +34,20 @@ _UNSUPPORTED = (
 
 def refuse_unsupported(reader: Reader, start: int) -> None:
     """Raise ParseError if what comes next is a group of a kind no automaton can be made of."""
+    if reader.peek() not in ("?", "*"):
+        return
     for opening, what, hint in _UNSUPPORTED:
         if reader.ahead(opening):
             if opening == "*" and reader.rules.possessive:
                 return  # Python: nothing to repeat
-            place = Span(start, reader.at + len(opening))
+            place = reader.between(start, reader.at + len(opening))
             raise reader.fail(f"{what} '({opening}' is not supported", place, hint)
     if _RECURSION.match(reader.text, reader.at) or (
         reader.ahead("?R") and "R" not in reader.rules.flags
     ):
         raise reader.fail(
             "recursion is not supported: a regex has no stack",
-            Span(start, reader.at + 2),
+            reader.between(start, reader.at + 2),
             "use a KBNF grammar, where a rule may call itself",
         )
 
@@ -54,7 +56,7 @@ def skip_comments(reader: Reader) -> None:
     """Step over what says nothing: blanks under ``x``, and ``(?#…)`` where the dialect has it."""
     reader.skip_blanks()
     while reader.ahead("(?#"):
-        place = Span(reader.at, reader.at + 3)
+        place = reader.between(reader.at, reader.at + 3)
         if not reader.rules.comments:
             raise reader.fail(
                 "comments '(?#…)' are not supported in this dialect",
@@ -74,7 +76,7 @@ def take_name(reader: Reader, names: set[str]) -> str | None:
     if match is None:
         return None
     name, closed = match.groups()
-    span = Span(match.start(1), max(match.end(1), match.start(1)))
+    span = reader.between(match.start(1), max(match.end(1), match.start(1)))
     reader.at = match.end()
     if not closed:
         raise reader.fail("expected '>' after the name of the group", span)
@@ -103,7 +105,7 @@ def take_flags(reader: Reader, start: int) -> Flags:
         if letter == "-" and turn_on:
             turn_on, some = False, False
             continue
-        flags = _with_flag(reader, flags, letter, Span(place, reader.at), turn_on=turn_on)
+        flags = _with_flag(reader, flags, letter, reader.between(place, reader.at), turn_on=turn_on)
         some = True
     if not some and not (turn_on and reader.ahead(":")):
         raise reader.fail(

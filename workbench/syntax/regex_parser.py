@@ -6,7 +6,10 @@ read by the modules named so; what differs between dialects stands in ``regex_di
 
 from __future__ import annotations
 
-from workbench.source import Source, Span
+import re
+
+from workbench.source import Source
+from workbench.syntax.kbnf_escapes import Unescaped
 from workbench.syntax.regex_anchors import Anchor, Anchors, check_anchors
 from workbench.syntax.regex_classes import read_class
 from workbench.syntax.regex_counts import at_count, take_count
@@ -25,6 +28,8 @@ __all__ = ["Dialect", "Flags", "parse_regex"]
 
 #: Characters that may mean something outside classes.
 _SPECIAL = frozenset("()[\\*+?{.^$|")
+#: Characters that do not; one that is repeated is left to be read by itself.
+_PLAIN = re.compile(r"[^()\[\\*+?{.^$|]+(?![*+?{])")
 _LINE_FEED: Ranges = ((0x0A, 0x0A),)
 
 
@@ -34,16 +39,20 @@ def parse_regex(
     dialect: Dialect = Dialect.PYTHON,
     flags: Flags = Flags(),  # noqa: B008  # frozen
     searched: bool = False,
+    written: Unescaped | None = None,
 ) -> Regex:
     """The tree of a regex that has to match the whole of a text.
 
     Lazy repetitions are read as greedy ones: they accept the same texts. Anchors at the
     edges say nothing and are dropped; where a regex is ``searched`` for inside a text, as
-    that of a complement is, a ``^`` would say something, and is refused.
+    that of a complement is, a ``^`` would say something, and is refused. Where it stands
+    inside another text, that is the ``source`` and ``written`` says which part of it is meant.
 
     Raises: ParseError with the place, what was expected and a way out.
     """
-    return _Parser(Reader(source, dialect, flags), searched=searched).parse()
+    text = source.text if written is None else written.text
+    places = range(len(text) + 1) if written is None else written.places
+    return _Parser(Reader(source, text, places, dialect, flags), searched=searched).parse()
 
 
 class _Parser:
@@ -64,7 +73,7 @@ class _Parser:
         if reader.ahead(")"):
             raise reader.fail(
                 "expected '(' before this ')'",
-                Span(reader.at, reader.at + 1),
+                reader.between(reader.at, reader.at + 1),
                 r"a parenthesis itself is written '\)'",
             )
         check_anchors(reader, regex, self.anchors)
@@ -88,6 +97,10 @@ class _Parser:
         parts: list[Regex] = []
         while True:
             skip_comments(reader)
+            if reader.flags.plain and (plain := _PLAIN.match(reader.text, reader.at)):
+                parts += reader.characters(plain.end())
+                self.begun = True
+                continue
             if not reader.peek() or reader.peek() in "|)":
                 break
             atom = self._atom()
@@ -116,7 +129,7 @@ class _Parser:
         if character in "*+?" or at_count(reader):
             raise reader.fail(
                 f"expected something to repeat before '{character}'",
-                Span(start, start + 1),
+                reader.between(start, start + 1),
                 rf"the sign itself is written '\{character}'",
             )
         reader.at += 1
@@ -195,7 +208,7 @@ class _Parser:
         if not reader.take(")"):
             raise reader.fail(
                 "expected ')' to close the group",
-                Span(start, start + 1),
+                reader.between(start, start + 1),
                 r"a parenthesis itself is written '\('",
             )
         reader.leave()
@@ -228,11 +241,11 @@ class _Parser:
             if not reader.take("?") and reader.rules.possessive and reader.ahead("+"):
                 raise reader.fail(
                     "possessive repetitions are not supported",
-                    Span(start, reader.at + 1),
+                    reader.between(start, reader.at + 1),
                     "leave out the '+': it takes texts away by how a matcher searches",
                 )
             if whole.span not in self.anchors:
-                whole = Repeat(whole, *bounds, Span(atom.span.start, reader.at))
+                whole = Repeat(whole, *bounds, reader.until_here(atom.span))
             stacked += 1
 
     def _check_repeatable(self, part: Regex, start: int, stacked: int) -> None:

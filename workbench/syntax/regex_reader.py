@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.errors import ParseError
 from workbench.source import Source, Span
 from workbench.syntax.ranges import ANY_BYTE, ANY_CHARACTER
@@ -18,11 +20,18 @@ _RUST_BLANKS = "\t\n\v\f\r \u0085\u200e\u200f\u2028\u2029"
 
 
 class Reader:
-    """Reads a regex from left to right; the parser, classes and escapes share one."""
+    """Reads a regex from left to right; the parser, classes and escapes share one.
 
-    def __init__(self, source: Source, dialect: Dialect, flags: Flags) -> None:
+    ``places`` says of each character of ``text``, and of its end, where it was written in
+    ``source``.
+    """
+
+    def __init__(
+        self, source: Source, text: str, places: Sequence[int], dialect: Dialect, flags: Flags
+    ) -> None:
         self.source = source
-        self.text = source.text
+        self.text = text
+        self._places = places
         self.rules: Rules = dialect.value
         self.flags = flags
         self.at = 0
@@ -69,8 +78,25 @@ class Reader:
                 return
 
     def span(self, start: int) -> Span:
-        """From a place to here."""
-        return Span(start, self.at)
+        """From a place to here, as it was written."""
+        return Span(self._places[start], self._places[self.at])
+
+    def between(self, start: int, end: int) -> Span:
+        """From a place to another, or to the end of the text, as it was written."""
+        last = len(self._places) - 1
+        return Span(self._places[min(start, last)], self._places[min(end, last)])
+
+    def until_here(self, span: Span) -> Span:
+        """From where a span begins to here."""
+        return Span(span.start, self._places[self.at])
+
+    def characters(self, end: int) -> list[Regex]:
+        """The characters up to ``end``, each standing for itself."""
+        places, start, self.at = self._places, self.at, end
+        return [
+            Characters(((ord(character), ord(character)),), Span(places[at], places[at + 1]))
+            for at, character in enumerate(self.text[start:end], start)
+        ]
 
     def fail(self, message: str, span: Span, hint: str = "", kind: str = "bad_regex") -> ParseError:
         """The error to raise: something is wrong at a span."""
@@ -82,7 +108,7 @@ class Reader:
         if self.depth > NESTING:
             raise self.fail(
                 f"expected at most {NESTING} groups inside one another",
-                Span(start, start + 1),
+                self.between(start, start + 1),
                 "take out groups that hold a single part",
             )
 
