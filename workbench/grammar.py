@@ -100,9 +100,9 @@ class Grammar:
         Raises: ParseError, LimitError.
         """
         ready()
-        source = Source(pattern, name)
-        regex = parse_regex(source)
-        machine = regex_machine(regex, limits.begun())
+        source, work = Source(pattern, name), limits.begun()
+        regex = parse_regex(source, clock=work.clock())
+        machine = regex_machine(regex, work)
         return Grammar(source, "regex", machine, regex=regex, limits=limits)
 
     @staticmethod
@@ -115,7 +115,7 @@ class Grammar:
         """
         ready_for_rules()
         source, work = Source(text, name), limits.begun()
-        tree = parse_kbnf(source)
+        tree = parse_kbnf(source, work.clock())
         machine = build(tree, start, work)
         return Grammar(source, "kbnf", machine, tree=tree, start=start, limits=limits)
 

@@ -24,8 +24,8 @@ class Limits:
     token_edges: int = 5_000_000
     #: Configurations alive at once in a nondeterministic stack machine.
     configurations: int = 2_000
-    #: Symbols on one stack.
-    stack_depth: int = 5_000
+    #: Symbols on one stack: texts nested so deep are read in some milliseconds.
+    stack_depth: int = 20_000
     #: Rows (masks) a constraint keeps before it forgets the oldest.
     rows: int = 4_096
     #: Seconds of one compilation, or of one mask.
@@ -72,13 +72,11 @@ class Clock:
     def seconds(self) -> float:
         return time.perf_counter() - self.started
 
-    def check(self) -> None:
+    def check(
+        self, hint: str = "the grammar grows too large; simplify it or bound a repetition"
+    ) -> None:
         """Raise LimitError when the time is over; costs about 0.1 µs."""
-        self.limits.check(
-            "seconds",
-            self.seconds,
-            "the grammar grows too large; simplify it or bound a repetition",
-        )
+        self.limits.check("seconds", self.seconds, hint)
 
 
 #: The budgets used where none are given.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import ParseError
+from workbench.limits import Clock
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Expression,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 #: Brackets inside brackets. Nobody writes a dozen; what walks the tree later may recurse.
 NESTING = 64
+#: What to do where reading takes too long.
+_LONG = "the grammar is very long; shorten it"
 
 _STOPS = {
     "REGEX": Stop.ANYWHERE,
@@ -44,23 +47,26 @@ _STOPS = {
 }
 
 
-def parse_kbnf(source: Source) -> GrammarTree:
+def parse_kbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
     """The rules of a grammar, in the order they were written.
 
     Brackets leave no node: ``(x)`` is x, ``[x]`` is ``x?`` and ``{x}`` is ``x*``.
 
     Cost:   linear in the text.
     Raises: ParseError of kind ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex``
-            or ``invalid_except`` (a limit of 0).
+            or ``invalid_except`` (a limit of 0); LimitError when the time of the ``clock`` is
+            over, or for a string longer than a machine of its limits.
     Source: KBNF specification, sections 1 and 2.
     """
     from lark.exceptions import UnexpectedToken
 
     lark, pattern = _lark()
-    reading, parser = _Reading(source), lark.parse_interactive()
+    reading, parser = _Reading(source, clock), lark.parse_interactive()
     feed: Callable[[Part], object] = parser.feed_token  # type: ignore[assignment]  # its type is enough
     try:
         for part in lexemes(source.text, pattern):
+            if clock is not None:
+                clock.check(_LONG)
             reading.take(part)
             if part.type == END:
                 break
@@ -93,6 +99,7 @@ class _Reading:
     """What has been read so far."""
 
     source: Source
+    clock: Clock | None
     parts: list[tuple[str, int, int]] = field(default_factory=list)
     #: The kinds of the brackets that are open.
     opened: list[str] = field(default_factory=list)
@@ -104,7 +111,7 @@ class _Reading:
             raise self.mistake(part.start, "")
         self.parts.append((kind, part.start, part.end))
         if kind in QUOTED:
-            part.node = _leaf(self.source, part)
+            part.node = _leaf(self.source, part, self.clock)
         elif kind in CLOSING:
             self.opened.append(kind)
             if len(self.opened) > NESTING:
@@ -125,8 +132,10 @@ class _Reading:
         return explain(Mistake(self.source, before, kind, place))
 
 
-def _leaf(source: Source, part: Part) -> Expression:
+def _leaf(source: Source, part: Part, clock: Clock | None) -> Expression:
     """What a quoted lexeme stands for."""
+    if clock is not None and part.type == "STRING":
+        clock.limits.check("states", part.end - part.start, "shorten this string")
     text = source.text
     span = Span(part.start, part.end)
     inside = Span(text.index(text[part.end - 1], part.start) + 1, part.end - 1)
@@ -134,7 +143,9 @@ def _leaf(source: Source, part: Part) -> Expression:
     unescaped = unescape(source, inside, regex=stop is not None)
     if stop is not None:
         searched = stop is Stop.BEFORE_MATCH
-        regex = parse_regex(source, dialect=Dialect.RUST, searched=searched, written=unescaped)
+        regex = parse_regex(
+            source, dialect=Dialect.RUST, searched=searched, written=unescaped, clock=clock
+        )
         return Pattern(regex, stop, unescaped.text, span)
     value = unescaped.text.encode()
     return Literal(value, span) if part.type == "STRING" else Substrings(value, span)

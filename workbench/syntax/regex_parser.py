@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.limits import Clock
 from workbench.source import Source
 from workbench.syntax.kbnf_escapes import Unescaped
 from workbench.syntax.regex_anchors import Anchor, Anchors, check_anchors
@@ -31,6 +32,11 @@ _SPECIAL = frozenset("()[\\*+?{.^$|")
 #: Characters that do not; one that is repeated is left to be read by itself.
 _PLAIN = re.compile(r"[^()\[\\*+?{.^$|]+(?![*+?{])")
 _LINE_FEED: Ranges = ((0x0A, 0x0A),)
+#: What a str can hold and no text can.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+#: Parts of a sequence that are read between looks at the clock.
+_ATOMS = 256
+_LONG = "the regex is very long; shorten it"
 
 
 def parse_regex(
@@ -40,6 +46,7 @@ def parse_regex(
     flags: Flags = Flags(),  # noqa: B008  # frozen
     searched: bool = False,
     written: Unescaped | None = None,
+    clock: Clock | None = None,
 ) -> Regex:
     """The tree of a regex that has to match the whole of a text.
 
@@ -48,18 +55,24 @@ def parse_regex(
     that of a complement is, a ``^`` would say something, and is refused. Where it stands
     inside another text, that is the ``source`` and ``written`` says which part of it is meant.
 
-    Raises: ParseError with the place, what was expected and a way out.
+    Raises: ParseError with the place, what was expected and a way out; LimitError when the
+            time of the ``clock`` is over, or for a row of characters longer than its machines.
     """
     text = source.text if written is None else written.text
     places = range(len(text) + 1) if written is None else written.places
-    return _Parser(Reader(source, text, places, dialect, flags), searched=searched).parse()
+    reader = Reader(source, text, places, dialect, flags)
+    if half := _SURROGATE.search(text):
+        message = "expected a whole character, not one half of a surrogate pair"
+        raise reader.fail(message, reader.between(*half.span()), "write the character itself")
+    return _Parser(reader, clock, searched=searched).parse()
 
 
 class _Parser:
     """Recursive descent over one regex."""
 
-    def __init__(self, reader: Reader, *, searched: bool) -> None:
+    def __init__(self, reader: Reader, clock: Clock | None, *, searched: bool) -> None:
         self.reader = reader
+        self.clock = clock
         self.searched = searched
         self.anchors: Anchors = {}
         self.names: set[str] = set()
@@ -96,8 +109,12 @@ class _Parser:
         start = reader.at
         parts: list[Regex] = []
         while True:
+            if self.clock is not None and len(parts) % _ATOMS == 0:
+                self.clock.check(_LONG)
             skip_comments(reader)
             if reader.flags.plain and (plain := _PLAIN.match(reader.text, reader.at)):
+                if self.clock is not None:
+                    self.clock.limits.check("states", plain.end() - reader.at, _LONG)
                 parts += reader.characters(plain.end())
                 self.begun = True
                 continue
