@@ -43,15 +43,13 @@ def test_texts(text: str, texts: int, because: str) -> None:
 
 def test_calls() -> None:
     found = rules("a ::= 'x' b | (c b) | c? d* e | b; b ::= 'y'; c ::= ''; d ::= d; e ::= 'z' b?;")
-    calls = [(found.names[c.rule], c.at_end, c.at_start) for c in found.calls[0]]
-    assert calls == [
-        ("b", True, False),
-        ("c", False, True),
-        ("b", True, True),  # c may be nothing
-        ("c", False, True),
-        ("e", True, True),  # d never ends and is left out
-        ("b", True, True),
-    ]
-    (optional,) = found.calls[found.names.index("e")]
-    assert (optional.at_end, optional.at_start) == (True, False)
+
+    def told(called: list[int]) -> str:
+        return "".join(found.names[rule] for rule in called)
+
+    assert told(found.calls[0]) == "bcbceb", "d never ends and is left out"
+    assert told(found.first_calls[0]) == "cbceb", "not b after 'x', but b after c, which is nothing"
+    assert told(found.inner_calls[0]) == "cc"
+    e = found.names.index("e")
+    assert (told(found.calls[e]), found.first_calls[e], found.inner_calls[e]) == ("b", [], [])
     assert [found.names[rule] for rule in found.reached_from(0)] == ["a", "b", "c", "e"]

@@ -14,7 +14,6 @@ from workbench.automata.program import (
     RANGE,
     REPEAT,
     SEQUENCE,
-    Program,
 )
 from workbench.errors import LimitError
 from workbench.limits import Limits
@@ -32,12 +31,12 @@ _NONE = -1
 _Measures = npt.NDArray[np.int64]
 
 
-def check_size(program: Program, starts: list[int], limits: Limits) -> None:
+def check_size(code: Ints, data: Ints, starts: list[int], limits: Limits) -> None:
     """Raise LimitError if a regex is sure to become too large, before any state is made.
 
     ``starts`` are the instructions at which regexes begin.
     """
-    for states, shortest, longest in measures(*program.arrays())[starts].tolist():
+    for states, shortest, longest in measures(code, data)[starts].tolist():
         if states > limits.unrolled:
             raise LimitError(
                 f"the counted repetitions need more than {limits.unrolled:,} states",

@@ -76,8 +76,9 @@ def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
     program = Program([SEQUENCE, 2, 0])
     program.anything()
     add(program, regex)
-    check_size(program, [3], limits)  # the regex alone
-    return _avoiding(program_nfa(program), limits)
+    code, data = program.arrays()
+    check_size(code, data, [3], limits)  # the regex alone
+    return _avoiding(program_nfa(code, data), limits)
 
 
 def _avoiding(nfa: Nfa, limits: Limits) -> Dfa:
@@ -107,7 +108,7 @@ def literals(words: Sequence[bytes], limits: Limits = LIMITS) -> Dfa:
     limits.check("unrolled", sum(map(len, words)))
     program = Program()
     program.any_of(words)
-    return minimize(determinize(program_nfa(program), limits), limits)
+    return minimize(determinize(program_nfa(*program.arrays()), limits), limits)
 
 
 def substrings(data: bytes, limits: Limits = LIMITS) -> Dfa:
@@ -179,7 +180,7 @@ def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits
     program = Program([SEQUENCE, 2, 0])
     program.anything()
     program.any_of(strings)
-    avoiding = _avoiding(program_nfa(program), limits)
+    avoiding = _avoiding(program_nfa(*program.arrays()), limits)
     return avoiding if limit is None else _shortened(avoiding, limit, limits)
 
 

@@ -39,8 +39,9 @@ def ready() -> None:
     """
     program = Program()
     program.anything()
-    check_size(program, [0], LIMITS)
-    small_dfa(program_nfa(program))
+    code, data = program.arrays()
+    check_size(code, data, [0], LIMITS)
+    small_dfa(program_nfa(code, data))
 
 
 def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:

@@ -28,8 +28,9 @@ def thompson(regex: Regex, limits: Limits = LIMITS) -> Nfa:
     """
     program = Program()
     add(program, regex)
-    check_size(program, [0], limits)
-    return program_nfa(program)
+    code, data = program.arrays()
+    check_size(code, data, [0], limits)
+    return program_nfa(code, data)
 
 
 def add(program: Program, regex: Regex) -> None:

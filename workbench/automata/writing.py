@@ -23,7 +23,6 @@ from workbench.automata.program import (
     RANGE,
     REPEAT,
     SEQUENCE,
-    Program,
     after_of,
 )
 
@@ -41,9 +40,8 @@ _ANY = 1 << 30
 _NO_RULES = np.empty((0, 4), np.int32)
 
 
-def program_nfa(program: Program) -> Nfa:
+def program_nfa(code: Ints, data: Ints) -> Nfa:
     """The Nfa of a program that calls nothing, of a size that has been looked at."""
-    code, data = program.arrays()
     nfa = rule_nfa(code, data, np.ones(len(code), np.int32), _NO_RULES, -1, BYTES, _ANY)
     assert nfa is not None
     return nfa

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.automata.build import smallest
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.small import ready as ready_for_regexes
 from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
+from workbench.pushdown.assembling import assembled
 from workbench.pushdown.cfg import Cfg, gathered
 from workbench.pushdown.checks import check_something_left
 from workbench.pushdown.left_recursion import without_left_recursion
@@ -91,7 +90,7 @@ def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     rules = written_in(_automata(called_ones, writer, limits), limits)
     if not called(rules[0]):
         return without_calls(rules[0])
-    return _assembled([program.names[rule] for rule in called_ones], rules)
+    return assembled([program.names[rule] for rule in called_ones], rules)
 
 
 def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
@@ -105,7 +104,7 @@ def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
     order = program.reached_from(program.names.index(cfg.start))
     writer = Writer(program, {rule: i for i, rule in enumerate(order)}, frozenset(), limits)
     names = [program.names[rule] for rule in order]
-    return replace(_assembled(names, _automata(order, writer, limits)), all_wait=True)
+    return replace(assembled(names, _automata(order, writer, limits)), all_wait=True)
 
 
 def _automata(called_ones: list[int], writer: Writer, limits: Limits) -> dict[int, Dfa]:
@@ -121,37 +120,6 @@ def _automata(called_ones: list[int], writer: Writer, limits: Limits) -> dict[in
         rules[rule] = smallest(writer.rule(called_ones[rule]), limits)
         waiting.extend(other for other in called(rules[rule]) if other not in waiting)
     return without_left_recursion(rules, limits)
-
-
-def _assembled(names: list[str], rules: dict[int, Dfa]) -> Network:
-    """All automata in one numbering; the rules that are still called are renumbered in order."""
-    reached = [0]
-    for rule in reached:  # grows while it is read
-        reached.extend(other for other in called(rules[rule]) if other not in reached)
-    order = sorted(reached)
-    symbols = [*range(CALLS), *(CALLS + old for old in order)]
-    # a class of the whole is a class in every rule: told apart by the rules' own classes alone
-    own = np.stack([rules[old].classes[symbols] for old in order], axis=1)  # (S, R)
-    stacked = own.view(np.dtype((np.void, own.itemsize * len(order)))).reshape(-1)
-    columns = cast("list[bytes]", stacked.tolist())
-    numbers: dict[bytes, int] = {}
-    classes = [numbers.setdefault(column, len(numbers)) for column in columns]
-    shared = np.frombuffer(b"".join(numbers), own.dtype).reshape(len(numbers), -1).T  # (R, C)
-    sizes = [len(rules[old]) for old in order]
-    offsets = np.cumsum([0, *sizes[:-1]])
-    tables: list[npt.NDArray[np.int32]] = []
-    for row, old in enumerate(order):
-        table = rules[old].table[:, shared[row]]
-        tables.append(np.where(table == DEAD, DEAD, table + offsets[row]).astype(np.int32))
-    return Network(
-        names=tuple(names[old] for old in order),
-        initials=tuple(int(at) + rules[o].initial for o, at in zip(order, offsets, strict=True)),
-        start=0,
-        classes=np.array(classes, np.uint16),
-        table=np.concatenate(tables),
-        finals=np.concatenate([rules[old].finals for old in order]),
-        owner=np.repeat(np.arange(len(order)), sizes).astype(np.int32),
-    )
 
 
 def network_of(dfa: Dfa, name: str = "start") -> Network:

@@ -47,7 +47,7 @@ def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
     return texts
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
     """What texts an instruction has, given those of what it holds."""
     what, one, two = code[at, 0], code[at, 1], code[at, 2]

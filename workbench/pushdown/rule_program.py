@@ -42,16 +42,6 @@ from workbench.syntax.grammar_tree import (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
-    """A call that can be part of a derivation; rules by their numbers."""
-
-    rule: int
-    #: Whether its rule reads nothing more after it, and whether it may have read nothing before.
-    at_end: bool
-    at_start: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class RuleProgram:
     """The rules as a program.
 
@@ -64,8 +54,11 @@ class RuleProgram:
     data: Ints
     first: Ints
     texts: Ints
-    #: The calls of each rule but those in parts that derive no text, from left to right.
-    calls: tuple[tuple[Call, ...], ...]
+    #: The rules each rule calls, from left to right; not in parts that derive no text.
+    calls: list[list[int]]
+    #: Those it may call before anything is read, and those after which it may read on.
+    first_calls: list[list[int]]
+    inner_calls: list[list[int]]
 
     def texts_of(self, rule: int) -> int:
         """What texts a rule has, as bits."""
@@ -76,10 +69,10 @@ class RuleProgram:
         found = {start: None}
         waiting = [start]
         for rule in waiting:  # grows while it is read
-            for call in self.calls[rule]:
-                if call.rule not in found:
-                    found[call.rule] = None
-                    waiting.append(call.rule)
+            for called in self.calls[rule]:
+                if called not in found:
+                    found[called] = None
+                    waiting.append(called)
         return waiting
 
 
@@ -103,16 +96,25 @@ def rule_program(
         raise
     program = emitter.program
     first.append(len(program.code) // WIDTH)
-    check_size(program, emitter.patterns, limits)
     for at, terminal in emitter.terminals:
         program.put_machine(at, terminal_machine(terminal, rules, tree.source, limits))
     code, data = program.arrays()
+    check_size(code, data, emitter.patterns, limits)
     firsts, after = np.array(first, np.int32), after_of(code)
     texts = texts_of(code, after, firsts)
-    calls: list[list[Call]] = [[] for _ in rules]
-    for caller, rule, at_end, at_start in calls_of(code, after, firsts, texts).tolist():
-        calls[caller].append(Call(rule, bool(at_end), bool(at_start)))
-    return RuleProgram(tuple(rules), code, data, firsts, texts, tuple(map(tuple, calls)))
+    made = RuleProgram(tuple(rules), code, data, firsts, texts, *_lists(len(rules)))
+    for caller, called, at_end, at_start in calls_of(code, after, firsts, texts).tolist():
+        made.calls[caller].append(called)
+        if at_start:
+            made.first_calls[caller].append(called)
+        if not at_end:
+            made.inner_calls[caller].append(called)
+    return made
+
+
+def _lists(rules: int) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+    """Three empty lists a rule."""
+    return [[] for _ in range(rules)], [[] for _ in range(rules)], [[] for _ in range(rules)]
 
 
 class _Emitter:

@@ -33,7 +33,7 @@ def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMI
     Raises: LimitError past ``limits.seconds``.
     """
     clock = limits.clock()
-    uses = Counter(call.rule for rule in order for call in program.calls[rule])
+    uses = Counter(called for rule in order for called in program.calls[rule])
     # the most called first, among equals the one found first
     rank = {rule: (uses[rule], -place) for place, rule in enumerate(order)}
     kept: set[int] = set()
@@ -54,25 +54,19 @@ def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMI
 
 def _embeds(program: RuleProgram, circle: frozenset[int]) -> bool:
     """Whether a circle has a call of its own that is not at the end of a rule."""
-    return any(
-        call.rule in circle and not call.at_end for rule in circle for call in program.calls[rule]
-    )
+    return any(not circle.isdisjoint(program.inner_calls[rule]) for rule in circle)
 
 
 def _circles(program: RuleProgram, order: Sequence[int], without: Set[int]) -> list[frozenset[int]]:
     """The sets of rules that call each other in circles, some rules left out."""
-    return circles(
-        {
-            rule: [c.rule for c in program.calls[rule] if c.rule not in without]
-            for rule in order
-            if rule not in without
-        }
-    )
+    # who calls nobody is in no circle: half of the rules, and those most often called
+    ends = {rule for rule in order if not program.calls[rule]} | without
+    return circles({rule: set(program.calls[rule]) - ends for rule in order if rule not in ends})
 
 
 def left_recursive(program: RuleProgram, order: Sequence[int]) -> frozenset[int]:
     """The rules that can call themselves before reading anything, also behind nullables."""
-    first = {rule: [c.rule for c in program.calls[rule] if c.at_start] for rule in order}
+    first = {rule: set(program.first_calls[rule]) for rule in order if program.first_calls[rule]}
     return frozenset(rule for circle in circles(first) for rule in circle)
 
 
@@ -106,5 +100,5 @@ def _callees_first(program: RuleProgram, order: Sequence[int]) -> list[int]:
             elif rule not in seen:
                 seen.add(rule)
                 work.append((rule, True))
-                work.extend((call.rule, False) for call in program.calls[rule])
+                work += [(called, False) for called in program.calls[rule] if called not in seen]
     return done

@@ -87,13 +87,12 @@ def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
     L(rule): r ends at once, or every text of the rule ends in r and L(r) is closed under
     being repeated.
     """
-    column = machine.classes[CALLS + rule]
+    targets = machine.table[:, machine.classes[CALLS + rule]]
     finals = np.flatnonzero(machine.finals).tolist()
     jumping = [
         state
-        for state in range(len(machine))
-        if (after := int(machine.table[state, column])) != DEAD
-        and machine.finals[after]
+        for state in np.flatnonzero(targets != DEAD).tolist()
+        if machine.finals[after := int(targets[state])]
         and (
             not (machine.table[after] != DEAD).any()
             or (finals == [after] and is_star(machine.table, machine.finals, after))
