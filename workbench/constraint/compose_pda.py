@@ -1,25 +1,39 @@
 """The closed form of Algorithm 3: a grammar network composed with a vocabulary, edge by edge.
 
 In come a ``Network`` and a ``Vocabulary``; out comes a ``TokenPda`` whose edges read a token, pop
-and push. For toy vocabularies, pictures and tests: it is held equal to the rows made on demand.
+and push. Its rows are stored as those of Algorithm 2 are: tokens, and where each leads, which here
+is a set of states with what is popped and pushed on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
-from workbench.automata.dfa import State
-from workbench.errors import LimitError
-from workbench.limits import LIMITS, Clock, Limits
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import DEAD, State
+from workbench.constraint.closed import Closed
+from workbench.constraint.relative import END, RelativeMachine
+from workbench.constraint.wide import WideStates, is_wide
+from workbench.constraint.writing import Writer
+from workbench.limits import LIMITS, Limits
 from workbench.pushdown.dotted import dotted
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM
-from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: The longest run of pops one edge may have.
-_POPS = 32
+
+class TokenPdaMove(NamedTuple):
+    """Where a token leads: the state, and what is done to the stack on the way."""
+
+    target: State
+    #: Stack symbols taken off, in the order they are popped (the top first).
+    pops: tuple[int, ...]
+    #: Stack symbols put on, in the order they are pushed (the new top last).
+    pushes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +49,17 @@ class TokenPdaEdge:
     pushes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TokenPda:
     """A push-down automaton over tokens, 𝒫 ∘ T_V.
 
     States and symbols are numbered as its own; ``symbols[0]`` is the initial stack
     symbol, on the stack at the beginning. ``network_states`` and ``network_symbols`` say
     which state of the network each stands for (−1: the final state, the symbol S).
+
+    Tokens that do the same to a state and a stack share one of the ``choices``: the moves
+    among which the stack decides. ``starts[q]`` is the row of state q in ``rows``, which
+    lead to numbers of choices.
 
     Source: Koo et al. 2024, Algorithm 3 and Figure 7.
     """
@@ -50,129 +68,173 @@ class TokenPda:
     states: int
     initial: State
     finals: frozenset[State]
-    edges: tuple[TokenPdaEdge, ...]
-    symbols: tuple[str, ...]
-    state_labels: tuple[str, ...]
+    network: Network
     network_states: tuple[State, ...]
     network_symbols: tuple[State, ...]
+    rows: Closed
+    starts: tuple[int, ...]
+    choices: dict[int, tuple[TokenPdaMove, ...]]
+    limits: Limits = LIMITS
 
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """What each stack symbol stands for: a rule and how far it has been read."""
+        return ("S", *(dotted(self.network, state) for state in self.network_symbols[1:]))
 
-#: The final state and the initial stack symbol, before numbering.
-_END = -1
+    @cached_property
+    def state_labels(self) -> tuple[str, ...]:
+        """What each state stands for: the rule and its state of the network."""
+        names, owner = self.network.names, self.network.owner
+        return tuple("end" if s == END else f"{names[owner[s]]} · {s}" for s in self.network_states)
 
-#: A configuration relative to an unknown stack: state, popped (first first), pushed (top last).
-_Relative = tuple[State, tuple[State, ...], tuple[State, ...]]
+    def row(self, state: State) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The tokens some stack allows in a state, sorted, and the choice each leads to."""
+        if state in self.finals:
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        return self.rows.row(self.starts[state])
+
+    def moves(self, state: State, token_id: TokenId) -> tuple[TokenPdaMove, ...]:
+        """The ways to read a token in a state, whatever the stack."""
+        if state in self.finals:
+            return ()
+        choice = self.rows.step(self.starts[state], token_id)
+        return () if choice == DEAD else self.choices[choice]
+
+    @cached_property
+    def edge_count(self) -> int:
+        """The number of edges."""
+        sizes = np.zeros(len(self.rows), np.int64)
+        for choice, moves in self.choices.items():
+            sizes[choice] = len(moves)
+        return sum(int(sizes[self.rows.row(start)[1]].sum()) for start in self.starts)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the rows, the vocabulary's own aside."""
+        return self.rows.nbytes
+
+    @cached_property
+    def edges(self) -> tuple[TokenPdaEdge, ...]:
+        """Every edge written out, by source, then in the order of the trie.
+
+        Raises: LimitError past ``limits.token_edges``.
+        """
+        self.limits.check("token_edges", self.edge_count, "draw a smaller vocabulary")
+        trie = self.vocabulary.trie
+        place = np.zeros(len(self.vocabulary), np.int32)
+        place[trie.token_ids] = np.arange(len(trie.token_ids), dtype=np.int32)
+        edges = []
+        for state, start in enumerate(self.starts):
+            ids, choices = self.rows.row(start)
+            order = np.argsort(place[ids])
+            for token_id, choice in zip(ids[order].tolist(), choices[order].tolist(), strict=True):
+                edges += [TokenPdaEdge(state, token_id, *move) for move in self.choices[choice]]
+        return tuple(edges)
 
 
 def compose_pda(network: Network, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenPda:
     """Every edge of the composed machine, from every state whole tokens reach.
 
-    Raises: LimitError past ``limits.token_edges`` edges or ``limits.seconds``, and where one
-            token can pop without end (a rule that may end wherever its caller may): such
-            a grammar has no finite closed form in this shape.
+    Raises: LimitError past ``limits.token_edges`` edges stored, the limits of a
+            ``RelativeMachine``, and where one token can pop without end (a rule that may
+            end wherever its caller may): such a grammar has no finite closed form in this
+            shape.
     Source: Koo et al. 2024, Algorithm 3, §3.2.
     """
-    clock = limits.clock()
-    found = [network.initial]
-    raw: list[tuple[State, TokenId, _Relative]] = []
-    for state in found:
-        if state == _END:
-            continue
-        for token_id, relative in _row(network, state, vocabulary.trie, clock):
-            raw.append((state, token_id, relative))
-            limits.check("token_edges", len(raw), "draw a smaller vocabulary")
-            if relative[0] not in found:
-                found.append(relative[0])
-    return _numbered(network, vocabulary, found, raw)
+    closing = _Closing(network, vocabulary, limits)
+    found = {network.initial: None}
+    waiting = [network.initial]
+    met: dict[int, None] = {}
+    for state in waiting:  # grows while it is read
+        for choice in closing.write(state):
+            if choice not in met:
+                met[choice] = None
+                ends = [end for end, _, _ in closing.machine.configurations[choice]]
+                waiting += [end for end in dict.fromkeys(ends) if end not in found and end != END]
+                found.update(dict.fromkeys(ends))
+    return _numbered(network, vocabulary, closing, list(found), list(met), limits)
 
 
-def _row(
-    network: Network, state: State, trie: Trie, clock: Clock
-) -> Iterator[tuple[TokenId, _Relative]]:
-    """Every way to read every token from a state: one walk of the trie."""
-    byte, depth, skip = trie.byte.tolist(), trie.depth.tolist(), trie.skip.tolist()
-    first, token_ids = trie.first.tolist(), trie.token_ids.tolist()
-    path: list[frozenset[_Relative]] = [frozenset({(state, (), ())})] * (trie.height + 1)
-    node = 0
-    while node < len(byte):
-        clock.check()
-        level = depth[node]
-        here = _after(network, path[level], byte[node])
-        if not here:
-            node = skip[node]
-            continue
-        path[level + 1] = here
-        for token_id in token_ids[first[node] : first[node + 1]]:
-            for relative in sorted(here):
-                yield token_id, relative
-        node += 1
+class _Closing:
+    """Rows of a relative machine, each with the wide states met before it."""
 
+    def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits) -> None:
+        self.machine = RelativeMachine(network, limits)
+        self._wide = WideStates(vocabulary.trie)
+        self._writer = Writer(vocabulary.trie, len(self.machine.table), limits)
+        self._arrays = self._wide.arrays(len(self.machine.table))
 
-def _after(network: Network, here: frozenset[_Relative], byte: int) -> frozenset[_Relative]:
-    """All configurations after one more byte."""
-    byte_class = int(network.byte_classes[byte])
-    return frozenset(
-        settled
-        for at, popped, pushed in here
-        if at != _END
-        for target, opened in network.moves(at, byte_class)
-        for settled in _settle(network, target, popped, (*pushed, *opened))
-    )
+    def write(self, state: State) -> list[int]:
+        """Write the row of a state of the network; where it leads, in the order of the trie."""
+        machine = self.machine
+        start = machine.at(state)
+        self._look_around(start)
+        starts = np.array([start], np.int32)
+        self._keep_up()
+        while not self._writer.write(machine.steps, self._arrays, starts):
+            machine.grow(*self._writer.missing(machine.steps))
+            self._keep_up()
+        return [int(c) for c in self._writer.closed_so_far(self._arrays).targets(start)]
 
+    def _look_around(self, start: int) -> None:
+        """Take a state in that is wide; every byte is a token somewhere, so no step is wasted."""
+        machine = self.machine
+        for byte_class in range(machine.table.shape[1]):
+            machine.grow(start, byte_class)
+        if not is_wide(machine.steps, start):
+            return
+        while (needed := self._wide.add(machine.steps, start)) is not None:
+            machine.grow(*needed)
+        self._arrays = self._wide.arrays(len(machine.table))
 
-def _settle(
-    network: Network, state: State, popped: tuple[State, ...], pushed: tuple[State, ...]
-) -> Iterator[_Relative]:
-    """A configuration after a byte, and all it can return to without reading more."""
-    if network.goes_on[state]:
-        yield state, popped, pushed
-    if not network.finals[state]:
-        return
-    if pushed:
-        yield from _settle(network, pushed[-1], popped, pushed[:-1])
-        return
-    if len(popped) == _POPS:
-        raise LimitError(
-            "one token may end any number of rules here, so the closed form has no end",
-            "token_edges",
-            "the engine itself decodes this grammar; only its written-out machine is infinite",
-        )
-    for waiting in network.returns[network.owner[state]]:
-        yield from _settle(network, waiting, (*popped, waiting), ())
-    if network.owner[state] in network.ends_text:
-        yield _END, (*popped, _END), ()
+    def _keep_up(self) -> None:
+        """Give what has a place for every state room for new ones."""
+        states = len(self.machine.table)
+        if len(self._arrays.held) < states:
+            self._arrays = self._wide.arrays(states)
+        self._writer.grow(states)
+
+    def closed(self) -> Closed:
+        """The rows, once all are written."""
+        return self._writer.closed(self._arrays)
 
 
 def _numbered(
     network: Network,
     vocabulary: Vocabulary,
+    closing: _Closing,
     found: list[State],
-    raw: list[tuple[State, TokenId, _Relative]],
+    met: list[int],
+    limits: Limits,
 ) -> TokenPda:
-    states = [state for state in found if state != _END] + [_END]
+    """The machine with states and symbols numbered as its own."""
+    relatives = closing.machine.configurations
+    states = [state for state in found if state != END] + [END]
     number = {state: i for i, state in enumerate(states)}
-    used = {s for _, _, (_, popped, pushed) in raw for s in (*popped, *pushed)} - {_END}
-    symbols = [_END, *sorted(used)]
+    used = {s for c in met for _, popped, pushed in relatives[c] for s in (*popped, *pushed)}
+    symbols = [END, *sorted(used - {END})]
     symbol = {state: i for i, state in enumerate(symbols, start=BOTTOM)}
-    return TokenPda(
-        vocabulary=vocabulary,
-        states=len(states),
-        initial=number[network.initial],
-        finals=frozenset({number[_END]}),
-        edges=tuple(
-            TokenPdaEdge(
-                number[source],
-                token_id,
+    choices = {
+        choice: tuple(
+            TokenPdaMove(
                 number[target],
                 tuple(symbol[s] for s in popped),
                 tuple(symbol[s] for s in pushed),
             )
-            for source, token_id, (target, popped, pushed) in raw
-        ),
-        symbols=("S", *(dotted(network, s) for s in symbols[1:])),
-        state_labels=tuple(
-            "end" if s == _END else f"{network.names[network.owner[s]]} · {s}" for s in states
-        ),
+            for target, popped, pushed in relatives[choice]
+        )
+        for choice in met
+    }
+    return TokenPda(
+        vocabulary=vocabulary,
+        states=len(states),
+        initial=number[network.initial],
+        finals=frozenset({number[END]}),
+        network=network,
         network_states=tuple(states),
         network_symbols=tuple(symbols),
+        rows=closing.closed(),
+        starts=tuple(closing.machine.at(state) for state in states[:-1]),
+        choices=choices,
+        limits=limits,
     )

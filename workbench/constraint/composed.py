@@ -6,21 +6,25 @@ machine, with a stack where there is one. Held equal to the rows on demand by th
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
+
+import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.constraint.automaton import DfaConstraint
 from workbench.constraint.compose import compose
-from workbench.constraint.compose_pda import TokenPdaEdge, compose_pda
+from workbench.constraint.compose_pda import TokenPdaMove, compose_pda
 from workbench.constraint.dead_ends import Spelling
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.marking import used_bytes
+from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.stack import StackConstraint
 from workbench.errors import TokenNotAllowed
 from workbench.grammar import Grammar
 from workbench.limits import Limits
-from workbench.pushdown.network import Network
+from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.pda import BOTTOM
 from workbench.pushdown.runner import Situation
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -87,36 +91,42 @@ class ComposedPda:
         self.pda = compose_pda(network, vocabulary, limits)
         self.vocabulary = vocabulary
         self._bytewise = StackConstraint(network, vocabulary, limits)
-        self._spelling = Spelling(network, vocabulary, limits)
-        self._from: dict[State, list[TokenPdaEdge]] = {}
-        for edge in self.pda.edges:
-            self._from.setdefault(edge.source, []).append(edge)
+        used = used_bytes(network.table, network.classes[:CALLS])
+        complete = used <= vocabulary.single_bytes
+        self._spelling = None if complete else Spelling(network, vocabulary, limits)
         self.initial = ComposedState(
             frozenset({(self.pda.initial, (BOTTOM,))}), self._bytewise.initial
         )
         self.mask = lru_cache(maxsize=4096)(self._mask)
 
     def _mask(self, state: ComposedState) -> TokenMask:
-        ids = {edge.token_id for edge, _ in self._taken(state)}
-        if self.vocabulary.end is not None and self.is_final(state):
-            ids.add(self.vocabulary.end)
-        return TokenMask.of(sorted(ids), len(self.vocabulary))
-
-    def _taken(self, state: ComposedState) -> list[tuple[TokenPdaEdge, Configuration]]:
-        """Every edge the stack allows, with where it leads."""
-        found = []
+        allowed = np.zeros(len(self.vocabulary), np.bool_)
         for at, stack in state.configurations:
-            for edge in self._from.get(at, ()):
-                kept = len(stack) - len(edge.pops)
-                if kept >= 0 and stack[kept:][::-1] == edge.pops:
-                    there = edge.target, (*stack[:kept], *edge.pushes)
-                    if self._alive(there):
-                        found.append((edge, there))
-        return found
+            ids, choices = self.pda.row(at)
+            possible = [
+                choice
+                for choice in np.unique(choices).tolist()
+                if any(self._taken(self.pda.choices[choice], stack))
+            ]
+            allowed[ids[np.isin(choices, possible)]] = True
+        if self.vocabulary.end is not None and self.is_final(state):
+            allowed[self.vocabulary.end] = True
+        return TokenMask(pack(allowed), len(self.vocabulary))
+
+    def _taken(
+        self, moves: Iterable[TokenPdaMove], stack: tuple[int, ...]
+    ) -> Iterator[Configuration]:
+        """Where the moves that a stack allows lead."""
+        for move in moves:
+            kept = len(stack) - len(move.pops)
+            if kept >= 0 and stack[kept:][::-1] == move.pops:
+                there = move.target, (*stack[:kept], *move.pushes)
+                if self._alive(there):
+                    yield there
 
     def _alive(self, configuration: Configuration) -> bool:
         at, stack = configuration
-        if at in self.pda.finals:
+        if self._spelling is None or at in self.pda.finals:
             return True
         waiting = [self.pda.network_symbols[s] for s in reversed(stack) if s != BOTTOM]
         return self._spelling.finishes(self.pda.network_states[at], waiting)
@@ -124,7 +134,11 @@ class ComposedPda:
     def advance(self, state: ComposedState, token_id: TokenId) -> ComposedState:
         if token_id == self.vocabulary.end and self.is_final(state):
             return state
-        there = frozenset(c for edge, c in self._taken(state) if edge.token_id == token_id)
+        there = frozenset(
+            configuration
+            for at, stack in state.configurations
+            for configuration in self._taken(self.pda.moves(at, token_id), stack)
+        )
         if not there:
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
         return ComposedState(there, self._bytewise.advance(state.situation, token_id))

@@ -92,20 +92,31 @@ class Writer:
         return state, int(steps.classes[self._trie.byte[node]])
 
     def closed(self, wide: Wide) -> Closed:
-        """What is written."""
+        """What is written, in arrays of its own."""
+        so_far = self.closed_so_far(wide)
+        written = so_far.written
+        kept = written._replace(
+            maps=written.maps.copy(), edges=written.edges.copy(), borrowed=written.borrowed.copy()
+        )
+        return Closed(self._trie, kept, so_far.tallies.copy())
+
+    def closed_so_far(self, wide: Wide) -> Closed:
+        """What is written, in arrays that go on being written."""
         room, at = self._room, self._room.at
         written = Written(
             rows=room.rows,
-            maps=room.maps[: at[MAPS]].copy(),
-            edges=room.edges[: at[EDGES]].copy(),
-            borrowed=room.borrowed[: at[STRETCHES]].copy(),
+            maps=room.maps[: at[MAPS]],
+            edges=room.edges[: at[EDGES]],
+            borrowed=room.borrowed[: at[STRETCHES]],
             stays=wide.stays,
         )
-        return Closed(self._trie, written, room.tallies[: at[MAPS]].copy())
+        return Closed(self._trie, written, room.tallies[: at[MAPS]])
 
     def grow(self, states: int) -> None:
         """Make room for a machine that has become larger."""
         room, known = self._room, len(self._room.rows)
+        if states <= known:
+            return
         rows = np.zeros((states, ROW_COLUMNS), np.int32)
         rows[:known], rows[known:, STAYS] = room.rows, -1
         local = np.full(states, -1, np.int32)
