@@ -13,7 +13,7 @@ from workbench.automata.dfa import DEAD
 from workbench.automata.kernel import inner, int64
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.growing import grow, read_below, step_by
-from workbench.constraint.loops import LEVEL, Loop
+from workbench.constraint.loops import LEVEL, SEVERAL, Loop
 from workbench.constraint.rows import Words, set_tokens
 from workbench.constraint.walk import FLOOR, PART, STATE, Nodes, Scratch
 from workbench.pushdown.room import Room, Rules
@@ -22,7 +22,7 @@ from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
 _ONE, _BYTES = np.uint64(1), np.uint64(255)
 _DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
-_FLOOR, _PART, _STATE, _LEVEL = FLOOR, PART, STATE, LEVEL
+_FLOOR, _PART, _STATE, _LEVEL, _SEVERAL = FLOOR, PART, STATE, LEVEL, SEVERAL
 
 
 @inner
@@ -110,16 +110,47 @@ def leave(
         state = step_by(rules, room, nodes, scratch, here, int64(loop.groups[group, 1]))
         if state < _DEAD:
             return state
-        stretch, k, end = 0, loop.groups[group, 2], loop.groups[group, 3]
-        while state != _DEAD and k < end:
-            node = int64(loop.nodes[k])
-            k += 1
-            while stretch < agreed and scratch.agreed[stretch, 1] <= node:
-                stretch += 1
-            if stretch == agreed:
-                break
-            if scratch.agreed[stretch, 0] <= node:
-                told = read_below(rules, room, nodes, scratch, node, state, node + 1, bits)
-                if told < 0:
-                    return told
+        if state != _DEAD:
+            begin, end = int64(loop.groups[group, 2]), int64(loop.groups[group, 3])
+            told = _leave_by(rules, room, nodes, scratch, loop, begin, end, agreed, state, bits)
+            if told < 0:
+                return told
     return 0
+
+
+@inner
+def _leave_by(
+    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, loop: Loop, begin: int, end: int,
+    agreed: int, state: int, bits: Words,
+) -> int:  # fmt: skip
+    """The same for a group of nodes that all lead to one state."""
+    if len(room.floors) > 0:
+        scratch.stand[_FLOOR] = min(scratch.stand[_FLOOR], room.floors[state])
+    goes_on, stretch = _goes_on(room, state), 0
+    for k in range(begin, end):
+        node = int64(loop.nodes[k])
+        while stretch < agreed and scratch.agreed[stretch, 1] <= node:
+            stretch += 1
+        if stretch == agreed:
+            return 0
+        if scratch.agreed[stretch, 0] > node:
+            continue
+        token = loop.tokens[k]
+        if token >= 0:
+            bits[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+        elif token == _SEVERAL:
+            set_tokens(nodes.records[node], np.uint64(node), nodes.first, nodes.token_ids, bits)
+        if goes_on and loop.sizes[k] > 1:
+            told = read_below(rules, room, nodes, scratch, node, state, node + 1, bits)
+            if told < 0:
+                return told
+    return 0
+
+
+@inner
+def _goes_on(room: Room, state: int) -> bool:
+    """Whether a state has any step that is not known to be dead."""
+    width, column = room.groups.shape[1], 0
+    while column < width and room.table[state * width + column] == _DEAD:
+        column += 1
+    return bool(column < width)

@@ -37,6 +37,8 @@ class AutomatonConstraint(ABC):
         end = vocabulary.end
         self._end_word = 0 if end is None else end >> 5
         self._end_bit = np.uint32(0 if end is None else 1 << (end & 31))
+        #: Masks by the number of their row, times 2, plus 1 with the end token.
+        self._shared: dict[int, TokenMask] = {}
         self._masks: dict[State, TokenMask] = {}
         self._steps: dict[tuple[State, TokenId], State] = {}
         self._growing = threading.RLock()
@@ -69,17 +71,28 @@ class AutomatonConstraint(ABC):
             made = self._masks[state] = self._computed(state)
         return made
 
-    def _mask_of(self, bits: npt.NDArray[np.uint32], ends: bool) -> TokenMask:
-        """The mask of a row, the end token in it where the text may end; takes the array."""
-        if ends and self._end_bit:
-            bits[self._end_word] |= self._end_bit
-        return TokenMask(bits, self._size)
+    def _of_row(self, marker: Marker, state: State) -> TokenMask:
+        """The mask of a state by its row, which it may share with others."""
+        if len(self._shared) >= self._most:
+            self._shared.clear()  # very ambiguous grammars need a new row at every step
+            marker.clear()
+        number, bits = marker.row(state)
+        key = 2 * number + self.is_final(state)
+        known = self._shared.get(key)
+        if known is None:
+            if bits is None:  # made for a state where the text may end, or where it may not
+                bits = self._shared[key ^ 1].bits.copy()
+            known = self._shared[key] = self._mask_of(bits, ends=bool(key & 1))
+        return known
 
-    def _walked(self, marker: Marker, state: State) -> TokenMask:
-        """The mask of a state of a machine without a stack."""
-        bits = marker.row(state)[1]
-        assert bits is not None
-        return self._mask_of(bits, self.is_final(state))
+    def _mask_of(self, bits: npt.NDArray[np.uint32], *, ends: bool) -> TokenMask:
+        """The mask of a row, the end token in it where the text may end; takes the array."""
+        if self._end_bit:
+            if ends:
+                bits[self._end_word] |= self._end_bit
+            else:
+                bits[self._end_word] &= ~self._end_bit
+        return TokenMask(bits, self._size)
 
     def advance(self, state: State, token_id: TokenId) -> State:
         """The state after a token; the end token leads to the same state.
@@ -169,9 +182,9 @@ class DfaConstraint(AutomatonConstraint):
 
     def _computed(self, state: State) -> TokenMask:
         if self._trimmed is None:
-            return self._walked(self._marker, state)
+            return self._of_row(self._marker, state)
         bits = TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
-        return self._mask_of(bits, self.is_final(state))
+        return self._mask_of(bits, ends=self.is_final(state))
 
 
 class LazyConstraint(AutomatonConstraint):
@@ -199,4 +212,4 @@ class LazyConstraint(AutomatonConstraint):
         return self.machine.step(state, byte)
 
     def _computed(self, state: State) -> TokenMask:
-        return self._walked(self._marker, state)
+        return self._of_row(self._marker, state)

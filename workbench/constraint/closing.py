@@ -168,6 +168,7 @@ def _walk_row(steps: Steps, nodes: Nodes, wide: Wide, number: int, start: int, r
         if number >= 0:
             origin = np.uint32(wide.members[number, wide.left_from[k]]) * width
         if table[origin + classes[record & _BYTES]] == _DEAD:
+            at[NODE] = -1  # it may have stood here, before this step was known
             continue
         stop = node + (record >> _SIZE_AT)
         if at[NODE] < 0:

@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
 from workbench.constraint.closed import Closed
+from workbench.constraint.marking import used_bytes
 from workbench.constraint.relative import END, RelativeMachine
 from workbench.constraint.wide import WideStates, is_wide
 from workbench.constraint.writing import Writer
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.dotted import dotted
-from workbench.pushdown.network import Network
+from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.pda import BOTTOM
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -163,6 +164,8 @@ class _Closing:
         self._wide = WideStates(vocabulary.trie)
         self._writer = Writer(vocabulary.trie, len(self.machine.table), limits)
         self._arrays = self._wide.arrays(len(self.machine.table))
+        used = used_bytes(network.table, network.classes[:CALLS])
+        self._complete = used <= vocabulary.single_bytes
 
     def write(self, state: State) -> list[int]:
         """Write the row of a state of the network; where it leads, in the order of the trie."""
@@ -177,8 +180,10 @@ class _Closing:
         return [int(c) for c in self._writer.closed_so_far(self._arrays).targets(start)]
 
     def _look_around(self, start: int) -> None:
-        """Take a state in that is wide; every byte is a token somewhere, so no step is wasted."""
+        """Take a state in that is wide; only where every byte is a token, so no step is wasted."""
         machine = self.machine
+        if not self._complete:
+            return
         for byte_class in range(machine.table.shape[1]):
             machine.grow(start, byte_class)
         if not is_wide(machine.steps, start):

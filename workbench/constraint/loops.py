@@ -35,7 +35,10 @@ _REMEMBERED = 128
 #: A first byte below which more than this share of the trie lies makes a part of its own.
 _LARGE = 0.25
 
-#: The columns of ``Part.runs``, after how many bytes are read before the part.
+#: What stands for a token where several end at a node.
+SEVERAL = -2
+
+#: The columns of ``Parts.runs``, after how many bytes are read before the part.
 LEVEL, BEGIN, END, BEGIN_2, END_2 = range(5)
 
 Local = npt.NDArray[np.int8]
@@ -60,12 +63,16 @@ class Loop(NamedTuple):
 
     Shape: ``bits`` (W,) the tokens that stay; ``nodes`` (L,) int32 the trie nodes at which a path
            first leaves, sorted by where it was and by byte, those of a group in preorder;
+           ``tokens`` (L,) int32 the token that ends at each of them, −1 where none does and
+           ``SEVERAL``; ``sizes`` (L,) int32 how many nodes lie below each, itself counted;
            ``groups`` (G, 4) int32: the local state and the byte of a group of them, and its
            slice of ``nodes``.
     """
 
     bits: Words
     nodes: Ints
+    tokens: Ints
+    sizes: Ints
     groups: Ints
 
 
@@ -132,7 +139,12 @@ def _walked(local: Local, trie: Trie, words: int, part: Ints) -> Loop:
     values, starts = np.unique(left[order], return_index=True)
     stops = np.append(starts[1:], count)
     groups = np.stack([values >> 8, values & 255, starts, stops], axis=1).astype(np.int32)
-    return Loop(bits, nodes[:count][order], np.ascontiguousarray(groups))
+    nodes = nodes[:count][order]
+    ending = trie.first[nodes + 1] - trie.first[nodes]
+    tokens = np.append(trie.token_ids, 0)[trie.first[nodes]]
+    tokens = np.where(ending == 0, -1, np.where(ending == 1, tokens, SEVERAL)).astype(np.int32)
+    sizes = trie.skip[nodes] - nodes
+    return Loop(bits, nodes, tokens, sizes, np.ascontiguousarray(groups))
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -168,7 +180,7 @@ def find(
     is entered by most bytes, or −1; or −1 and the state and byte class of a step that is not
     known yet.
     """
-    stays, most, votes = 0, -1, 0
+    stays, most, votes = 0, int64(-1), 0
     for byte in range(128):
         target = int64(table[state * width + classes[byte]])
         if target == _UNKNOWN:
@@ -179,7 +191,10 @@ def find(
                 most = target
             votes += 1 if target == most else -1
     if stays < _WIDE:
-        return 0, most if votes > 0 else -1, 0
+        entering = 0
+        for byte in range(128):
+            entering += table[state * width + classes[byte]] == most
+        return 0, most if most >= 0 and entering >= _WIDE else -1, 0
     members[0] = state
     count, from_level, level_end = int64(1), 0, 1
     for _level in range(3):
@@ -199,8 +214,12 @@ def find(
     count = _closed(table, width, members, count)
     for i in range(count):
         for byte in range(256):
-            target = int64(table[members[i] * width + classes[byte]])
-            local[i, byte] = _place(members, count, target)
+            its_class = classes[byte]
+            if byte > 0 and its_class == classes[byte - 1]:  # most bytes are like their neighbours
+                local[i, byte] = local[i, byte - 1]
+            else:
+                target = int64(table[members[i] * width + its_class])
+                local[i, byte] = _place(members, count, target)
     return count, 0, 0
 
 

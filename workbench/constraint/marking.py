@@ -19,6 +19,7 @@ from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.kernel import direct, inner, int64, njit
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint import loops, walk
+from workbench.constraint.alike import alike
 from workbench.constraint.around import enter, leave
 from workbench.constraint.cuts import Cuts, keep_row, known_row, larger
 from workbench.constraint.growing import ASK, find_loop, read_below, step_by
@@ -33,6 +34,10 @@ from workbench.vocabulary.vocabulary import Vocabulary
 _DEAD = DEAD
 _BYTES = np.uint64(255)
 _PART, _NODE, _FLOOR, _STATE, _COUNT = walk.PART, walk.NODE, walk.FLOOR, walk.STATE, walk.COUNT
+_MADE_ROWS, _LOOPED, _LAST = walk.MADE, walk.LOOPED, walk.LAST
+_LAST_STATE, _DEEPEST = walk.LAST_STATE, walk.DEEPEST
+#: No place in any table.
+_UNTOUCHED = np.uint32(2**32 - 1)
 _LEVEL, _BEGIN, _SIZE_AT = loops.LEVEL, loops.BEGIN, np.uint64(SIZE_AT)
 
 #: What the kernels say: the row is known, is made now, or takes a loop the state is in or enters;
@@ -55,6 +60,11 @@ class Machine(Protocol):
     @property
     def classes(self) -> Classes: ...
 
+    @property
+    def states(self) -> int:
+        """How many states it has for good, 0 where it grows."""
+        ...
+
     def resolve(self, status: int, clock: Clock) -> None:
         """Make room, or look at the clock, as a kernel that gave up asked for."""
         ...
@@ -72,6 +82,7 @@ class Tabled:
     def __init__(self, dfa: Dfa | LazyDfa) -> None:
         self._dfa = dfa
         self.classes = dfa.classes
+        self.states = len(dfa) if isinstance(dfa, Dfa) else 0
         self.room = Room.of_table(dfa.table)
 
     def successor(self, state: State, byte_class: int) -> State:
@@ -95,18 +106,18 @@ class Marker:
         self._trie = vocabulary.trie
         self._words = (len(vocabulary) + 31) // 32
         self._nodes = Nodes.of(vocabulary.trie, np.ascontiguousarray(machine.classes))
-        self._scratch = Scratch.of(vocabulary.trie.height)
+        self._scratch = Scratch.of(vocabulary.trie.height, machine.states)
         self._row, self._by_loop = _compiled()
         self.clear()
 
     def clear(self) -> None:
         """Forget which rows were made; their numbers begin again."""
         self._cuts = Cuts.of(64)
+        self._scratch.stand[walk.MADE], self._scratch.stand[walk.LAST] = 0, -1
 
     def row(self, state: State) -> tuple[int, Words | None]:
         """The number of a row and its bits; None where the row of that number was made before.
 
-        Machines without a stack have one row a state, and no numbers.
         Raises: LimitError
         """
         machine, bits, begins = self._machine, np.zeros(self._words, np.uint32), True
@@ -158,8 +169,8 @@ def _compiled() -> tuple[Any, Any]:
     classes = np.zeros(256, np.uint16)
     nodes = Nodes(trie.records.copy(), trie.first.copy(), trie.token_ids.copy(),
                   np.zeros((1, 5), np.int32), np.zeros((1, 256), np.int32), classes)  # fmt: skip
-    scratch, bits = Scratch.of(1), np.zeros(1, np.uint32)
-    loop = Loop(bits, np.zeros(1, np.int32), np.zeros((1, 4), np.int32))
+    scratch, bits = Scratch.of(1, 1), np.zeros(1, np.uint32)
+    loop = Loop(bits, *(np.zeros(1, np.int32),) * 3, np.zeros((1, 4), np.int32))
     return (
         direct(_row, rules, room, Cuts.of(1), nodes, scratch, 0, True, bits),
         direct(_by_loop, rules, room, nodes, scratch, loop, True, bits),
@@ -178,13 +189,14 @@ def _row(
     """
     stand, stacked = scratch.stand, len(rules.flags) > 0
     if begins:
-        stand[_PART], stand[_NODE], stand[_FLOOR] = 0, 0, NO_FLOOR
-    if stacked and stand[_PART] == 0 and stand[_NODE] == 0:
-        if cuts.used[0] == len(cuts.rows):
-            return _FULL, 0
-        known = known_row(room, cuts, state)
+        stand[_PART], stand[_NODE], stand[_FLOOR], stand[_LOOPED] = 0, 0, NO_FLOOR, 0
+        scratch.path[:] = _UNTOUCHED
+        scratch.path[0] = 0
+        known = _known(room, cuts, scratch, state, stacked)
         if known >= 0:
             return _KNOWN, known
+    if stacked and cuts.used[0] == len(cuts.rows):
+        return _FULL, 0
     while stand[_PART] < len(nodes.runs):
         told = _begin_part(rules, room, nodes, scratch, state, bits)
         if told != _MADE:
@@ -195,9 +207,29 @@ def _row(
                 return told, 0
         stand[_PART] += 1
         stand[_NODE] = 0
-    if not stacked:
-        return _MADE, -1
-    return _MADE, keep_row(room, cuts, state, stand[_FLOOR])
+    if stacked:
+        return _MADE, keep_row(room, cuts, state, stand[_FLOOR])
+    stand[_MADE_ROWS] += 1
+    if not stand[_LOOPED]:
+        stand[_LAST], stand[_LAST_STATE] = stand[_MADE_ROWS] - 1, state
+        stand[_DEEPEST] = len(scratch.path)
+        while scratch.path[stand[_DEEPEST] - 1] == _UNTOUCHED:
+            stand[_DEEPEST] -= 1
+    return _MADE, int64(stand[_MADE_ROWS]) - 1
+
+
+@inner
+def _known(room: Room, cuts: Cuts, scratch: Scratch, state: int, stacked: bool) -> int:
+    """The number of a row that is that of a state, or −1 where none is known to be."""
+    if stacked:
+        return known_row(room, cuts, state)
+    stand = scratch.stand
+    if stand[_LAST] < 0 or len(scratch.partner) == 0 or not alike(
+        room.table, room.groups.shape[1], stand[_LAST_STATE], state, stand[_DEEPEST],
+        scratch.partner, scratch.pairs,
+    ):  # fmt: skip
+        return -1
+    return int64(stand[_LAST])
 
 
 @inner
@@ -225,11 +257,16 @@ def _begin_part(
         set_tokens(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
         state = target
     stand[_STATE] = state
+    at_hand = scratch.members[0] if stand[_LOOPED] else int64(_DEAD)  # the loop of the part before
+    if state == at_hand:
+        return _AROUND
     count, there = find_loop(rules, room, nodes, scratch, state)
     told = _AROUND
     if count == 0 and there >= 0:
-        count, there = find_loop(rules, room, nodes, scratch, there)
         told = _INTO
+        if there == at_hand:
+            return told
+        count, there = find_loop(rules, room, nodes, scratch, there)
     if count < 0:
         return count
     stand[_COUNT] = count
@@ -274,6 +311,7 @@ def _by_loop(
         told = int64(2)
     else:
         told = enter(rules, room, nodes, scratch, bits)
+    stand[_LOOPED] = 1
     if told >= 0:
         told = leave(rules, room, nodes, scratch, loop, told, bits)
     stand[_NODE] = 0

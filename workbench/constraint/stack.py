@@ -15,7 +15,6 @@ from workbench.constraint.compose import cannot_spell
 from workbench.constraint.dead_ends import Spelling
 from workbench.constraint.marking import Marker, used_bytes
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.rows import Words
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Runner
@@ -32,10 +31,6 @@ class StackConstraint(AutomatonConstraint):
         super().__init__(vocabulary, limits)
         self.runner = Runner(network, limits)
         self._marker = Marker(self.runner, vocabulary, limits)
-        #: Rows by their number, without the end token.
-        self._rows: list[Words] = []
-        #: Masks by the number of their row and whether the end token is in them.
-        self._shared: dict[tuple[int, bool], TokenMask] = {}
         used = used_bytes(network.table, network.classes[:CALLS])
         complete = used <= vocabulary.single_bytes
         self._spelling = None if complete else Spelling(network, vocabulary, limits)
@@ -59,32 +54,13 @@ class StackConstraint(AutomatonConstraint):
         )
 
     def _computed(self, state: State) -> TokenMask:
-        number, ends = self._number(state), self.is_final(state)
-        if self._spelling is not None:
-            return self._mask_of(self._without_dead_ends(state, self._rows[number]), ends)
-        known = self._shared.get((number, ends))
-        if known is None:
-            bits = self._rows[number]
-            known = self._mask_of(bits.copy() if ends else bits, ends)
-            self._shared[number, ends] = known
-        return known
-
-    def _number(self, state: State) -> int:
-        """The number of the row of a situation."""
-        if len(self._rows) >= self.limits.rows:
-            self._rows.clear()  # very ambiguous grammars need a new row at every step
-            self._shared.clear()
-            self._marker.clear()
-        number, bits = self._marker.row(state)
-        if bits is not None:
-            self._rows.append(bits)
-        return number
-
-    def _without_dead_ends(self, state: State, readable: Words) -> Words:
-        """Dead ends depend on the whole stack, so these rows are not shared."""
-        ids = TokenMask(readable, len(self.vocabulary)).ids.tolist()
-        leading_on = [i for i in ids if self._reaches(state, i)]
-        return TokenMask.of(leading_on, len(self.vocabulary)).bits.copy()
+        mask = self._of_row(self._marker, state)
+        if self._spelling is None:
+            return mask
+        # dead ends depend on the whole stack, so these masks are not shared
+        leading_on = [i for i in mask if self._reaches(state, i)]
+        bits = TokenMask.of(leading_on, len(self.vocabulary)).bits.copy()
+        return self._mask_of(bits, ends=self.is_final(state))
 
     def _reaches(self, state: State, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]

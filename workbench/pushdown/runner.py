@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import numpy.typing as npt
-
 from workbench.automata.dfa import DEAD, State
 from workbench.automata.lazy import UNKNOWN
 from workbench.limits import LIMITS, Clock, Limits
@@ -50,6 +47,8 @@ class Runner:
     """
 
     initial: Situation = 0
+    #: It has none for good.
+    states = 0
 
     def __init__(self, network: Network, limits: Limits = LIMITS) -> None:
         self.network = network
@@ -71,17 +70,6 @@ class Runner:
             if made >= 0:
                 return
             self.resolve(made, clock)
-
-    @property
-    def table(self) -> npt.NDArray[np.int32]:
-        return self.room.table.reshape(-1, self._columns)
-
-    @property
-    def floors(self) -> npt.NDArray[np.int32]:
-        return self.room.floors
-
-    def parent(self, node: StackNode) -> StackNode:
-        return int(self.room.nodes[node, rooms.PARENT])
 
     def __len__(self) -> int:
         """How many situations have been met so far."""

@@ -152,25 +152,21 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
 def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
     """Number the byte classes by where they lead from some openings; 0 leads nowhere."""
     width, classes = len(rules.table) // len(rules.flags), len(rules.columns)
-    groups = room.groups
-    made = 1
+    groups, made = room.groups, 1
     for byte_class in range(classes):
-        column = rules.columns[byte_class]
-        dead = True
+        column, dead = rules.columns[byte_class], True
         for opening in range(begin, end):
             dead &= rules.table[room.openings[opening, 0] * width + column] < 0
         groups[row, byte_class] = 0
-        if dead:
-            continue
-        other = 0
-        while other < byte_class and not (
+        other = -1 if dead else byte_class - 1
+        while other >= 0 and not (
             groups[row, other] != 0
             and _leads_alike(rules, room, begin, end, column, rules.columns[other])
         ):
-            other += 1
-        if other < byte_class:
+            other -= 1
+        if other >= 0:
             groups[row, byte_class] = groups[row, other]
-        else:
+        elif not dead:
             groups[row, byte_class] = made
             made += 1
 
