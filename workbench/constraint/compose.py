@@ -20,7 +20,7 @@ from workbench.constraint.layout import (
 )
 from workbench.constraint.trimming import trimmed
 from workbench.constraint.wide import WideStates, wide_states
-from workbench.constraint.writing import Writer
+from workbench.constraint.writing import Writer, ready
 from workbench.errors import VocabularyError
 from workbench.limits import LIMITS, Limits
 from workbench.vocabulary.trie import Trie
@@ -117,6 +117,7 @@ def compose(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenF
             VocabularyError if the vocabulary spells no accepted text at all.
     Source: Koo et al. 2024, Algorithm 2, §2.4.
     """
+    ready()
     reads: npt.NDArray[np.bool_] = (dfa.table != DEAD).any(axis=0)[dfa.classes]
     if dfa.is_empty:
         raise cannot_spell(vocabulary)

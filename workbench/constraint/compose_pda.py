@@ -19,7 +19,7 @@ from workbench.constraint.closed import Closed
 from workbench.constraint.marking import used_bytes
 from workbench.constraint.relative import END, RelativeMachine
 from workbench.constraint.wide import WideStates, is_wide
-from workbench.constraint.writing import Writer
+from workbench.constraint.writing import Writer, ready
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.dotted import dotted
 from workbench.pushdown.network import CALLS, Network
@@ -142,6 +142,7 @@ def compose_pda(network: Network, vocabulary: Vocabulary, limits: Limits = LIMIT
             shape.
     Source: Koo et al. 2024, Algorithm 3, §3.2.
     """
+    ready()
     closing = _Closing(network, vocabulary, limits)
     found = {network.initial: None}
     waiting = [network.initial]

@@ -6,6 +6,7 @@ In come a machine's steps, its wide states and the states whose rows are wanted;
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -35,10 +36,28 @@ from workbench.constraint.layout import (
     Written,
     nodes_of,
 )
+from workbench.constraint.wide import WideStates, wide_states
 from workbench.limits import Limits
 from workbench.vocabulary.trie import Trie
 
 Array = TypeVar("Array", Ints, Records)
+
+
+#: A new installation compiles for seconds; that is nobody's grammar's doing.
+_PATIENT = Limits(seconds=600.0)
+
+
+@cache
+def ready() -> None:
+    """Have the kernels compiled before a clock runs: one state, to which every byte leads back."""
+    trie = Trie.of([bytes([byte]) for byte in range(256)])
+    table, classes = np.zeros(1, np.int32), np.zeros(256, np.uint16)
+    table.flags.writeable = classes.flags.writeable = False
+    steps, found, writer = Steps(table, 1, classes), WideStates(trie), Writer(trie, 1, _PATIENT)
+    for state in wide_states(steps):
+        found.add(steps, state)
+    writer.write(steps, found.arrays(1), np.zeros(1, np.int32))
+    writer.closed(found.arrays(1)).targets(0)
 
 
 class Writer:
