@@ -41,7 +41,8 @@ def test_record_has_every_measure(name: str) -> None:
     measured = (
         record.compile_ms, record.first_mask_ms, record.cold_us, record.cold_p99_us, record.warm_us,
         record.warm_p99_us, record.advance_us, record.advance_p99_us, record.closed_ms,
-        record.closed_edges, record.memory_bytes,
+        record.closed_first_ms, record.closed_told_ms, record.closed_edges, record.closed_bytes,
+        record.memory_bytes,
     )  # fmt: skip
     assert all(value is not None and value > 0 for value in measured)
     assert (record.tree_mask_ms is None) == (case.kbnf is None)

@@ -79,7 +79,10 @@ def measure(
         advance_us=advance[0],
         advance_p99_us=advance[1],
         closed_ms=extras.closed_ms,
+        closed_first_ms=extras.closed_first_ms,
+        closed_told_ms=extras.closed_told_ms,
         closed_edges=extras.closed_edges,
+        closed_bytes=extras.closed_bytes,
         closed_note=extras.closed_note,
         memory_bytes=extras.memory_bytes,
     )

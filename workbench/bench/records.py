@@ -66,9 +66,15 @@ class CaseRecord:
     #: Steps by a token along the same walk again.
     advance_us: float | None = None
     advance_p99_us: float | None = None
-    #: The closed form, every row at once, from the machine.
+    #: The closed form, every row at once, from the machine; for ours with what the vocabulary
+    #: remembers of other machines, and without.
     closed_ms: float | None = None
+    closed_first_ms: float | None = None
+    #: What it takes then to write every edge out by itself, as others store them.
+    closed_told_ms: float | None = None
     closed_edges: int | None = None
+    #: What it stores, the vocabulary's share aside.
+    closed_bytes: int | None = None
     #: Why there is no closed form.
     closed_note: str = ""
     #: What Python and numpy hold for the constraint after its walk.

@@ -81,6 +81,10 @@ class Circles:
     def __init__(self) -> None:
         self._table: Table | None = None
 
+    def forget(self) -> None:
+        """Begin anew, as a vocabulary nobody has used."""
+        self._table = None
+
     def table(self, trie: Trie) -> Table:
         """A table with some room."""
         if self._table is None or len(self._table.known) > _TABLE // 2:

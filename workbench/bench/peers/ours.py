@@ -7,23 +7,27 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import Dfa
 from workbench.bench.cases import Case
-from workbench.bench.peers.peer import Compiled, Extras, Peer, Walker
+from workbench.bench.peers.peer import Compiled, Extras, Peer, Walker, quickest_ms
 from workbench.constraint.compile import automaton
-from workbench.constraint.compose import compose
-from workbench.constraint.compose_pda import compose_pda
+from workbench.constraint.compose import TokenFsa, compose
+from workbench.constraint.compose_pda import TokenPda, compose_pda
 from workbench.constraint.mask import TokenMask
+from workbench.constraint.staying import Circles
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.pushdown.build import build
+from workbench.pushdown.network import Network
 from workbench.source import Source
 from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: A benchmark may take its time: the machine is its owner's.
 LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
@@ -64,12 +68,9 @@ class Ours(Peer):
         return mask.bits.copy()
 
     def extras(self, case: Case, walk: list[int]) -> Extras:
-        closed_ms, edges, note = self._closed(case)
-        return Extras(
+        return replace(
+            self._closed(case),
             tree_mask_ms=self._from_tree(case),
-            closed_ms=closed_ms,
-            closed_edges=edges,
-            closed_note=note,
             memory_bytes=self._memory(case, walk),
         )
 
@@ -88,22 +89,22 @@ class Ours(Peer):
             samples.append((time.perf_counter() - begun) * 1e3)
         return min(samples)
 
-    def _closed(self, case: Case) -> tuple[float | None, int | None, str]:
-        """Milliseconds and edges of the closed form, or why there is none."""
-        machine, samples, edges = grammar_of(case).machine, [], 0
+    def _closed(self, case: Case) -> Extras:
+        """The closed form, with and without what is remembered, or why there is none."""
+        machine = grammar_of(case).machine
         try:
-            for _ in range(3):
-                begun = time.perf_counter()
-                if isinstance(machine, Dfa):
-                    edges = compose(machine, self.vocabulary, _CLOSED).edge_count
-                else:
-                    edges = compose_pda(machine, self.vocabulary, _CLOSED).edge_count
-                samples.append((time.perf_counter() - begun) * 1e3)
-                if samples[0] > 1_000:
-                    break
+            made = _composed(machine, self.vocabulary)
         except LimitError as error:
-            return None, None, f"no closed form: {error.message}"
-        return min(samples), edges, ""
+            return Extras(closed_note=f"no closed form: {error.message}")
+        circles = self.vocabulary.trie.shared(Circles)
+        compose_it = partial(_composed, machine, self.vocabulary)
+        return Extras(
+            closed_ms=quickest_ms(compose_it),
+            closed_first_ms=quickest_ms(compose_it, before=circles.forget),
+            closed_told_ms=quickest_ms(made.rows.all_rows),
+            closed_edges=made.edge_count,
+            closed_bytes=made.nbytes,
+        )
 
     def _memory(self, case: Case, walk: list[int]) -> int:
         """Bytes a constraint holds after its walk, grammar included.
@@ -127,6 +128,13 @@ class Ours(Peer):
             return tracemalloc.get_traced_memory()[0] - before
         finally:
             tracemalloc.stop()
+
+
+def _composed(machine: Dfa | Network, vocabulary: Vocabulary) -> TokenFsa | TokenPda:
+    """Every edge of a machine over a vocabulary."""
+    if isinstance(machine, Dfa):
+        return compose(machine, vocabulary, _CLOSED)
+    return compose_pda(machine, vocabulary, _CLOSED)
 
 
 def grammar_of(case: Case) -> Grammar:
