@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
 from workbench.automata.dfa import DEAD
