@@ -52,7 +52,9 @@ WRITTEN = [
 def test_what_is_written(
     instructions: tuple[int | str | bytes, ...], pattern: str, because: str
 ) -> None:
-    assert equivalent(smallest(program_nfa(*program(*instructions).arrays())), machine(pattern)), because
+    assert equivalent(smallest(program_nfa(*program(*instructions).arrays())), machine(pattern)), (
+        because
+    )
 
 
 def rules_of(symbol: int, jumps: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
