@@ -19,7 +19,7 @@ class Limits:
     """
 
     #: States of any one automaton, before and after determinization.
-    states: int = 50_000
+    states: int = 100_000
     #: Edges of the explicit token machines (the closed form).
     token_edges: int = 5_000_000
     #: Configurations alive at once in a nondeterministic stack machine.

@@ -1,0 +1,73 @@
+"""Budgets: what is spent within them passes, what is over them is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from workbench.errors import LimitError
+from workbench.limits import LIMITS, Limits
+from workbench.source import Source
+from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.regex_parser import parse_regex
+
+
+def test_error_names_the_budget_in_words() -> None:
+    limits = Limits(token_edges=1_000)
+    limits.check("token_edges", 1_000)
+    with pytest.raises(LimitError) as caught:
+        limits.check("token_edges", 1_001)
+    assert caught.value.budget == "token_edges"
+    assert str(caught.value) == (
+        "needs more than 1,000 token edges\n"
+        "hint: simplify the grammar, or raise the limit if this machine is yours"
+    )
+
+
+@pytest.mark.parametrize("name", ["states", "seconds", "megabytes", "rows", "stack_depth"])
+def test_error_no_budget_is_nothing(name: str) -> None:
+    with pytest.raises(ValueError, match=f"limit '{name}' must be above 0"):
+        Limits(**{name: 0})
+
+
+def test_stages_of_one_work_share_its_seconds() -> None:
+    work = Limits(seconds=1e-6).begun()
+    first, second = work.clock(), work.clock()
+    assert first.started == second.started
+    while second.seconds < 1e-5:
+        pass
+    with pytest.raises(LimitError, match="needs more than 1e-06 seconds"):
+        second.check()
+
+
+def test_a_clock_says_what_to_try() -> None:
+    clock = Limits(seconds=1e-9).begun().clock()
+    with pytest.raises(LimitError) as caught:
+        clock.check("write less")
+    assert caught.value.hint == "write less"
+    LIMITS.clock().check()
+
+
+#   what reads                       a text                       the hint when time is over
+READING: list[tuple[Callable[..., object], str, str]] = [
+    (parse_regex,                    "a|" * 300,                  "the regex is very long; shorten it"),
+    (parse_regex,                    "(a)" * 300,                 "the regex is very long; shorten it"),
+    (parse_kbnf,                     "start ::= 'a';" * 300,      "the grammar is very long; shorten it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("read", "text", "hint"), READING)
+def test_reading_looks_at_the_clock(read: Callable[..., object], text: str, hint: str) -> None:
+    clock = Limits(seconds=1e-9).begun().clock()
+    with pytest.raises(LimitError) as caught:
+        read(Source(text, "text"), clock=clock)
+    assert (caught.value.budget, caught.value.hint) == ("seconds", hint)
+
+
+def test_a_string_longer_than_any_machine_is_told_before_it_is_read() -> None:
+    clock = Limits(states=10).clock()
+    with pytest.raises(LimitError, match="needs more than 10 states"):
+        parse_regex(Source("abcdefghijk", "regex"), clock=clock)
+    with pytest.raises(LimitError, match="needs more than 10 states"):
+        parse_kbnf(Source("start ::= 'abcdefghijk';", "grammar"), clock)
