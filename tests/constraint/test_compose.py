@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.constraint.automaton import DfaConstraint
 from workbench.constraint.compose import TokenFsa, compose
 from workbench.constraint.layout import BORROWED, BORROWED_END, EDGE, STAYS
 from workbench.constraint.staying import Circles
@@ -97,6 +98,17 @@ SHAPES = [
 def test_every_edge(pattern: str, because: str) -> None:
     dfa = dfa_of(pattern)
     check(compose(dfa, WHOLE), dfa)
+
+
+@pytest.mark.parametrize("pattern", [row[0] for row in SHAPES if row[0] != r"(.|\n)*"])
+def test_rows_are_those_on_demand(pattern: str) -> None:
+    """Over thousands of tokens, where reading each from each state would take minutes."""
+    vocabulary = Vocabulary.load("builtin")
+    fsa = compose(dfa := dfa_of(pattern), vocabulary)
+    constraint = DfaConstraint(dfa, vocabulary)
+    for state in range(len(dfa)):
+        mask = set(constraint.mask(state)) - {vocabulary.end}
+        assert set(fsa.row(state).tolist()) == mask
 
 
 PARTS = st.sampled_from(

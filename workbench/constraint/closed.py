@@ -52,19 +52,19 @@ class Closed:
 
     def row(self, state: State) -> tuple[Ints, Ints]:
         """The tokens of a row, sorted, and where each leads."""
-        count = int(self.counts[state])
-        edges = _room(count)
-        reading.tell(self.written, self._tokens, state, edges, 0)
-        order = np.argsort(edges.ids[:count])
-        return edges.ids[order], edges.targets[order]
+        return self._told(np.array([state], np.int32))[1:]
 
     def all_rows(self) -> tuple[Ints, Ints, Ints]:
         """Every row written out: where each begins, (Q + 1,); tokens, sorted by row; targets."""
-        first = np.zeros(len(self) + 1, np.int32)
-        np.cumsum(self.counts, out=first[1:])
-        edges = _room(int(first[-1]))
+        return self._told(np.arange(len(self), dtype=np.int32))
+
+    def _told(self, rows: Ints) -> tuple[Ints, Ints, Ints]:
+        first = np.zeros(len(rows) + 1, np.int32)
+        np.cumsum(self.counts[rows], out=first[1:])
+        # one place more, which the kernel fills in vain
+        edges = Edges(np.empty(first[-1] + 1, np.int32), np.empty(first[-1] + 1, np.int32))
         by_token = np.full(int(self.trie.token_ids.max(initial=-1)) + 1, DEAD, np.int32)
-        reading.tell_all(self.written, self._tokens, first, edges, by_token)
+        reading.tell_sorted(self.written, self._tokens, rows, first, edges, by_token)
         return first, edges.ids[:-1], edges.targets[:-1]
 
     def step(self, state: State, token_id: TokenId) -> State:
@@ -82,10 +82,6 @@ class Closed:
     @property
     def _tokens(self) -> Tokens:
         return Tokens(self.trie.records, self.trie.first, self.trie.token_ids)
-
-
-def _room(count: int) -> Edges:
-    return Edges(np.empty(count + 1, np.int32), np.empty(count + 1, np.int32))
 
 
 class _Ends:

@@ -96,11 +96,13 @@ def _tell_several(tokens: Tokens, node: int, target: int, edges: Edges, count: i
 
 
 @njit(cache=True, nogil=True)
-def tell_all(written: Written, tokens: Tokens, first: Ints, edges: Edges, by_token: Ints) -> None:
-    """Tell every row at its place, sorted by token; ``by_token`` (V,) is room, all ``DEAD``."""
-    for row in range(len(first) - 1):
-        begin, end = first[row], first[row + 1]
-        tell(written, tokens, row, edges, begin)
+def tell_sorted(
+    written: Written, tokens: Tokens, rows: Ints, first: Ints, edges: Edges, by_token: Ints
+) -> None:
+    """Tell rows, each at its place and sorted by token; ``by_token`` (V,) is room, all ``DEAD``."""
+    for k in range(len(rows)):
+        begin, end = first[k], first[k + 1]
+        tell(written, tokens, rows[k], edges, begin)
         if end - begin > len(by_token) // 64:
             _sort_many(edges, begin, end, by_token)
         else:

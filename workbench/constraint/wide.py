@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.automata.dfa import DEAD, State
-from workbench.automata.kernel import inner, njit
-from workbench.automata.lazy import UNKNOWN
+from workbench.automata.dfa import State
+from workbench.automata.kernel import njit
 from workbench.constraint.layout import (
     Ints,
-    Local,
     Numbers,
     Steps,
     Wide,
 )
+from workbench.constraint.loops import MEMBERS, find
 from workbench.constraint.staying import Circle, Circles
 from workbench.vocabulary.trie import Trie
 
-_DEAD, _UNKNOWN = DEAD, UNKNOWN
-
 #: How many ASCII bytes must stay for a circle to be worth it.
 _WIDE = 16
-#: The most states of a circle: the wide state and the middles of characters. A class like ``\w``
-#: has some 250 and is walked plainly.
-MEMBERS = 32
 
 
 class WideStates:
@@ -41,10 +35,10 @@ class WideStates:
 
     def add(self, steps: Steps, state: State) -> tuple[State, int] | None:
         """Take a wide state in; or a state and a byte class whose step is needed first."""
-        count, unknown, column = find(steps, state, self._members, self._local)
+        count, unknown, column = find(*steps, state, self._members, self._local)
         if count < 0:
             return unknown, column
-        circle = self._circles.of(self._local[:count])
+        circle = self._circles.of(self._local[:count]) if count else None
         if circle is not None:
             self._found.append((self._members[:count].copy(), circle))
         return None
@@ -98,63 +92,3 @@ def _staying(steps: Steps, weights: Numbers) -> Numbers:
             if steps.table[state * steps.width + column] == state:
                 found[state] += weights[column]
     return found
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def find(steps: Steps, state: int, members: Ints, local: Local) -> tuple[int, int, int]:
-    """The circle of a wide state: its members, itself first, and where bytes lead among them.
-
-    Returns how many they are; or −1 and the state and byte class of a step not known yet.
-    """
-    table, width, classes = steps.table, steps.width, steps.classes
-    members[0] = state
-    count, begin, end = 1, 0, 1
-    for _level in range(3):
-        for i in range(begin, end):
-            for byte in range(128, 256):
-                target = table[members[i] * width + classes[byte]]
-                if target == _UNKNOWN:
-                    return -1, int(members[i]), int(np.int64(classes[byte]))
-                if target >= 0 and count < MEMBERS and _place(members, count, target) < 0:
-                    members[count] = target
-                    count += 1
-        begin, end = end, count
-    for i in range(count):
-        for column in range(width):
-            if table[members[i] * width + column] == _UNKNOWN:
-                return -1, int(members[i]), column
-    count = _closed(steps, members, count)
-    for i in range(count):
-        for byte in range(256):
-            local[i, byte] = _place(members, count, table[members[i] * width + classes[byte]])
-    return count, 0, 0
-
-
-@inner
-def _place(members: Ints, count: int, state: int) -> int:
-    """Where a state stands among the first ``count`` members, or −1."""
-    for i in range(count):
-        if members[i] == state:
-            return i
-    return -1
-
-
-@inner
-def _closed(steps: Steps, members: Ints, count: int) -> int:
-    """Keep, besides the first, only members all of whose steps lead to members."""
-    changed = True
-    while changed:
-        changed = False
-        kept = 1
-        for i in range(1, count):
-            stays = True
-            for column in range(steps.width):
-                target = steps.table[members[i] * steps.width + column]
-                if target != _DEAD and _place(members, count, target) < 0:
-                    stays = False
-            if stays:
-                members[kept] = members[i]
-                kept += 1
-        changed = kept < count
-        count = kept
-    return count
