@@ -71,3 +71,20 @@ def test_a_string_longer_than_any_machine_is_told_before_it_is_read() -> None:
         parse_regex(Source("abcdefghijk", "regex"), clock=clock)
     with pytest.raises(LimitError, match="needs more than 10 states"):
         parse_kbnf(Source("start ::= 'abcdefghijk';", "grammar"), clock)
+
+
+#   rows    megabytes   bytes of a row      rows remembered
+ROWS = [
+    (100,   1,          1_000,              100),
+    (4_096, 1,          1_000,              500),
+    (4_096, 256,        16_384,             4_096),
+    (4_096, 256,        65_536,             1_953),
+    (10,    1,          9_000_000,          1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "megabytes", "size", "remembered"), ROWS)
+def test_rows_remembered_fit_into_memory(
+    rows: int, megabytes: int, size: int, remembered: int
+) -> None:
+    assert Limits(rows=rows, megabytes=megabytes).rows_of(size) == remembered

@@ -52,6 +52,13 @@ class Limits:
                 hint or "simplify the grammar, or raise the limit if this machine is yours",
             )
 
+    def rows_of(self, size: int) -> int:
+        """How many rows of ``size`` bytes are remembered: no more than fit into half the memory.
+
+        A long session asks for ever new states; what it remembers may not grow with them.
+        """
+        return max(1, min(self.rows, self.megabytes * 1_000_000 // (2 * size)))
+
     def begun(self) -> Limits:
         """The same budgets for work that begins now: all its stages share the seconds."""
         return replace(self, began=time.perf_counter())

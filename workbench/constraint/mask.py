@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,16 @@ class TokenMask:
     Bits lie as in vLLM, xgrammar and llguidance, so a mask can be handed to any of
     their samplers: token i is bit ``i % 32`` of word ``i // 32``.
 
+    Constraints remember thousands of masks, so one keeps its bits and, where they are fewer
+    bytes, its ids; of the many ids of wide masks the last ones asked for are kept.
+
     Shape: ``bits`` (ceil(V / 32),) uint32, read-only; ``ids`` int32, sorted.
     """
+
+    #: The ids of a mask that allows few tokens, once asked for.
+    _ids: npt.NDArray[np.int32] | None = None
+    #: The wide mask whose ids were asked for last, with them.
+    _last: ClassVar[tuple[TokenMask, npt.NDArray[np.int32]] | None] = None
 
     def __init__(self, bits: npt.NDArray[np.uint32], size: int) -> None:
         if len(bits) != (size + 31) // 32:
@@ -37,7 +45,7 @@ class TokenMask:
         return 0 <= token_id < self.size and bool(self.bits[token_id >> 5] >> (token_id & 31) & 1)
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return int(np.bitwise_count(self.bits).sum())
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.ids.tolist())
@@ -52,19 +60,28 @@ class TokenMask:
     def __repr__(self) -> str:
         return f"TokenMask({len(self)} of {self.size})"
 
-    @cached_property
+    @property
     def bools(self) -> npt.NDArray[np.bool_]:
-        """The mask as V booleans, read-only."""
+        """The mask as V booleans, read-only; a new array."""
         unpacked = np.unpackbits(self.bits.view(np.uint8), bitorder="little")[: self.size]
-        allowed = unpacked.astype(np.bool_)
+        allowed = unpacked.view(np.bool_)
         allowed.setflags(write=False)
         return allowed
 
-    @cached_property
+    @property
     def ids(self) -> npt.NDArray[np.int32]:
         """The allowed token ids, sorted, read-only."""
+        if self._ids is not None:
+            return self._ids
+        last = TokenMask._last
+        if last is not None and last[0] is self:
+            return last[1]
         ids = np.flatnonzero(self.bools).astype(np.int32)
         ids.setflags(write=False)
+        if ids.nbytes <= self.bits.nbytes:
+            self._ids = ids
+        else:
+            TokenMask._last = self, ids
         return ids
 
 

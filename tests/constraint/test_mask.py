@@ -1,0 +1,62 @@
+"""TokenMask: the same set as bits, ids and booleans, and no more memory than it says."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.constraint.mask import TokenMask
+
+SIZES = st.integers(1, 200)
+
+
+@given(SIZES.flatmap(lambda size: st.tuples(st.just(size), st.sets(st.integers(0, size - 1)))))
+def test_it_is_the_set(made: tuple[int, set[int]]) -> None:
+    size, allowed = made
+    mask = TokenMask.of(allowed, size)
+    for _ in range(2):
+        assert mask.ids.tolist() == sorted(allowed) == list(mask)
+    assert len(mask) == len(allowed)
+    assert np.flatnonzero(mask.bools).tolist() == sorted(allowed)
+    assert len(mask.bools) == size
+    assert [i in mask for i in range(-1, size + 1)] == [i in allowed for i in range(-1, size + 1)]
+    assert mask == TokenMask.of(sorted(allowed), size)
+    assert [mask.bits[i >> 5] >> (i & 31) & 1 for i in range(size)] == mask.bools.tolist()
+
+
+def test_arrays_are_read_only() -> None:
+    for allowed in ([3], range(90)):
+        mask = TokenMask.of(allowed, 100)
+        assert mask.ids.dtype == np.int32
+        assert mask.bools.dtype == np.bool_
+        assert not any(array.flags.writeable for array in (mask.bits, mask.ids, mask.bools))
+
+
+def test_masks_looked_at_hold_little_more_than_their_bits() -> None:
+    """A vocabulary of 131k, masks of all kinds: what was derived from them is not kept."""
+    size = 131_072
+    masks = [TokenMask.of(range(i * 900), size) for i in range(100)]
+    tracemalloc.start()
+    try:
+        for mask in masks:
+            assert len(mask.ids) == len(mask) == int(mask.bools.sum())
+        assert tracemalloc.get_traced_memory()[0] < len(masks) * size // 8 + 4 * size
+    finally:
+        tracemalloc.stop()
+
+
+def test_ids_of_wide_masks_are_those_of_the_mask() -> None:
+    left, right = TokenMask.of(range(90), 100), TokenMask.of(range(10, 100), 100)
+    for _ in range(3):
+        assert left.ids[0] == 0
+        assert right.ids[0] == 10
+    assert right.ids is right.ids
+
+
+def test_error_too_few_words() -> None:
+    with pytest.raises(ValueError, match="33 tokens need 2 words, not 1"):
+        TokenMask(np.zeros(1, np.uint32), 33)
