@@ -5,6 +5,11 @@ In come a flat table, the packed trie and the states whose rows are wanted; out 
 edges: the node, and which of the row's own states it leads to. A wide state has what stays with it
 from the vocabulary, and walks only what leaves; where any walk stands as a wide state's would, it
 borrows that stretch of its row; a row that is another with states renamed is that one, renamed.
+
+Over 131k tokens a schema's 166 rows take 0.1 ms, 8,192 small ones 4. Tried and lost: two walks a
+state, to count and to fill, and Python between them, 44 ms; a branch for nodes without a token,
+wrong every second time, twice the walk; counting tokens while walking, half as much again; kernels
+that count references to the arrays they are given, 0.2 µs a call, 0.8 ms instead of 0.1.
 """
 
 from __future__ import annotations

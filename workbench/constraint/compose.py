@@ -32,7 +32,10 @@ class TokenFsa:
     """A finite automaton over tokens, A ∘ T_V.
 
     Every edge can be read without the DFA and without a walk of the trie, a row at a
-    time or, written out, all at once. States that no token path reaches keep no edges.
+    time or, written out, all at once. What is stored is less: what stays in a circle is
+    the vocabulary's and lies there, for all machines; rows borrow stretches of wide rows;
+    rows that differ in the names of states share their edges. Where single bytes are
+    missing, only the last. States that no token path reaches keep no edges.
 
     Shape: Q states, E edges. ``finals`` (Q,) bool; the edges of state q are
            ``first[q]:first[q + 1]`` of ``token_ids`` and ``targets``, (E,) int32, sorted

@@ -4,6 +4,9 @@ In come a machine's table and a trie; out come its wide states: those that many 
 Which bytes stay is all that counts for most of the trie, so which node is in which state of the
 circle, and where paths leave it, is walked once for a vocabulary and remembered with it. What Koo
 et al. 2024, §2.5, call terminal labels, made exact.
+
+The walk of 266 thousand nodes takes 0.3 ms. Without skipping, dead ends a member of their own, it
+took 0.45, by parents instead of a path 0.4; with a branch for the middles of characters 0.65.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.constraint.ready import ready
+from workbench.constraint.writing import ready as closing_ready
 from workbench.errors import WorkbenchError
 from workbench.ui.models import BUILTIN, ModelRoom
 
@@ -103,3 +104,4 @@ def _warm(handlers: Handlers) -> None:
         handlers.draw({**examples[0], "tab": "characters"})
     handlers.room.start()
     ready()
+    closing_ready()
