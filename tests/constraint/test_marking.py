@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from workbench.automata.build import regex_dfa
@@ -15,6 +15,7 @@ from workbench.constraint.loops import Loops
 from workbench.constraint.marking import Marker, Tabled
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.rows import Words
+from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
 from workbench.source import Source
@@ -83,9 +84,23 @@ def test_a_loop_is_walked_once() -> None:
 
 
 PARTS = st.sampled_from(
-    ['"', "[a-z]", r"[^\"\\]", r"\w", " ", "(if|int)", "[a-z_]", r"\\.", "é", ".", "=", "[ -~]"]
+    [
+        '"',
+        "[a-z]",
+        r"[^\"\\]",
+        r"\w",
+        " ",
+        "(if|int)",
+        "[a-z_]",
+        r"\\.",
+        "é",
+        ".",
+        "=",
+        "[ -~]",
+        "[a-z]{0,9}",
+    ]
 )
-PIECE = st.tuples(PARTS, st.sampled_from(["", "*", "+", "?", "{1,3}", "{0,9}"])).map("".join)
+PIECE = st.tuples(PARTS, st.sampled_from(["", "*", "+", "?", "{1,3}"])).map("".join)
 REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
 
 
@@ -93,7 +108,10 @@ REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
 @settings(deadline=None, max_examples=150)
 def test_every_way_makes_the_same_row(pattern: str) -> None:
     regex = parse_regex(Source(pattern, "regex"))
-    dfa = regex_dfa(regex)
+    try:
+        dfa = regex_dfa(regex)
+    except LimitError:
+        reject()  # it explodes
     lazy = LazyDfa(thompson(regex))
     markers = [Marker(Tabled(machine), SPACED, LIMITS) for machine in (dfa, lazy)]
     rows: list[dict[int, Words]] = [{}, {}]

@@ -49,7 +49,19 @@ else:
         if kept is not None:  # numba's own; without it, its own stamp has to do
             stats = [Path(file).stat() for file in sorted(_files(kernel))]
             kept._source_stamp = [(stat.st_mtime, stat.st_size) for stat in stats]
+            kept._load_index = _forgiving(kept._load_index)
         return kernel
+
+    def _forgiving(load: Callable[[], Any]) -> Callable[[], Any]:
+        """What another version wrote to disk may name types that are no longer there."""
+
+        def loaded() -> object:
+            try:
+                return load()
+            except (AttributeError, ImportError):
+                return {}
+
+        return loaded
 
     def _files(kernel: Kernel) -> set[str]:
         """The source files of a kernel and of all kernels it calls."""

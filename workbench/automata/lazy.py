@@ -1,31 +1,70 @@
 """LazyDfa: an Nfa in, its subset machine out, some states at a time as texts are read.
 
 For machines that would explode: ``(a|b)*a(a|b){30}`` has 2^31 subsets, and no text meets more of
-them than it has bytes. States are numbered as they are met; the tables grow. A step that is not
-known makes those near it too: in Python, one step at a time, a mask took three times as long.
+them than it has bytes. States are numbered as they are met; the tables grow. A walk of a trie makes
+the steps it needs in the same kernel: by calls from Python a mask took three times as long.
 """
 
 from __future__ import annotations
 
 import threading
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
-from workbench.automata.flat import Bits, Classes, Flags, Ints, alive_of, classes_of
-from workbench.automata.kernel import njit
+from workbench.automata.flat import Bits, Flags, Ints, alive_of, classes_of
+from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.nfa import Nfa
-from workbench.automata.subsets import number_of
+from workbench.automata.subsets import closures_of, number_of
 from workbench.limits import LIMITS, Limits
 
 #: A step not computed yet.
 UNKNOWN = -2
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
 
-#: How many states are made with one that is asked for; fewer where each is a large set. One, 4,
-#: 16 and 48 cost 44, 26, 26 and 35 µs a first mask of a state in ``(a|b)*a(a|b){12}``.
-_AHEAD, _AHEAD_WORDS = 16, 1_024
+#: What a kernel says where there is no room for another set.
+FULL_SETS = _FULL_SETS = -10
+
+#: The most states of an Nfa whose closures are made at once; they take the square of it in bits.
+_CLOSED = 2_048
+#: How many sets there is room for at first.
+_LITTLE = 256
+
+
+class Subsets(NamedTuple):
+    """An Nfa without dead states, and the sets of its states met so far, as kernels read them.
+
+    Shape: Q states, W = ceil(Q / 64) words, C byte classes. The edges of state q are
+           ``first[q]:first[q + 1]`` of ``edges`` (E, 3) int32, the first and last byte class and
+           the target; its ε-edges likewise of ``epsilons``; ``closures`` (Q, W) uint64, what it
+           reaches by these, or no rows for large ones; ``finals`` (W,); ``sets`` (n, W), ``ends``
+           (n,) bool, ``slots`` a hash table of sets; ``reached`` (C, W), ``stack`` (Q,) scratch;
+           ``made`` (1,) int64, how many sets there are.
+    """
+
+    edges: Ints
+    first: Ints
+    epsilons: Ints
+    first_epsilon: Ints
+    closures: Bits
+    finals: Bits
+    sets: Bits
+    ends: Flags
+    slots: Ints
+    reached: Bits
+    stack: Ints
+    made: npt.NDArray[np.int64]
+
+    @staticmethod
+    def none() -> Subsets:
+        """Of no machine."""
+        few, bits = np.empty(0, np.int32), np.empty((0, 1), np.uint64)
+        return Subsets(
+            np.empty((0, 3), np.int32), few, few, few, bits, np.empty(0, np.uint64), bits,
+            np.empty(0, np.bool_), few, bits, few, np.zeros(1, np.int64),
+        )  # fmt: skip
 
 
 class LazyDfa:
@@ -41,34 +80,52 @@ class LazyDfa:
     """
 
     initial: State = 0
-    #: A machine without a stack.
-    floors: npt.NDArray[np.int32] = np.empty(0, np.int32)
 
     def __init__(self, nfa: Nfa, limits: Limits = LIMITS) -> None:
         self.nfa = nfa
         self._limits = limits
-        self._flat = flat = nfa.flat
+        flat = nfa.flat
         self._alive = alive_of(
             flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
         )
         self.classes, self._columns = classes_of(flat.edges, self._alive, nfa.symbols)
         self._growing = threading.RLock()
-        self._made = 0
-        self._sets = np.empty((0, (len(nfa) + 63) // 64), np.uint64)
-        self._finals: Flags = np.empty(0, np.bool_)
+        self.subsets = self._subsets()
         self.table: Ints = np.empty((0, self._columns), np.int32)
-        self._ahead = max(1, min(_AHEAD, _AHEAD_WORDS // self._sets.shape[1]))
-        self._grow(64)
-        start = np.zeros(self._sets.shape[1], np.uint64)
+        self._grow(_LITTLE)
         if not self.is_empty:
-            stack = np.empty(len(nfa), np.int32)
-            _close(nfa.initial, flat.epsilons, flat.first_epsilon, self._alive, start, stack)
-        self._made = number_of(start, self._sets, self._slots, 0) + 1
-        self._finals[0] = _ends(start, flat.finals)
+            _begin(self.subsets, nfa.initial)
+
+    def _subsets(self) -> Subsets:
+        flat, size = self.nfa.flat, len(self.nfa)
+        words = (size + 63) // 64
+        edges, first = _kept(flat.edges, flat.first, self._alive[flat.edges[:, 2]])
+        edges[:, :2] = self.classes[edges[:, :2]]
+        epsilons, first_epsilon = _kept(
+            flat.epsilons, flat.first_epsilon, self._alive[flat.epsilons]
+        )
+        closures = (
+            closures_of(first, epsilons, first_epsilon, self._alive, flat.finals)
+            if size <= _CLOSED
+            else np.empty((0, words), np.uint64)
+        )
+        finals = np.zeros(64 * words, np.bool_)
+        finals[:size] = flat.finals
+        return Subsets.none()._replace(
+            edges=edges,
+            first=first,
+            epsilons=epsilons,
+            first_epsilon=first_epsilon,
+            closures=closures,
+            finals=np.packbits(finals, bitorder="little").view(np.uint64),
+            sets=np.empty((0, words), np.uint64),
+            reached=np.empty((self._columns, words), np.uint64),
+            stack=np.empty(size, np.int32),
+        )
 
     def __len__(self) -> int:
         """How many states have been met so far."""
-        return self._made
+        return int(self.subsets.made[0])
 
     @property
     def is_empty(self) -> bool:
@@ -78,13 +135,13 @@ class LazyDfa:
     @property
     def used_bytes(self) -> set[int]:
         """The bytes some accepted text may hold."""
-        edges = self._flat.edges
+        edges = self.nfa.flat.edges
         runs = np.unique(edges[self._alive[edges[:, 2]], :2], axis=0).tolist()
         return {byte for low, high in runs for byte in range(low, high + 1)}
 
     def is_final(self, state: State) -> bool:
         """Whether the text read so far is accepted."""
-        return bool(self._finals[state])
+        return bool(self.subsets.ends[state])
 
     def step(self, state: State, byte: int) -> State:
         """The state after a byte, or ``DEAD``."""
@@ -100,33 +157,39 @@ class LazyDfa:
         return state
 
     def successor(self, state: State, byte_class: int) -> State:
-        """The step of a state by a byte class; those near it are made too."""
-        flat = self._flat
+        """The step of a state by a byte class."""
         with self._growing:
-            needed = self._ahead * self._columns
-            if self._made + needed > len(self.table):
-                self._grow(2 * len(self.table) + needed)
-            self._made = _expand(
-                flat.edges, flat.first, flat.epsilons, flat.first_epsilon, self._alive,
-                flat.finals, self.classes, self._sets, self._slots, self.table, self._finals,
-                self._made, state, self._ahead,
-            )  # fmt: skip
+            while fill_row(self.subsets, self.table.reshape(-1), state) == FULL_SETS:
+                self.grow()
             return int(self.table[state, byte_class])
 
+    def grow(self) -> None:
+        """Make room for twice as many states; what was there keeps its place."""
+        with self._growing:
+            self._grow(2 * len(self.table) + self._columns)
+
     def _grow(self, rows: int) -> None:
-        """Make room; what was there keeps its place."""
-        words, made = self._sets.shape[1], self._made
+        before, made = self.subsets, len(self)
+        words = before.sets.shape[1]
         size = rows * (8 * words + 4 * self._columns + 17)
         self._limits.check("megabytes", size / 2**20, "a repetition makes too many cases")
-        sets = np.zeros((rows, words), np.uint64)
-        sets[:made] = self._sets[:made]
+        sets, ends = np.empty((rows, words), np.uint64), np.empty(rows, np.bool_)
         table = np.full((rows, self._columns), UNKNOWN, np.int32)
-        table[:made] = self.table[:made]
-        finals = np.zeros(rows, np.bool_)
-        finals[:made] = self._finals[:made]
-        self._slots = np.full(4 * rows, -1, np.int32)
-        _enter(sets, self._slots, made)
-        self._sets, self._finals, self.table = sets, finals, table
+        sets[:made], ends[:made], table[:made] = (
+            before.sets[:made],
+            before.ends[:made],
+            self.table[:made],
+        )
+        slots = np.full(4 * rows, -1, np.int32)
+        _enter(sets, slots, made)
+        self.subsets, self.table = before._replace(sets=sets, ends=ends, slots=slots), table
+
+
+def _kept(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
+    """The edges that are kept, and where those of each state begin."""
+    before = np.zeros(len(edges) + 1, np.int32)
+    np.cumsum(keep, out=before[1:])
+    return edges[keep], before[first]
 
 
 @njit(cache=True, nogil=True)
@@ -136,91 +199,75 @@ def _enter(sets: Bits, slots: Ints, made: int) -> None:
         number_of(sets[number], sets, slots, number)
 
 
-@njit(cache=True, nogil=True)
-def _expand(
-    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags,
-    classes: Classes, sets: Bits, slots: Ints, table: Ints, ends: Flags, made: int, start: int,
-    ahead: int,
-) -> int:  # fmt: skip
-    """Fill the row of a state and of those met from there on; how many states are known then."""
-    columns, words = table.shape[1], sets.shape[1]
-    reached = np.empty((columns, words), np.uint64)
-    stack = np.empty(len(finals), np.int32)
-    waiting = np.empty(ahead * columns + 1, np.int32)
-    waiting[0] = start
-    count, done = 1, 0
-    while done < count and done < ahead:
-        here = waiting[done]
-        done += 1
-        if done > 1 and table[here, 0] != _UNKNOWN:
-            continue  # met twice
-        _reach(edges, first, epsilons, first_epsilon, alive, classes, sets[here], reached, stack)
-        for column in range(columns):
-            target = _DEAD
-            for word in range(words):
-                if reached[column, word] != 0:
-                    target = _UNKNOWN
-            if target == _UNKNOWN:
-                target = number_of(reached[column], sets, slots, made)
-                if target == made:
-                    ends[made] = _ends(reached[column], finals)
-                    made += 1
-                if table[target, 0] == _UNKNOWN:
-                    waiting[count] = target
-                    count += 1
-            table[here, column] = target
-    return made
+@njit(cache=True, nogil=True, _nrt=False)
+def _begin(subsets: Subsets, initial: int) -> None:
+    """Number the set in which nothing is read."""
+    subsets.reached[0, :] = 0
+    _close(subsets, initial, 0)
+    _number(subsets, 0)
 
 
-@njit(cache=True, nogil=True)
-def _reach(
-    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags,
-    classes: Classes, members: Bits, reached: Bits, stack: Ints,
-) -> None:  # fmt: skip
-    """Where a set leads to, by byte class."""
-    for column in range(reached.shape[0]):
-        for word in range(reached.shape[1]):
-            reached[column, word] = 0
-    for word in range(len(members)):
-        left, state = members[word], 64 * word - 1
+@njit(cache=True, nogil=True, _nrt=False)
+def fill_row(subsets: Subsets, table: Ints, state: int) -> int:
+    """Compute where a set leads by every byte class; 0, or ``FULL_SETS``."""
+    reached, members = subsets.reached, subsets.sets[state]
+    columns, words = reached.shape
+    if subsets.made[0] + columns > len(subsets.sets):
+        return _FULL_SETS
+    reached[:, :] = 0
+    for word in range(words):
+        left, at = members[word], 64 * word - 1
         while left != 0:
-            state += 1
+            at += 1
             bit = left & np.uint64(1)
             left >>= np.uint64(1)
-            if bit == 0:
-                continue
-            for k in range(first[state], first[state + 1]):
-                if alive[edges[k, 2]]:
-                    for column in range(classes[edges[k, 0]], classes[edges[k, 1]] + 1):
-                        _close(edges[k, 2], epsilons, first_epsilon, alive, reached[column], stack)
+            if bit:
+                for k in range(subsets.first[at], subsets.first[at + 1]):
+                    for column in range(subsets.edges[k, 0], subsets.edges[k, 1] + 1):
+                        _close(subsets, int64(subsets.edges[k, 2]), column)
+    for column in range(columns):
+        table[state * columns + column] = _number(subsets, column)
+    return 0
 
 
-@njit(cache=True, nogil=True)
-def _close(
-    start: int, epsilons: Ints, first_epsilon: Ints, alive: Flags, reached: Bits, stack: Ints
-) -> None:
-    """Add a state and all it leads to without reading."""
-    one = np.uint64(1)
+@inner
+def _number(subsets: Subsets, column: int) -> int:
+    """The number of the set that was reached by a byte class, or ``DEAD``."""
+    reached, made = subsets.reached[column], subsets.made[0]
+    words, found = len(reached), np.uint64(0)
+    for word in range(words):
+        found |= reached[word]
+    if found == 0:
+        return _DEAD
+    number = number_of(reached, subsets.sets, subsets.slots, made)
+    if number == made:
+        found = np.uint64(0)
+        for word in range(words):
+            found |= reached[word] & subsets.finals[word]
+        subsets.ends[made] = found != 0
+        subsets.made[0] += 1
+    return int64(number)
+
+
+@inner
+def _close(subsets: Subsets, start: int, column: int) -> None:
+    """Add a state and all it leads to without reading to what a byte class reaches."""
+    reached, one = subsets.reached[column], np.uint64(1)
+    if len(subsets.closures) > 0:
+        for word in range(len(reached)):
+            reached[word] |= subsets.closures[start, word]
+        return
     if reached[start >> 6] >> np.uint64(start & 63) & one:
         return
     reached[start >> 6] |= one << np.uint64(start & 63)
-    stack[0] = start
+    subsets.stack[0] = start
     top = 1
     while top > 0:
         top -= 1
-        state = stack[top]
-        for k in range(first_epsilon[state], first_epsilon[state + 1]):
-            target = epsilons[k]
-            if alive[target] and not reached[target >> 6] >> np.uint64(target & 63) & one:
+        state = subsets.stack[top]
+        for k in range(subsets.first_epsilon[state], subsets.first_epsilon[state + 1]):
+            target = subsets.epsilons[k]
+            if not reached[target >> 6] >> np.uint64(target & 63) & one:
                 reached[target >> 6] |= one << np.uint64(target & 63)
-                stack[top] = target
+                subsets.stack[top] = target
                 top += 1
-
-
-@njit(cache=True, nogil=True)
-def _ends(members: Bits, finals: Flags) -> bool:
-    """Whether a set holds a final state."""
-    for state in range(len(finals)):
-        if finals[state] and members[state >> 6] >> np.uint64(state & 63) & np.uint64(1):
-            return True
-    return False

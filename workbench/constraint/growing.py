@@ -1,7 +1,7 @@
 """Growing: what the walks of a trie ask of a machine that is made while it is walked, as kernels.
 
 In come the tables of a machine and where a walk stands; out come the same tables with the step that
-was missing. A machine with rules grows here; any other is asked to from outside.
+was missing, made by the machine's rules or out of the sets of its states.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD
 from workbench.automata.kernel import inner, int64
-from workbench.automata.lazy import UNKNOWN
+from workbench.automata.lazy import UNKNOWN, fill_row
 from workbench.constraint import walk
 from workbench.constraint.loops import find
 from workbench.constraint.rows import Words, mark, set_tokens
@@ -22,19 +22,18 @@ from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
 _BYTES = np.uint64(255)
 _DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
-_NODE, _FLOOR, _ASKED, _ASKED_CLASS = walk.NODE, walk.FLOOR, walk.ASKED, walk.ASKED_CLASS
-
-#: What a kernel says where somebody else has to make a step.
-ASK = _ASK = -31
+_NODE, _FLOOR = walk.NODE, walk.FLOOR
 
 
 @inner
-def make_step(rules: Rules, room: Room, scratch: Scratch, state: int, byte_class: int) -> int:
-    """Make a step of a machine: where it leads, or why it could not be made."""
+def make_step(rules: Rules, room: Room, state: int, byte_class: int) -> int:
+    """Make a step of a machine that grows: where it leads, or why it could not be made."""
     if len(rules.flags) > 0:
         return successor(rules, room, state, byte_class)
-    scratch.stand[_ASKED], scratch.stand[_ASKED_CLASS] = state, byte_class
-    return _ASK
+    told = fill_row(rules.subsets, room.table, state)
+    if told < 0:
+        return told
+    return int64(room.table[state * room.groups.shape[1] + byte_class])
 
 
 @inner
@@ -43,7 +42,7 @@ def step_by(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, state: int
     byte_class = int64(nodes.classes[byte])
     target = int64(room.table[state * room.groups.shape[1] + byte_class])
     if target == _UNKNOWN:
-        target = make_step(rules, room, scratch, state, byte_class)
+        target = make_step(rules, room, state, byte_class)
     return target
 
 
@@ -74,7 +73,7 @@ def grow(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, node: int) ->
     record = nodes.records[node]
     place = int64(scratch.path[np.int64((record >> _DEPTH_AT) & _DEPTHS)])
     byte_class = int64(nodes.classes[np.int64(record & _BYTES)])
-    return make_step(rules, room, scratch, place // room.groups.shape[1], byte_class)
+    return make_step(rules, room, place // room.groups.shape[1], byte_class)
 
 
 @inner
@@ -108,6 +107,6 @@ def find_loop(
         )
         if count >= 0:
             return count, there
-        told = make_step(rules, room, scratch, there, byte_class)
+        told = make_step(rules, room, there, byte_class)
         if told < _DEAD:
             return told, 0

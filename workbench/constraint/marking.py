@@ -22,7 +22,7 @@ from workbench.constraint import loops, walk
 from workbench.constraint.alike import alike
 from workbench.constraint.around import enter, leave
 from workbench.constraint.cuts import Cuts, keep_row, known_row, larger
-from workbench.constraint.growing import ASK, find_loop, read_below, step_by
+from workbench.constraint.growing import find_loop, read_below, step_by
 from workbench.constraint.loops import Loop
 from workbench.constraint.rows import Classes, Words, set_tokens
 from workbench.constraint.walk import NO_FLOOR, Nodes, Scratch
@@ -69,32 +69,30 @@ class Machine(Protocol):
         """Make room, or look at the clock, as a kernel that gave up asked for."""
         ...
 
-    def successor(self, state: State, byte_class: int) -> State:
-        """Compute and remember a step that is not known yet."""
-        ...
-
 
 class Tabled:
-    """A machine without a stack: a Dfa, or a LazyDfa whose table grows when it is asked to."""
-
-    rules = Rules.none()
+    """A machine without a stack: a Dfa, or a LazyDfa that grows."""
 
     def __init__(self, dfa: Dfa | LazyDfa) -> None:
         self._dfa = dfa
         self.classes = dfa.classes
         self.states = len(dfa) if isinstance(dfa, Dfa) else 0
-        self.room = Room.of_table(dfa.table)
+        self._hold()
 
-    def successor(self, state: State, byte_class: int) -> State:
-        """Compute and remember a step that is not known yet."""
-        assert isinstance(self._dfa, LazyDfa), "the table of a Dfa knows every step"
-        target = self._dfa.successor(state, byte_class)
-        if self._dfa.table.size > len(self.room.table):
-            self.room = Room.of_table(self._dfa.table)
-        return target
+    def _hold(self) -> None:
+        self.rules = Rules.none(None if isinstance(self._dfa, Dfa) else self._dfa.subsets)
+        self.room = Room.of_table(self._dfa.table)
 
     def resolve(self, status: int, clock: Clock) -> None:
-        raise AssertionError(f"a table has no room to make, {status}")
+        """Make room for more sets.
+
+        Raises: LimitError
+        """
+        assert isinstance(self._dfa, LazyDfa), f"a Dfa never asks for anything, {status}"
+        clock.check()
+        if len(self._dfa.table) * self.room.groups.shape[1] == len(self.room.table):
+            self._dfa.grow()
+        self._hold()
 
 
 class Marker:
@@ -153,10 +151,6 @@ class Marker:
     def _resolve(self, told: int, clock: Clock) -> None:
         if told == _FULL:
             self._cuts = larger(self._cuts)
-        elif told == ASK:
-            asked, asked_class = self._scratch.stand[walk.ASKED : walk.ASKED_CLASS + 1].tolist()
-            self._machine.successor(asked, asked_class)
-            clock.check()
         else:
             self._machine.resolve(told, clock)
 

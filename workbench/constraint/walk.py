@@ -18,12 +18,10 @@ from workbench.vocabulary.trie import Trie
 
 #: Where a walk stands, in ``Scratch.stand``: the part and the node to go on with, the lowest stack
 #: depth looked at, the state at the beginning of the part; the loop that is wanted, and how many
-#: states it has; the state and byte class of a step somebody else has to make. Then how many rows
+#: states it has. Then how many rows
 #: were made, whether a loop helped, and of the last row without one: the number, the state, and
 #: how many bytes deep its walk came.
-PART, NODE, FLOOR, STATE, COUNT, ASKED, ASKED_CLASS, MADE, LOOPED, LAST, LAST_STATE, DEEPEST = (
-    range(12)
-)
+PART, NODE, FLOOR, STATE, COUNT, MADE, LOOPED, LAST, LAST_STATE, DEEPEST = range(10)
 
 #: Above every stack depth.
 NO_FLOOR = 2**31 - 1

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.lazy import UNKNOWN
+from workbench.automata.lazy import UNKNOWN, Subsets
 from workbench.pushdown.network import Network
 
 Ints = npt.NDArray[np.int32]
@@ -47,6 +47,9 @@ A_BREATH = 20_000
 _LITTLE = 256
 
 
+_NO_SUBSETS = Subsets.none()
+
+
 class Rules(NamedTuple):
     """A network over byte classes, as kernels read it.
 
@@ -61,13 +64,14 @@ class Rules(NamedTuple):
     calls_from: Ints
     calls: Ints
     flags: Flags
+    #: Instead of all that: a machine of sets.
+    subsets: Subsets
 
     @staticmethod
-    def none() -> Rules:
-        """The rules of a machine whose table is made elsewhere."""
-        return Rules(
-            *(np.empty(0, np.int32),) * 3, np.empty((0, 2), np.int32), np.empty(0, np.uint8)
-        )
+    def none(subsets: Subsets | None = None) -> Rules:
+        """The rules of a machine without a stack."""
+        few, calls = np.empty(0, np.int32), np.empty((0, 2), np.int32)
+        return Rules(few, few, few, calls, np.empty(0, np.uint8), subsets or Subsets.none())
 
     @staticmethod
     def of(network: Network) -> Rules:
@@ -86,6 +90,7 @@ class Rules(NamedTuple):
             np.array(calls_from, np.int32),
             np.array(calls, np.int32).reshape(-1, 2),
             flags.astype(np.uint8),
+            _NO_SUBSETS,
         )
 
 
