@@ -97,7 +97,7 @@ PARTS = st.sampled_from(
         ".",
         "=",
         "[ -~]",
-        "[a-z]{0,9}",
+        "([a-z]{0,9})",
     ]
 )
 PIECE = st.tuples(PARTS, st.sampled_from(["", "*", "+", "?", "{1,3}"])).map("".join)
