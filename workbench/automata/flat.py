@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, njit
 
 Ints = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
@@ -40,41 +40,57 @@ class Flat:
 @njit(cache=True, nogil=True)
 def grouped(edges: Ints, epsilons: Ints, states: int) -> tuple[Ints, Ints, Ints, Ints]:
     """The first four arrays of a ``Flat``; edges of one source keep their order."""
-    first, first_epsilon = np.zeros(states + 1, np.int32), np.zeros(states + 1, np.int32)
-    for k in range(len(edges)):
-        first[edges[k, 0] + 1] += 1
-    for k in range(len(epsilons)):
-        first_epsilon[epsilons[k, 0] + 1] += 1
-    for state in range(states):
-        first[state + 1] += first[state]
-        first_epsilon[state + 1] += first_epsilon[state]
+    first, first_epsilon = np.empty(states + 1, np.int32), np.empty(states + 1, np.int32)
     by_source = np.empty((len(edges), 3), np.int32)
-    targets = np.empty(len(epsilons), np.int32)
-    place, place_epsilon = first.copy(), first_epsilon.copy()
-    for k in range(len(edges)):
-        at = place[edges[k, 0]]
-        place[edges[k, 0]] += 1
-        by_source[at, 0], by_source[at, 1], by_source[at, 2] = edges[k, 1], edges[k, 2], edges[k, 3]
-    for k in range(len(epsilons)):
-        targets[place_epsilon[epsilons[k, 0]]] = epsilons[k, 1]
-        place_epsilon[epsilons[k, 0]] += 1
-    return by_source, first, targets, first_epsilon
+    targets = np.empty((len(epsilons), 1), np.int32)
+    group(edges, len(edges), first, by_source)
+    group(epsilons, len(epsilons), first_epsilon, targets)
+    return by_source, first, targets[:, 0], first_epsilon
+
+
+@inner
+def group(rows: Ints, count: int, first: Ints, by_source: Ints) -> None:
+    """Sort rows by their first column, which is left out; where those of each number begin."""
+    states = len(first) - 1
+    for state in range(states + 1):
+        first[state] = 0
+    for k in range(count):
+        first[rows[k, 0]] += 1
+    end = 0
+    for state in range(states + 1):
+        end += first[state]
+        first[state] = end
+    for k in range(count - 1, -1, -1):
+        first[rows[k, 0]] -= 1
+        at = first[rows[k, 0]]
+        for column in range(by_source.shape[1]):
+            by_source[at, column] = rows[k, column + 1]
 
 
 @njit(cache=True, nogil=True)
 def alive_of(edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags) -> Flags:
     """The states from which a final state is reached."""
-    size, read = len(finals), len(edges)
-    alive = finals.copy()
-    stack = np.empty(size, np.int32)
-    top = 0
-    # edges and then ε-edges, those with one target in a chain from its latest
-    sources, latest = np.empty(read + len(epsilons), np.int32), np.full(size, -1, np.int32)
-    before = np.empty(read + len(epsilons), np.int32)
+    alive = np.empty(len(finals), np.bool_)
+    space = np.empty((4, len(finals) + len(edges) + len(epsilons)), np.int32)
+    find_alive(edges, first, epsilons, first_epsilon, finals, alive, space)
+    return alive
+
+
+@inner
+def find_alive(
+    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags, alive: Flags,
+    space: Ints,
+) -> None:  # fmt: skip
+    """Write which states are alive; ``space`` has four rows, a place a state and edge each."""
+    # edges and then ε-edges: those with one target in a chain from its latest
+    sources, before, latest, stack = space[0], space[1], space[2], space[3]
+    size, read, top = len(finals), len(edges), 0
     for state in range(size):
-        if alive[state]:
+        latest[state], alive[state] = -1, finals[state]
+        if finals[state]:
             stack[top] = state
             top += 1
+    for state in range(size):
         for k in range(first[state], first[state + 1]):
             sources[k], before[k], latest[edges[k, 2]] = state, latest[edges[k, 2]], k
         for k in range(first_epsilon[state], first_epsilon[state + 1]):
@@ -89,21 +105,27 @@ def alive_of(edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, fina
                 stack[top] = sources[k]
                 top += 1
             k = before[k]
-    return alive
 
 
 @njit(cache=True, nogil=True)
 def classes_of(edges: Ints, alive: Flags, symbols: int) -> tuple[Classes, int]:
     """Symbols between which no edge begins or ends have one class; numbered in order."""
-    cuts = np.zeros(symbols + 1, np.bool_)
+    classes = np.empty(symbols + 1, np.uint16)
+    count = find_classes(edges, alive, classes)
+    return classes[:symbols], count
+
+
+@inner
+def find_classes(edges: Ints, alive: Flags, classes: Classes) -> int:
+    """Write the class of each symbol, with room for one more; how many classes there are."""
+    for symbol in range(len(classes)):
+        classes[symbol] = 0
     for k in range(len(edges)):
         if alive[edges[k, 2]]:
-            cuts[edges[k, 0]] = True
-            cuts[edges[k, 1] + 1] = True
-    classes = np.empty(symbols, np.uint16)
+            classes[edges[k, 0]] = classes[edges[k, 1] + 1] = 1
     number = 0
-    for symbol in range(symbols):
-        if cuts[symbol] and symbol > 0:
+    for symbol in range(len(classes)):
+        if classes[symbol] and 0 < symbol < len(classes) - 1:
             number += 1
         classes[symbol] = number
-    return classes, number + 1
+    return number + 1

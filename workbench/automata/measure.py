@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.flat import Ints
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.program import (
     CHOICE,
     LITERAL,
@@ -61,44 +61,50 @@ def simple_repeat(regex: Repeat) -> tuple[Regex, int, int | None]:
             return part, low, high
 
 
-@njit(cache=True, nogil=True)
 def measures(code: Ints, data: Ints) -> _Measures:
     """The measures of each instruction with all it holds, (instructions, 3)."""
     found = np.empty((len(code), 3), np.int64)
-    stack, top = np.empty(len(code) + 1, np.int32), 0
+    _measure(code, data, found, np.empty(len(code) + 1, np.int32))
+    return found
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _measure(code: Ints, data: Ints, found: _Measures, stack: Ints) -> None:
+    """Write the measures; ``stack`` is space to work in."""
+    top = 0
     for at in range(len(code) - 1, -1, -1):
-        what, one, two = code[at, 0], code[at, 1], code[at, 2]
+        what, one, two = code[at, 0], int64(code[at, 1]), int64(code[at, 2])
         if what == RANGE:
-            found[at, :] = 1
+            found[at, _STATES] = found[at, _SHORTEST] = found[at, _LONGEST] = 1
         elif what == LITERAL:
-            found[at, :] = two
+            found[at, _STATES] = found[at, _SHORTEST] = found[at, _LONGEST] = two
         elif what == MACHINE:
             found[at, _STATES] = data[one] - 1
             found[at, _SHORTEST] = data[one + 2] if two != 0 else _NONE
             found[at, _LONGEST] = data[one + 3]
         elif what == SEQUENCE:
-            _measure_sequence(found, at, stack[top - one : top])
             top -= one
+            _measure_sequence(found, at, stack, top, one)
         elif what == CHOICE:
-            _measure_choice(found, at, stack[top - one : top])
             top -= one
+            _measure_choice(found, at, stack, top, one)
         elif what == REPEAT:
-            _measure_repeat(found, at, stack[top - 1], one, two)
             top -= 1
+            _measure_repeat(found, at, int64(stack[top]), one, two)
         else:
             found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, 0, _NONE
         for column in range(3):
             found[at, column] = min(found[at, column], _MANY)
         stack[top] = at
         top += 1
-    return found
 
 
-@njit(cache=True, nogil=True)
-def _measure_sequence(found: _Measures, at: int, parts: Ints) -> None:
+@inner
+def _measure_sequence(found: _Measures, at: int, parts: Ints, begin: int, count: int) -> None:
     """States and bytes add up."""
     found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, 0, 0
-    for part in parts:
+    for k in range(begin, begin + count):
+        part = parts[k]
         found[at, _STATES] += found[part, _STATES]
         for column in (_SHORTEST, _LONGEST):
             if found[at, column] == _NONE or found[part, column] == _NONE:
@@ -107,11 +113,12 @@ def _measure_sequence(found: _Measures, at: int, parts: Ints) -> None:
                 found[at, column] += found[part, column]
 
 
-@njit(cache=True, nogil=True)
-def _measure_choice(found: _Measures, at: int, options: Ints) -> None:
+@inner
+def _measure_choice(found: _Measures, at: int, options: Ints, begin: int, count: int) -> None:
     """States add up; of the bytes the least and the most."""
     found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, _NONE, 0
-    for option in options:
+    for k in range(begin, begin + count):
+        option = options[k]
         found[at, _STATES] += found[option, _STATES]
         shortest, longest = found[option, _SHORTEST], found[option, _LONGEST]
         if shortest == _NONE:
@@ -124,7 +131,7 @@ def _measure_choice(found: _Measures, at: int, options: Ints) -> None:
             found[at, _LONGEST] = max(found[at, _LONGEST], longest)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _measure_repeat(found: _Measures, at: int, part: int, low: int, high: int) -> None:
     """Copy after copy; that of a part without texts is nothing."""
     found[at, _STATES] = 2 + found[part, _STATES] * (max(low, 1) if high < 0 else high)

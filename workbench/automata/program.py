@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.flat import Ints
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, njit
 from workbench.automata.nfa import class_runs
 from workbench.automata.utf8 import character_machine
 from workbench.syntax.regex_tree import Ranges
@@ -143,6 +143,13 @@ def _of_machine(machine: Dfa) -> list[int]:
 def after_of(code: Ints) -> Ints:
     """For each instruction the one after all it holds, (instructions,)."""
     after = np.empty(len(code), np.int32)
+    find_after(code, after)
+    return after
+
+
+@inner
+def find_after(code: Ints, after: Ints) -> None:
+    """Write for each instruction the one after all it holds."""
     for at in range(len(code) - 1, -1, -1):
         held = 0
         if code[at, 0] == SEQUENCE or code[at, 0] == CHOICE:
@@ -153,4 +160,3 @@ def after_of(code: Ints) -> Ints:
         for _ in range(held):
             end = after[end]
         after[at] = end
-    return after

@@ -13,13 +13,13 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.explore import nothing
-from workbench.automata.flat import Classes, Flags, Ints, alive_of, classes_of
-from workbench.automata.kernel import njit
+from workbench.automata.flat import Bits, Classes, Flags, Ints, find_alive, find_classes
+from workbench.automata.kernel import inner, njit
 from workbench.automata.measure import check_size
 from workbench.automata.nfa import Nfa
 from workbench.automata.program import Program
-from workbench.automata.refine import blocks_of
-from workbench.automata.subsets import closures_of, subsets
+from workbench.automata.refine import ROWS, SET, find_blocks
+from workbench.automata.subsets import find_closures, find_subsets
 from workbench.automata.writing import program_nfa
 from workbench.limits import LIMITS
 
@@ -58,7 +58,8 @@ def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
         nfa.symbols, min(most, SMALL),
     )  # fmt: skip
     if done:
-        return Dfa(classes, table, ends) if len(ends) else nothing(nfa.symbols)
+        # the class behind the last was room to work in
+        return Dfa(classes[:-1], table, ends) if len(ends) else nothing(nfa.symbols)
     return None
 
 
@@ -68,75 +69,94 @@ def _smallest(
     symbols: int, most: int,
 ) -> tuple[bool, Classes, Ints, Flags]:  # fmt: skip
     """Whether it is done; then the parts of the Dfa, without states for the empty language."""
-    alive = alive_of(edges, first, epsilons, first_epsilon, finals)
-    classes, count = classes_of(edges, alive, symbols)
+    size, words = len(finals), (len(finals) + 63) // 64
+    alive, classes = np.empty(size, np.bool_), np.empty(symbols + 1, np.uint16)
+    space = np.empty((4, size + len(edges) + len(epsilons)), np.int32)
+    find_alive(edges, first, epsilons, first_epsilon, finals, alive, space)
+    count = find_classes(edges, alive, classes)
+    table, ends = np.empty((most, count), np.int32), np.empty(most, np.bool_)
     if not alive[initial]:
-        return True, classes, np.empty((0, 1), np.int32), np.empty(0, np.bool_)
-    closures = closures_of(first, epsilons, first_epsilon, alive, finals)
-    table, ends = subsets(edges, first, closures, alive, classes, count, initial, finals, most)
-    if len(table) == 0:
-        return False, classes, table, ends
-    blocks, size = blocks_of(table, ends)
-    classes, table, ends = _normal(classes, table, ends, blocks, size)
-    return True, classes, table, ends
+        return True, classes, table[:0], ends[:0]
+    closures, sets = np.empty((size, words), np.uint64), np.empty((most + 1, words), np.uint64)
+    find_closures(first, epsilons, first_epsilon, alive, finals, closures, space)
+    made = find_subsets(
+        edges, first, closures, alive, classes, initial, finals, sets[:most],
+        np.empty(4 * most, np.int32), table, ends, np.empty((len(edges), 4), np.int32),
+        np.empty(count, np.int32), np.empty(size, np.int32), sets[most],
+    )  # fmt: skip
+    if made < 0:
+        return False, classes, table[:0], ends[:0]
+    blocks, places = np.empty((ROWS, made + 2), np.int32), made * count + made + 2
+    cords, space = np.empty((ROWS, places), np.int32), np.empty((4, places), np.int32)
+    kept = find_blocks(table, made, ends, blocks, cords, space)
+    columns, marks = np.empty(count, np.int32), np.empty(count, np.uint64)
+    renamed = np.empty(count, np.uint16)
+    width = _columns(table, made, blocks[SET], marks, columns, renamed)
+    for symbol in range(symbols):
+        classes[symbol] = renamed[classes[symbol]]
+    small, small_ends = np.empty((kept, width), np.int32), np.empty(kept, np.bool_)
+    _normal(table, ends, blocks[SET], columns, space, small, small_ends)
+    return True, classes, small, small_ends
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _normal(
-    classes: Classes, table: Ints, ends: Flags, blocks: Ints, size: int
-) -> tuple[Classes, Ints, Flags]:
-    """One state a block, breadth first by class; equal columns one, by their first symbol."""
-    renamed, columns = _columns(table, blocks)
-    numbers = np.full(size, -1, np.int32)
-    order = np.empty(size, np.int32)
-    order[0] = 0
-    numbers[blocks[0]] = 0
+    table: Ints, ends: Flags, blocks: Ints, columns: Ints, space: Ints, small: Ints,
+    small_ends: Flags,
+) -> None:  # fmt: skip
+    """One state a block, breadth first by class."""
+    size, width = small.shape
+    numbers, order = space[0], space[1]
+    for state in range(size):
+        numbers[state] = -1
+    order[0] = numbers[blocks[0]] = 0
     made = 1
-    small = np.full((size, len(columns)), _DEAD, np.int32)
-    finals = np.empty(size, np.bool_)
     for row in range(size):
         state = order[row]
-        finals[row] = ends[state]
-        for k in range(len(columns)):
+        small_ends[row] = ends[state]
+        for k in range(width):
             target = table[state, columns[k]]
-            if target >= 0:
-                if numbers[blocks[target]] < 0:
-                    numbers[blocks[target]] = made
-                    order[made] = target
-                    made += 1
-                small[row, k] = numbers[blocks[target]]
-    return renamed[classes], small, finals
+            if target < 0:
+                small[row, k] = _DEAD
+                continue
+            if numbers[blocks[target]] < 0:
+                numbers[blocks[target]] = made
+                order[made] = target
+                made += 1
+            small[row, k] = numbers[blocks[target]]
 
 
-@njit(cache=True, nogil=True)
-def _columns(table: Ints, blocks: Ints) -> tuple[Classes, Ints]:
-    """For each symbol class its number where equal columns are one, and the first of each."""
-    rows, width = table.shape
-    marks = np.zeros(width, np.uint64)
+@inner
+def _columns(
+    table: Ints, rows: int, blocks: Ints, marks: Bits, columns: Ints, renamed: Classes
+) -> int:
+    """Write the number of each symbol class where equal columns are one, and the first of each."""
+    width = len(marks)
+    for k in range(width):
+        marks[k] = 0
     for row in range(rows):
         for k in range(width):
             target = table[row, k]
             block = blocks[target] + 2 if target >= 0 else 1
             marks[k] = (marks[k] ^ np.uint64(block)) * _MIXED
             marks[k] ^= marks[k] >> np.uint64(29)
-    columns, kept = np.empty(width, np.int32), 0
-    renamed = np.empty(width, np.uint16)
+    kept = 0
     for k in range(width):
         columns[kept] = k
         j = 0
-        while marks[columns[j]] != marks[k] or not _same_column(table, blocks, columns[j], k):
+        while marks[columns[j]] != marks[k] or not _same_column(table, rows, blocks, columns[j], k):
             j += 1
         renamed[k] = j
         kept = max(kept, j + 1)
-    return renamed, columns[:kept]
+    return kept
 
 
-@njit(cache=True, nogil=True)
-def _same_column(table: Ints, blocks: Ints, left: int, right: int) -> bool:
+@inner
+def _same_column(table: Ints, rows: int, blocks: Ints, left: int, right: int) -> bool:
     """Whether two symbol classes lead to the same block from every state."""
     if left == right:
         return True
-    for row in range(len(table)):
+    for row in range(rows):
         one, other = table[row, left], table[row, right]
         if (one < 0) != (other < 0) or (one >= 0 and blocks[one] != blocks[other]):
             return False

@@ -1,4 +1,7 @@
-"""Subsets: an Nfa as arrays in, the table of the machine over its sets of states out."""
+"""Subsets: an Nfa as arrays in, the table of the machine over its sets of states out.
+
+Nothing here makes an array: who calls it does, once.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD
 from workbench.automata.flat import Bits, Classes, Flags, Ints
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, int64, njit
 
 _DEAD = DEAD
 _ONE = np.uint64(1)
@@ -15,20 +18,22 @@ _ONE = np.uint64(1)
 _HIGH, _TARGET, _BEFORE, _ACTIVE = range(4)
 
 
-@njit(cache=True, nogil=True)
-def closures_of(
-    first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags
-) -> Bits:
-    """What each state reaches without reading, as bits: states that read something or end."""
-    size = len(finals)
-    closures = np.zeros((size, (size + 63) // 64), np.uint64)
-    seen = np.full(size, -1, np.int32)
-    stack = np.empty(size, np.int32)
+@inner
+def find_closures(
+    first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags, closures: Bits,
+    space: Ints,
+) -> None:  # fmt: skip
+    """Write what each state reaches without reading, as bits: states that read something or end."""
+    size, words = closures.shape
+    seen, stack = space[0], space[1]
+    for state in range(size):
+        seen[state] = -1
+        for word in range(words):
+            closures[state, word] = 0
     for start in range(size):
         if not alive[start]:
             continue
-        stack[0] = start
-        seen[start] = start
+        stack[0] = seen[start] = start
         top = 1
         while top > 0:
             top -= 1
@@ -41,36 +46,37 @@ def closures_of(
                     seen[target] = start
                     stack[top] = target
                     top += 1
-    return closures
 
 
-@njit(cache=True, nogil=True)
-def subsets(
-    edges: Ints, first: Ints, closures: Bits, alive: Flags, classes: Classes, count: int,
-    initial: int, finals: Flags, most: int,
-) -> tuple[Ints, Flags]:  # fmt: skip
-    """The machine over sets of states; without rows where the sets are more than ``most``.
+@inner
+def find_subsets(
+    edges: Ints, first: Ints, closures: Bits, alive: Flags, classes: Classes, initial: int,
+    finals: Flags, sets: Bits, slots: Ints, table: Ints, ends: Flags, sweep: Ints, begun: Ints,
+    numbers: Ints, reached: Bits,
+) -> int:  # fmt: skip
+    """Write the machine over sets of states; how many states it has, −1 where there is no room.
+
+    There is room for as many as ``table`` has rows. ``slots``, ``sweep``, ``begun``, ``numbers``
+    and ``reached`` are space to work in.
 
     Source: Rabin & Scott 1959, theorem 11.
     """
-    words = closures.shape[1]
-    sets, slots = np.empty((most, words), np.uint64), np.full(4 * most, -1, np.int32)
-    table, ends = np.empty((most, count), np.int32), np.empty(most, np.bool_)
-    sweep, begun = np.empty((len(edges), 4), np.int32), np.empty(count, np.int32)
-    numbers = np.full(len(finals), -1, np.int32)  # of the sets reached with one state alone
-    reached = np.empty(words, np.uint64)
-    made = number_of(closures[initial], sets, slots, 0) + 1
+    for slot in range(len(slots)):
+        slots[slot] = -1
+    for state in range(len(numbers)):
+        numbers[state] = -1
+    made = number_of(closures[initial], sets, slots, int64(0)) + 1
     here = 0
     while here < made:
         ends[here] = _begin(sets[here], edges, first, alive, classes, finals, sweep, begun)
         made = _fill(table[here], sweep, begun, closures, numbers, sets, slots, reached, made)
         if made < 0:
-            return table[:0], ends[:0]
+            return -1
         here += 1
-    return table[:made], ends[:made]
+    return made
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _begin(
     members: Bits, edges: Ints, first: Ints, alive: Flags, classes: Classes, finals: Flags,
     sweep: Ints, begun: Ints,
@@ -97,7 +103,7 @@ def _begin(
     return ends
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _fill(
     row: Ints, sweep: Ints, begun: Ints, closures: Bits, numbers: Ints, sets: Bits, slots: Ints,
     reached: Bits, made: int,
@@ -107,31 +113,32 @@ def _fill(
     A sweep over the classes: where no edge begins or ends all leads where it led before. Class
     by class it took three times as long, for a string's characters are most classes.
     """
-    active, target, soonest = 0, _DEAD, len(row)
+    active, target, soonest = int64(0), int64(_DEAD), int64(len(row))
     for column in range(len(row)):
         edge = begun[column]
         if edge >= 0 or column > soonest:
-            kept, soonest = 0, len(row)
+            kept, soonest = int64(0), int64(len(row))
             for k in range(active):
                 still = sweep[k, _ACTIVE]
                 if sweep[still, _HIGH] >= column:
                     sweep[kept, _ACTIVE] = still
-                    soonest = min(soonest, sweep[still, _HIGH])
+                    soonest = min(soonest, int64(sweep[still, _HIGH]))
                     kept += 1
             active = kept
             while edge >= 0:
                 sweep[active, _ACTIVE] = edge
-                soonest = min(soonest, sweep[edge, _HIGH])
+                soonest = min(soonest, int64(sweep[edge, _HIGH]))
                 active, edge = active + 1, sweep[edge, _BEFORE]
             target = _target(active, sweep, closures, numbers, sets, slots, reached, made)
             if target == len(sets):
                 return -1
-            made = max(made, target + 1)
+            if target == made:
+                made += 1
         row[column] = target
     return made
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _target(
     active: int, sweep: Ints, closures: Bits, numbers: Ints, sets: Bits, slots: Ints,
     reached: Bits, made: int,
@@ -156,7 +163,7 @@ def _target(
     return number
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def number_of(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
     """The number of a set, a new one where it is not known; −1 where there is no room."""
     marks = np.uint64(14695981039346656037)

@@ -8,10 +8,13 @@ rule is an edge.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from workbench.automata.flat import Flags, Flat, Ints, grouped
-from workbench.automata.kernel import njit
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.flat import Flags, Flat, Ints, group
+from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.nfa import BYTES, Nfa
 from workbench.automata.program import (
     CALL,
@@ -23,7 +26,7 @@ from workbench.automata.program import (
     RANGE,
     REPEAT,
     SEQUENCE,
-    after_of,
+    find_after,
 )
 
 #: The columns of what is known of a rule: its first instruction, what texts it has, the symbol of
@@ -60,7 +63,28 @@ def rule_nfa(
     )
     if not done:
         return None
-    return Nfa(Flat(edges, first, epsilons, first_epsilon, finals), _START, symbols)
+    return Nfa(Flat(edges, first, epsilons[:, 0], first_epsilon, finals), _START, symbols)
+
+
+class _Work(NamedTuple):
+    """What is read and what is written.
+
+    ``tasks`` are instructions with the states between which they are to be written and the state in
+    which their rule ends. ``shared`` are states that are found again: by the state they belong
+    to, in a chain from the ``latest``, and by an instruction.
+    """
+
+    code: Ints
+    data: Ints
+    after: Ints
+    texts: Ints
+    rules: Ints
+    edges: Ints
+    epsilons: Ints
+    tasks: Ints
+    shared: Ints
+    latest: Ints
+    counts: npt.NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -68,251 +92,248 @@ def _written(
     code: Ints, data: Ints, texts: Ints, rules: Ints, root: int, most: int
 ) -> tuple[bool, Ints, Ints, Ints, Ints, Flags]:
     """Whether it is done; then the parts of the Nfa. Where there is no room all begins anew."""
-    after, room = after_of(code), 256 + 4 * len(code)
+    after, counts, room = np.empty(len(code), np.int32), np.empty(5, np.int64), 64 + len(code)
+    find_after(code, after)
     while True:
-        edges, epsilons = np.empty((room, 4), np.int32), np.empty((room, 2), np.int32)
-        tasks, shared = np.empty((room, 4), np.int32), np.empty((room, 5), np.int32)
-        latest, counts = np.full(room, -1, np.int32), np.zeros(5, np.int32)
-        counts[_STATES] = 2
-        if root >= 0:  # calls at its end lead back to its beginning
-            _push(tasks, counts, rules[root, FIRST], _START, _END, _END)
-            _share(shared, latest, counts, _END, CALL, root, 0, _START)
-        else:
-            _push(tasks, counts, 0, _START, _END, _END)
-        if _write(
-            code, data, after, texts, rules, most, edges, epsilons, tasks, shared, latest, counts
-        ):
-            break
         room *= 4
+        work = _Work(
+            code, data, after, texts, rules, np.empty((room, 4), np.int32),
+            np.empty((room, 2), np.int32), np.empty((room, 4), np.int32),
+            np.empty((room, 5), np.int32), np.empty(room, np.int32), counts,
+        )  # fmt: skip
+        _begin(work, root)
+        if _write(work, most):
+            break
     states = counts[_STATES]
-    finals = np.zeros(states, np.bool_)
-    finals[_END] = True
-    parts = grouped(edges[: counts[_EDGES]], epsilons[: counts[_EPSILONS]], states)
-    return counts[_TASKS] == 0, *parts, finals
+    first, first_epsilon = np.empty(states + 1, np.int32), np.empty(states + 1, np.int32)
+    by_source = np.empty((counts[_EDGES], 3), np.int32)
+    targets, finals = np.empty((counts[_EPSILONS], 1), np.int32), np.empty(states, np.bool_)
+    group(work.edges, counts[_EDGES], first, by_source)
+    group(work.epsilons, counts[_EPSILONS], first_epsilon, targets)
+    for state in range(states):
+        finals[state] = state == _END
+    return counts[_TASKS] == 0, by_source, first, targets, first_epsilon, finals
 
 
-@njit(cache=True, nogil=True)
-def _write(
-    code: Ints, data: Ints, after: Ints, texts: Ints, rules: Ints, most: int, edges: Ints,
-    epsilons: Ints, tasks: Ints, shared: Ints, latest: Ints, counts: Ints,
-) -> bool:  # fmt: skip
+@inner
+def _begin(work: _Work, root: int) -> None:
+    """Two states and one task: all of the program, or of the rule whose number is ``root``."""
+    for state in range(len(work.latest)):
+        work.latest[state] = -1
+    for count in range(len(work.counts)):
+        work.counts[count] = 0
+    work.counts[_STATES] = 2
+    start, end, rule = int64(_START), int64(_END), int64(root)
+    if rule < 0:
+        _push(work, int64(0), start, end, end)
+        return
+    _push(work, int64(work.rules[rule, FIRST]), start, end, end)
+    # calls at its end lead back to its beginning
+    _share(work, end, int64(CALL), rule, int64(0), start)
+
+
+@inner
+def _write(work: _Work, most: int) -> bool:
     """Do all tasks, or stop past ``most`` states; False where there is too little room."""
+    counts, room = work.counts, len(work.latest)
     while counts[_TASKS] > 0 and counts[_STATES] <= most:
         task = counts[_TASKS] - 1
-        at, start, end, last = tasks[task, 0], tasks[task, 1], tasks[task, 2], tasks[task, 3]
-        what, one, two = code[at, 0], code[at, 1], code[at, 2]
-        if _needed(code, data, after, at) + counts.max() > len(latest):
-            return False
+        at, start = int64(work.tasks[task, 0]), int64(work.tasks[task, 1])
+        end, last = int64(work.tasks[task, 2]), int64(work.tasks[task, 3])
+        what = work.code[at, 0]
+        one, two = int64(work.code[at, 1]), int64(work.code[at, 2])
+        needed = _needed(work, at)
+        for count in counts:
+            if count + needed > room:
+                return False
         counts[_TASKS] = task
-        if texts[at] == 0:
+        if work.texts[at] == 0:
             continue
         if what == RANGE:
-            _edge(edges, counts, start, one, two, end)
+            _edge(work, start, one, two, end)
         elif what == LITERAL:
-            _write_literal(data, one, two, edges, epsilons, counts, start, end)
+            _write_literal(work, one, two, start, end)
         elif what == MACHINE:
-            _write_machine(data, one, edges, epsilons, counts, start, end)
+            _write_machine(work, one, start, end)
         elif what == SEQUENCE:
-            _write_sequence(after, at + 1, one, epsilons, tasks, counts, start, end, last)
+            _write_sequence(work, at + 1, one, start, end, last)
         elif what == CHOICE:
-            _write_choice(
-                code, after, at, texts, epsilons, tasks, shared, latest, counts, start, end, last
-            )
+            _write_choice(work, at, start, end, last)
         elif what == REPEAT:
-            _write_repeat(at + 1, one, two, epsilons, tasks, counts, start, end, last)
+            _write_repeat(work, at + 1, one, two, start, end, last)
         else:
-            _write_call(
-                rules, one, edges, epsilons, tasks, shared, latest, counts, start, end, last
-            )
+            _write_call(work, one, start, end, last)
     return True
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _needed(code: Ints, data: Ints, after: Ints, at: int) -> int:
+@inner
+def _needed(work: _Work, at: int) -> int:
     """How much an instruction adds to any count at most."""
-    what, one, two = code[at, 0], code[at, 1], code[at, 2]
+    what, one, two = work.code[at, 0], int64(work.code[at, 1]), int64(work.code[at, 2])
     if what == LITERAL:
-        return 2 + int(two)
+        return 2 + two
     if what == MACHINE:
-        return 2 + int(data[one] + data[one + 1])
+        return 2 + int64(work.data[one] + work.data[one + 1])
     if what == REPEAT:
-        return 4 + int(max(one, two))
-    return 4 + 2 * int(after[at] - at)
+        return 4 + max(one, two)
+    return 4 + 2 * int64(work.after[at] - at)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _edge(edges: Ints, counts: Ints, source: int, low: int, high: int, target: int) -> None:
+@inner
+def _edge(work: _Work, source: int, low: int, high: int, target: int) -> None:
     """Symbols from ``low`` to ``high`` lead from source to target."""
-    made = counts[_EDGES]
+    edges, made = work.edges, work.counts[_EDGES]
     edges[made, 0], edges[made, 1], edges[made, 2], edges[made, 3] = source, low, high, target
-    counts[_EDGES] = made + 1
+    work.counts[_EDGES] += 1
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _epsilon(epsilons: Ints, counts: Ints, source: int, target: int) -> None:
+@inner
+def _epsilon(work: _Work, source: int, target: int) -> None:
     """Nothing need be read from source to target."""
     if source != target:
-        made = counts[_EPSILONS]
-        epsilons[made, 0], epsilons[made, 1] = source, target
-        counts[_EPSILONS] = made + 1
+        made = work.counts[_EPSILONS]
+        work.epsilons[made, 0], work.epsilons[made, 1] = source, target
+        work.counts[_EPSILONS] += 1
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _push(tasks: Ints, counts: Ints, at: int, start: int, end: int, last: int) -> None:
-    """An instruction to be written between two states."""
-    made = counts[_TASKS]
+@inner
+def _push(work: _Work, at: int, start: int, end: int, last: int) -> None:
+    """An instruction is to be written between two states."""
+    tasks, made = work.tasks, work.counts[_TASKS]
     tasks[made, 0], tasks[made, 1], tasks[made, 2], tasks[made, 3] = at, start, end, last
-    counts[_TASKS] = made + 1
+    work.counts[_TASKS] += 1
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _new_state(counts: Ints) -> int:
+@inner
+def _new_state(work: _Work) -> int:
     """A state without edges."""
-    counts[_STATES] += 1
-    return int(counts[_STATES]) - 1
+    work.counts[_STATES] += 1
+    return int64(work.counts[_STATES] - 1)
 
 
-@njit(cache=True, nogil=True)
-def _share(
-    shared: Ints, latest: Ints, counts: Ints, at: int, what: int, one: int, two: int, state: int
-) -> None:
-    """Have a state found again by the state it belongs to and what is written between them."""
-    made = counts[_SHARED]
-    shared[made, 0], shared[made, 1], shared[made, 2] = latest[at], what, one
+@inner
+def _share(work: _Work, at: int, what: int, one: int, two: int, state: int) -> None:
+    """Have a state found again by the state it belongs to and an instruction."""
+    shared, made = work.shared, work.counts[_SHARED]
+    shared[made, 0], shared[made, 1], shared[made, 2] = work.latest[at], what, one
     shared[made, 3], shared[made, 4] = two, state
-    latest[at] = made
-    counts[_SHARED] = made + 1
+    work.latest[at] = made
+    work.counts[_SHARED] += 1
 
 
-@njit(cache=True, nogil=True)
-def _found(shared: Ints, latest: Ints, at: int, what: int, one: int, two: int) -> int:
+@inner
+def _found(work: _Work, at: int, what: int, one: int, two: int) -> int:
     """The state found so, or −1."""
-    here = latest[at]
+    shared, here = work.shared, work.latest[at]
     while here >= 0:
         if shared[here, 2] == one and shared[here, 3] == two and shared[here, 1] == what:
-            return int(shared[here, 4])
+            return int64(shared[here, 4])
         here = shared[here, 0]
-    return -1
+    return int64(-1)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _write_literal(
-    data: Ints, place: int, length: int, edges: Ints, epsilons: Ints, counts: Ints, start: int,
-    end: int,
-) -> None:  # fmt: skip
+@inner
+def _write_literal(work: _Work, place: int, length: int, start: int, end: int) -> None:
     """Byte after byte."""
     if length == 0:
-        _epsilon(epsilons, counts, start, end)
+        _epsilon(work, start, end)
     here = start
     for k in range(length):
-        there = end if k == length - 1 else _new_state(counts)
-        _edge(edges, counts, here, data[place + k], data[place + k], there)
+        there = end if k == length - 1 else _new_state(work)
+        byte = int64(work.data[place + k])
+        _edge(work, here, byte, byte, there)
         here = there
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _write_machine(
-    data: Ints, place: int, edges: Ints, epsilons: Ints, counts: Ints, start: int, end: int
-) -> None:
+@inner
+def _write_machine(work: _Work, place: int, start: int, end: int) -> None:
     """A copy of a machine; its states 0 and 1 are ``end`` and ``start``."""
-    offset = counts[_STATES] - 2
-    counts[_STATES] += data[place] - 2
-    at = place + HEADER
-    for k in range(at, at + 4 * data[place + 1], 4):
-        source = start if data[k] == 1 else offset + data[k]
-        target = end if data[k + 3] == 0 else offset + data[k + 3]
+    data, offset, at = work.data, work.counts[_STATES] - 2, place + HEADER
+    work.counts[_STATES] += data[place] - 2
+    for k in range(at, at + 4 * int64(data[place + 1]), 4):
+        source = start if data[k] == 1 else offset + int64(data[k])
+        target = end if data[k + 3] == 0 else offset + int64(data[k + 3])
         if data[k + 1] < 0:
-            _epsilon(epsilons, counts, source, target)
+            _epsilon(work, source, target)
         else:
-            _edge(edges, counts, source, data[k + 1], data[k + 2], target)
+            _edge(work, source, int64(data[k + 1]), int64(data[k + 2]), target)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _write_sequence(
-    after: Ints, at: int, count: int, epsilons: Ints, tasks: Ints, counts: Ints, start: int,
-    end: int, last: int,
-) -> None:  # fmt: skip
+@inner
+def _write_sequence(work: _Work, at: int, count: int, start: int, end: int, last: int) -> None:
     """``count`` parts one after the other, the first at ``at``."""
     if count == 0:
-        _epsilon(epsilons, counts, start, end)
-    here = start
+        _epsilon(work, start, end)
+    part, here = at, start
     for k in range(count):
-        there = end if k == count - 1 else _new_state(counts)
-        _push(tasks, counts, at, here, there, last)
-        here, at = there, after[at]
+        there = end if k == count - 1 else _new_state(work)
+        _push(work, part, here, there, last)
+        part, here = int64(work.after[part]), there
 
 
-@njit(cache=True, nogil=True)
-def _write_choice(
-    code: Ints, after: Ints, at: int, texts: Ints, epsilons: Ints, tasks: Ints, shared: Ints,
-    latest: Ints, counts: Ints, start: int, end: int, last: int,
-) -> None:  # fmt: skip
+@inner
+def _write_choice(work: _Work, at: int, start: int, end: int, last: int) -> None:
     """Options; those that begin with the same characters share these states, as words in a trie."""
-    option = at + 1
+    code, option = work.code, at + 1
     for _ in range(code[at, 1]):
-        here, part, left = start, option + 1, code[option, 1]
-        if code[option, 0] != SEQUENCE or texts[option] == 0:
-            part, left = option, 1
+        here, part, left = start, option, int64(1)
+        if code[option, 0] == SEQUENCE and work.texts[option] != 0:
+            part, left = option + 1, int64(code[option, 1])
         while left > 1 and (code[part, 0] == RANGE or code[part, 0] == MACHINE):
-            there = _found(shared, latest, here, code[part, 0], code[part, 1], code[part, 2])
+            what, one, two = int64(code[part, 0]), int64(code[part, 1]), int64(code[part, 2])
+            there = _found(work, here, what, one, two)
             if there < 0:
-                there = _new_state(counts)
-                _share(
-                    shared, latest, counts, here, code[part, 0], code[part, 1], code[part, 2], there
-                )
-                _push(tasks, counts, part, here, there, last)
+                there = _new_state(work)
+                _share(work, here, what, one, two, there)
+                _push(work, part, here, there, last)
             here, part, left = there, part + 1, left - 1
-        _write_sequence(after, part, left, epsilons, tasks, counts, here, end, last)
-        option = after[option]
+        _write_sequence(work, part, left, here, end, last)
+        option = int64(work.after[option])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _write_repeat(
-    part: int, low: int, high: int, epsilons: Ints, tasks: Ints, counts: Ints, start: int,
-    end: int, last: int,
-) -> None:  # fmt: skip
+    work: _Work, part: int, low: int, high: int, start: int, end: int, last: int
+) -> None:
     """Copies; those beyond the least can be left out."""
     here = start
     for copy in range(low if high >= 0 else max(low - 1, 0)):
-        there = end if copy == high - 1 else _new_state(counts)
-        _push(tasks, counts, part, here, there, last)
+        there = end if copy == high - 1 else _new_state(work)
+        _push(work, part, here, there, last)
         here = there
     if high < 0:
-        before = _new_state(counts)
-        behind = _new_state(counts) if low > 0 else before
-        _epsilon(epsilons, counts, here, before)
-        _push(tasks, counts, part, before, behind, last)
-        _epsilon(epsilons, counts, behind, before)
+        before = _new_state(work)
+        behind = _new_state(work) if low > 0 else before
+        _epsilon(work, here, before)
+        _push(work, part, before, behind, last)
+        _epsilon(work, behind, before)
         here = behind
     for copy in range(low, high):
         # out to the end from every copy, not through the copies that follow: short closures
-        _epsilon(epsilons, counts, here, end)
-        there = end if copy == high - 1 else _new_state(counts)
-        _push(tasks, counts, part, here, there, last)
+        _epsilon(work, here, end)
+        there = end if copy == high - 1 else _new_state(work)
+        _push(work, part, here, there, last)
         here = there
-    _epsilon(epsilons, counts, here, end)
+    _epsilon(work, here, end)
 
 
-@njit(cache=True, nogil=True)
-def _write_call(
-    rules: Ints, rule: int, edges: Ints, epsilons: Ints, tasks: Ints, shared: Ints, latest: Ints,
-    counts: Ints, start: int, end: int, last: int,
-) -> None:  # fmt: skip
+@inner
+def _write_call(work: _Work, rule: int, start: int, end: int, last: int) -> None:
     """A rule written in, once for each state its copies end in; or an edge that calls it.
 
     A call that ends all is a jump, so right recursion needs no stack; inside a copy of another
     rule it would copy for ever. Calls at the end of a rule ask for a copy with the same end, so
     circles of such calls close upon themselves.
     """
-    symbol = rules[rule, SYMBOL]
+    rules, symbol = work.rules, int64(work.rules[rule, SYMBOL])
     if symbol >= 0 and not (rules[rule, JUMPS] != 0 and end == last and last == _END):
-        _edge(edges, counts, start, symbol, symbol, end)
+        _edge(work, start, symbol, symbol, end)
         if rules[rule, TEXTS] & EMPTY:
-            _epsilon(epsilons, counts, start, end)
+            _epsilon(work, start, end)
         return
-    entry = _found(shared, latest, end, CALL, rule, 0)
+    entry = _found(work, end, int64(CALL), rule, int64(0))
     if entry < 0:
-        entry = _new_state(counts)
-        _share(shared, latest, counts, end, CALL, rule, 0, entry)
-        _push(tasks, counts, rules[rule, FIRST], entry, end, end)
-    _epsilon(epsilons, counts, start, entry)
+        entry = _new_state(work)
+        _share(work, end, int64(CALL), rule, int64(0), entry)
+        _push(work, int64(rules[rule, FIRST]), entry, end, end)
+    _epsilon(work, start, entry)

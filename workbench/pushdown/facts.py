@@ -6,9 +6,10 @@ Kernels, for trees of some hundred nodes were walked a dozen times in Python.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.automata.flat import Flags, Ints
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.program import (
     CALL,
     CHOICE,
@@ -25,7 +26,6 @@ from workbench.automata.program import (
 _ALL = SOME | EMPTY | LONGER
 
 
-@njit(cache=True, nogil=True)
 def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
     """What texts each instruction has, as bits: the least that fulfils what the rules say.
 
@@ -33,6 +33,13 @@ def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
     that whoever is called late or early is known in time.
     """
     texts = np.zeros(len(code), np.int32)
+    _find_texts(code, after, first, texts)
+    return texts
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _find_texts(code: Ints, after: Ints, first: Ints, texts: Ints) -> None:
+    """Write what texts each instruction has, from none on."""
     rules = len(first) - 1
     changed, sweep = True, 0
     while changed:
@@ -44,10 +51,9 @@ def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
                 texts[at] = _texts(code, after, first, texts, at)
             changed |= texts[first[rule]] != before
         sweep += 1
-    return texts
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
     """What texts an instruction has, given those of what it holds."""
     what, one, two = code[at, 0], code[at, 1], code[at, 2]
@@ -75,11 +81,18 @@ def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
     return SOME | (all_of & EMPTY) | (any_of & LONGER)
 
 
-@njit(cache=True, nogil=True)
 def calls_of(code: Ints, after: Ints, first: Ints, texts: Ints) -> Ints:
     """The calls in what derives a text, (calls, 4): caller, called, at its end, at its start."""
-    found, made = np.empty((len(code), 4), np.int32), 0
-    ends, starts = np.zeros(len(code), np.bool_), np.zeros(len(code), np.bool_)
+    found, places = np.empty((len(code), 4), np.int32), np.empty((2, len(code)), np.bool_)
+    return found[: _find_calls(code, after, first, texts, found, places[0], places[1])]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _find_calls(
+    code: Ints, after: Ints, first: Ints, texts: Ints, found: Ints, ends: Flags, starts: Flags
+) -> int:
+    """Write the calls; how many there are. The flags are space to work in."""
+    made = 0
     for rule in range(len(first) - 1):
         at = first[rule]
         ends[at] = starts[at] = True
@@ -92,12 +105,12 @@ def calls_of(code: Ints, after: Ints, first: Ints, texts: Ints) -> Ints:
                 found[made, 2], found[made, 3] = ends[at], starts[at]
                 made += 1
             else:
-                _hand_down(code, after, texts, ends, starts, at)
+                _hand_down(code, after, texts, ends, starts, int64(at))
             at += 1
-    return found[:made]
+    return made
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _hand_down(code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags, at: int) -> None:
     """Which parts of an instruction stand at the end and at the start of their rule."""
     what, count, part = code[at, 0], code[at, 1], at + 1
@@ -113,7 +126,6 @@ def _hand_down(code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags,
             part = after[part]
 
 
-@njit(cache=True, nogil=True)
 def sizes_of(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
     most: int,
@@ -123,8 +135,17 @@ def sizes_of(
     ``order`` names the rules, each after those it calls. A call that closes its own circle comes
     to nothing new.
     """
-    sizes = np.ones(len(first) - 1, np.int32)
-    found = np.zeros(len(code), np.int64)
+    sizes, space = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
+    _find_sizes(code, data, after, first, texts, order, kept, most, sizes, space)
+    return sizes
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _find_sizes(
+    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
+    most: int, sizes: Ints, found: npt.NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Write the sizes of the rules; ``found`` is space for those of all instructions."""
     for rule in order:
         for at in range(first[rule + 1] - 1, first[rule] - 1, -1):
             what, one, two = code[at, 0], code[at, 1], code[at, 2]
@@ -144,4 +165,3 @@ def sizes_of(
                     part = after[part]
             found[at] = min(size, most) if texts[at] else 0
         sizes[rule] = found[first[rule]]
-    return sizes
