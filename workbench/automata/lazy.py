@@ -17,7 +17,7 @@ from workbench.automata.dfa import DEAD, State
 from workbench.automata.flat import Bits, Flags, Ints, alive_of, classes_of
 from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.nfa import Nfa
-from workbench.automata.subsets import closures_of, number_of
+from workbench.automata.subsets import find_closures, number_of
 from workbench.limits import LIMITS, Limits
 
 #: A step not computed yet.
@@ -105,7 +105,7 @@ class LazyDfa:
             flat.epsilons, flat.first_epsilon, self._alive[flat.epsilons]
         )
         closures = (
-            closures_of(first, epsilons, first_epsilon, self._alive, flat.finals)
+            _closures(first, epsilons, first_epsilon, self._alive, flat.finals)
             if size <= _CLOSED
             else np.empty((0, words), np.uint64)
         )
@@ -193,6 +193,17 @@ def _kept(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True, nogil=True)
+def _closures(
+    first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags
+) -> Bits:
+    """What each state reaches without reading, as bits."""
+    size = len(finals)
+    closures, space = np.empty((size, (size + 63) // 64), np.uint64), np.empty((2, size), np.int32)
+    find_closures(first, epsilons, first_epsilon, alive, finals, closures, space)
+    return closures
+
+
+@njit(cache=True, nogil=True, _nrt=False)
 def _enter(sets: Bits, slots: Ints, made: int) -> None:
     """Make the first sets known under their numbers."""
     for number in range(made):
