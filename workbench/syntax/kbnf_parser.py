@@ -8,11 +8,9 @@ that is told. Left for later floors: undefined names, the meaning of ``except!``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from workbench.errors import ParseError
 from workbench.limits import Clock
@@ -30,13 +28,13 @@ from workbench.syntax.kbnf_lexemes import CLOSING, QUOTED, Lexeme, Mistake
 from workbench.syntax.kbnf_mistakes import explain
 from workbench.syntax.kbnf_nodes import BadLimitError, Nodes
 from workbench.syntax.kbnf_scanner import END, NOTHING, Part, lexemes, scanner
+from workbench.syntax.kbnf_tables import Tables, UnexpectedError
 from workbench.syntax.regex_parser import Dialect, parse_regex
-
-if TYPE_CHECKING:
-    from lark import Lark
 
 #: Brackets inside brackets. Nobody writes a dozen; what walks the tree later may recurse.
 NESTING = 64
+#: Lexemes that are read between looks at the clock.
+_PARTS = 64
 #: What to do where reading takes too long.
 _LONG = "the grammar is very long; shorten it"
 
@@ -58,32 +56,21 @@ def parse_kbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
             over, or for a string longer than a machine of its limits.
     Source: KBNF specification, sections 1 and 2.
     """
-    from lark.exceptions import UnexpectedToken
-
-    lark, pattern = _lark()
-    reading, parser = _Reading(source, clock), lark.parse_interactive()
-    feed: Callable[[Part], object] = parser.feed_token  # type: ignore[assignment]  # its type is enough
+    tables, pattern = _lark()
+    reading = _Reading(source, clock)
     try:
-        for part in lexemes(source.text, pattern):
-            if clock is not None:
-                clock.check(_LONG)
-            reading.take(part)
-            if part.type == END:
-                break
-            feed(part)
-        return GrammarTree(tuple(parser.feed_eof()), source)  # type: ignore[no-untyped-call]
-    except UnexpectedToken as error:
-        kind = error.token.type
-        place = len(source.text) if kind == "$END" else error.token.start
-        raise reading.mistake(place, kind) from None
+        rules = tables.parse(map(reading.taken, lexemes(source.text, pattern)))
+    except UnexpectedError as error:
+        raise reading.mistake(error.part.start, error.part.type) from None
     except BadLimitError as error:
         message, hint = error.args
         raise ParseError(message, source, error.span, hint, "invalid_except") from None
+    return GrammarTree(tuple(rules), source)
 
 
 @cache
-def _lark() -> tuple[Lark, re.Pattern[str]]:
-    """The parser made from kbnf.lark, and its lexemes; made once, when first wanted."""
+def _lark() -> tuple[Tables, re.Pattern[str]]:
+    """The tables and lexemes of kbnf.lark; made once, when first wanted."""
     from lark import Lark
 
     rules = Path(__file__).with_name("kbnf.lark").read_text(encoding="utf-8")
@@ -91,7 +78,7 @@ def _lark() -> tuple[Lark, re.Pattern[str]]:
         rules, start="grammar", parser="lalr", lexer="basic", keep_all_tokens=True,
         maybe_placeholders=False, transformer=Nodes(),
     )  # fmt: skip
-    return lark, scanner(lark)
+    return Tables.of(lark), scanner(lark)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,9 +91,11 @@ class _Reading:
     #: The kinds of the brackets that are open.
     opened: list[str] = field(default_factory=list)
 
-    def take(self, part: Part) -> None:
+    def taken(self, part: Part) -> Part:
         """Remember the next lexeme, and say what a quoted one stands for."""
         kind = part.type
+        if self.clock is not None and not len(self.parts) % _PARTS:
+            self.clock.check(_LONG)
         if kind == NOTHING:
             raise self.mistake(part.start, "")
         self.parts.append((kind, part.start, part.end))
@@ -120,10 +109,13 @@ class _Reading:
                 raise ParseError(message, self.source, Span(part.start, part.end), hint)
         elif self.opened and kind == CLOSING[self.opened[-1]]:
             self.opened.pop()
+        return part
 
     def mistake(self, place: int, kind: str) -> ParseError:
         """The error for the text at ``place``, which nothing may begin that could stand there."""
         text = self.source.text
+        if kind == END:
+            place, kind = len(text), "$END"
         before = tuple(
             Lexeme(its_kind, text[start:end], Span(start, end))
             for its_kind, start, end in self.parts

@@ -1,0 +1,53 @@
+"""Tables: the loop that reads by lark's tables finds what lark's own parser finds."""
+
+from __future__ import annotations
+
+import lark
+import pytest
+from lark.exceptions import UnexpectedToken
+
+from workbench.syntax.kbnf_scanner import END, Part
+from workbench.syntax.kbnf_tables import Tables, UnexpectedError
+
+SUMS = lark.Lark(
+    """
+    start: sum
+    ?sum: term | sum PLUS term -> add
+    ?term: N | LPAR sum RPAR -> group
+    N: /[0-9]+/
+    PLUS: "+"
+    LPAR: "("
+    RPAR: ")"
+    """,
+    parser="lalr",
+    lexer="basic",
+    keep_all_tokens=True,
+)
+
+
+def parts(text: str) -> list[Part]:
+    kinds = {"+": "PLUS", "(": "LPAR", ")": "RPAR"}
+    found = [Part(kinds.get(sign, "N"), sign, at, at + 1) for at, sign in enumerate(text)]
+    return [*found, Part(END, "", len(text), len(text))]
+
+
+def shape(tree: object) -> object:
+    if isinstance(tree, lark.Tree):
+        return (str(tree.data), [shape(child) for child in tree.children])
+    return tree.node if isinstance(tree, Part) else str(tree)
+
+
+@pytest.mark.parametrize("text", ["1", "1+2", "1+2+3", "(1)", "((1+2)+3)+(4)"])
+def test_the_same_trees(text: str) -> None:
+    assert shape(Tables.of(SUMS).parse(parts(text))) == shape(SUMS.parse(text))
+
+
+@pytest.mark.parametrize("text", ["", "+", "1+", "(1", "1)", "(+1)"])
+def test_the_same_mistakes(text: str) -> None:
+    with pytest.raises(UnexpectedToken) as theirs:
+        SUMS.parse(text)
+    with pytest.raises(UnexpectedError) as ours:
+        Tables.of(SUMS).parse(parts(text))
+    place = theirs.value.token.start_pos
+    at_end = theirs.value.token.type == "$END"
+    assert ours.value.part.start == (len(text) if at_end else place)
