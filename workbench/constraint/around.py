@@ -12,9 +12,9 @@ import numpy as np
 from workbench.automata.dfa import DEAD
 from workbench.automata.kernel import inner, int64
 from workbench.automata.lazy import UNKNOWN
-from workbench.constraint.growing import grow, read_below, step_by
+from workbench.constraint.growing import grow, read_on, step_by
 from workbench.constraint.loops import LEVEL, SEVERAL, Loop
-from workbench.constraint.rows import Words, set_tokens
+from workbench.constraint.rows import Words, mark, set_tokens
 from workbench.constraint.walk import FLOOR, PART, STATE, Nodes, Scratch
 from workbench.pushdown.room import Room, Rules
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT
@@ -126,7 +126,7 @@ def _leave_by(
     """The same for a group of nodes that all lead to one state."""
     if len(room.floors) > 0:
         scratch.stand[_FLOOR] = min(scratch.stand[_FLOOR], room.floors[state])
-    goes_on, stretch = _goes_on(room, state), 0
+    goes_on, stretch, width = _goes_on(room, state), 0, room.groups.shape[1]
     for k in range(begin, end):
         node = int64(loop.nodes[k])
         while stretch < agreed and scratch.agreed[stretch, 1] <= node:
@@ -140,8 +140,18 @@ def _leave_by(
             bits[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
         elif token == _SEVERAL:
             set_tokens(nodes.records[node], np.uint64(node), nodes.first, nodes.token_ids, bits)
-        if goes_on and loop.sizes[k] > 1:
-            told = read_below(rules, room, nodes, scratch, node, state, node + 1, bits)
+        if not goes_on or loop.sizes[k] == 1:
+            continue
+        level = (nodes.records[node] >> _DEPTH_AT) & _DEPTHS
+        scratch.path[level + _ONE] = state * width
+        past = node + int64(loop.sizes[k])
+        # with fewer arrays handed over than by ``read_on``, which goes on where a step is missing
+        at, scratch.stand[_FLOOR] = mark(
+            room.table, width, nodes.classes, room.floors, nodes.records, nodes.first,
+            nodes.token_ids, scratch.path, node + 1, past, scratch.stand[_FLOOR], bits,
+        )  # fmt: skip
+        if at < past:
+            told = read_on(rules, room, nodes, scratch, at, past, bits)
             if told < 0:
                 return told
     return 0
