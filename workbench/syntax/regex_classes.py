@@ -97,7 +97,7 @@ def _take_simple(reader: Reader, pieces: list[Ranges]) -> bool:
 
 
 def _skip_blanks(reader: Reader) -> None:
-    if reader.rules.class_algebra:
+    if reader.flags.verbose and reader.rules.class_algebra:
         reader.skip_blanks()
 
 

@@ -54,7 +54,8 @@ def refuse_unsupported(reader: Reader, start: int) -> None:
 
 def skip_comments(reader: Reader) -> None:
     """Step over what says nothing: blanks under ``x``, and ``(?#…)`` where the dialect has it."""
-    reader.skip_blanks()
+    if reader.flags.verbose:
+        reader.skip_blanks()
     while reader.ahead("(?#"):
         place = reader.between(reader.at, reader.at + 3)
         if not reader.rules.comments:
