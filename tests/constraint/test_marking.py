@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from workbench.automata.build import regex_dfa
@@ -104,8 +104,9 @@ PIECE = st.tuples(PARTS, st.sampled_from(["", "*", "+", "?", "{1,3}"])).map("".j
 REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
 
 
+@example('"{1,3} {1,3}')
 @given(st.lists(REGEX, min_size=1, max_size=3).map("|".join))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=300)
 def test_every_way_makes_the_same_row(pattern: str) -> None:
     regex = parse_regex(Source(pattern, "regex"))
     try:
@@ -121,6 +122,18 @@ def test_every_way_makes_the_same_row(pattern: str) -> None:
             number, bits = marker.row(at)
             row = known[number] if bits is None else known.setdefault(number, bits)
             assert TokenMask(row, len(SPACED)).ids.tolist() == readable, (pattern, text)
+
+
+def test_a_loop_that_no_path_leaves() -> None:
+    """Everything is read in it, so it has no nodes at which it is left."""
+    closed = Vocabulary((*(bytes([byte]) for byte in range(256)), b"ab", b"a b"))
+    constraint = automaton(Grammar.from_regex(r"(.|\n)*"), closed, LIMITS)
+    assert constraint.mask(constraint.initial) == automaton(
+        Grammar.from_regex(r"(.|\n)*x?"), closed, LIMITS
+    ).mask(0)
+    ascii_only = Vocabulary(tuple(bytes([byte]) for byte in range(128)))
+    everything = automaton(Grammar.from_regex(r"[\x00-\x7f]*"), ascii_only, LIMITS)
+    assert len(everything.mask(everything.initial)) == 128
 
 
 def test_a_trie_mostly_below_the_space_is_walked_in_two_parts() -> None:

@@ -33,7 +33,8 @@ class AutomatonConstraint(ABC):
     def __init__(self, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         self.vocabulary = vocabulary
         self.limits = limits
-        self._size, self._most = len(vocabulary), limits.rows
+        self._size = len(vocabulary)
+        self._most = limits.rows_of(4 * ((self._size + 31) // 32))
         end = vocabulary.end
         self._end_word = 0 if end is None else end >> 5
         self._end_bit = np.uint32(0 if end is None else 1 << (end & 31))

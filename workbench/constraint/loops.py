@@ -137,7 +137,7 @@ def _walked(local: Local, trie: Trie, words: int, part: Ints) -> Loop:
     left = states[:count] << 8 | trie.byte[nodes[:count]]
     order = np.argsort(left, kind="stable")
     values, starts = np.unique(left[order], return_index=True)
-    stops = np.append(starts[1:], count)
+    stops = np.append(starts[1:], count)[: len(starts)]  # none where no path leaves
     groups = np.stack([values >> 8, values & 255, starts, stops], axis=1).astype(np.int32)
     nodes = nodes[:count][order]
     ending = trie.first[nodes + 1] - trie.first[nodes]

@@ -249,6 +249,7 @@ def _begin_part(
         if len(room.floors) > 0:
             stand[_FLOOR] = min(stand[_FLOOR], room.floors[target])
         set_tokens(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
+        scratch.path[1] = target * room.groups.shape[1]
         state = target
     stand[_STATE] = state
     at_hand = scratch.members[0] if stand[_LOOPED] else int64(_DEAD)  # the loop of the part before
