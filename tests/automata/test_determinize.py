@@ -60,7 +60,7 @@ EXPLODING = [
     ("(a|b)*a(a|b){30}",    Limits(),                   "states"),
     ("(a|b)*a(a|b){30}",    Limits(states=10),          "states"),
     (r"(.*a.*b){60}.{40}",  Limits(seconds=0.05),       "seconds"),
-    (r"(a?b?c?){0,1000}",   Limits(seconds=0.2),        "seconds"),
+    (r"(a?b?c?){0,2000}",   Limits(seconds=0.2),        "seconds"),
     (r"\w{1,20}",            Limits(megabytes=1),        "megabytes"),
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ Nothing here makes an array: who calls it does, once.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
 from workbench.automata.flat import Bits, Classes, Flags, Ints
@@ -13,6 +14,10 @@ from workbench.automata.kernel import inner, int64, njit
 
 _DEAD = DEAD
 _ONE = np.uint64(1)
+#: A quarter of a second: this runs without a clock.
+_MOST_WORK = 400_000_000
+
+Counts = npt.NDArray[np.int64]
 #: The columns of a sweep over the edges of a set: last class and target of an edge, the edge before
 #: it that begins at the same class; and, as a list, the edges that cover a class.
 _HIGH, _TARGET, _BEFORE, _ACTIVE = range(4)
@@ -52,12 +57,12 @@ def find_closures(
 def find_subsets(
     edges: Ints, first: Ints, closures: Bits, alive: Flags, classes: Classes, initial: int,
     finals: Flags, sets: Bits, slots: Ints, table: Ints, ends: Flags, sweep: Ints, begun: Ints,
-    numbers: Ints, reached: Bits,
+    numbers: Ints, reached: Bits, spent: Counts,
 ) -> int:  # fmt: skip
-    """Write the machine over sets of states; how many states it has, −1 where there is no room.
+    """Write the machine over sets of states; how many states it has, −1 where it is too large.
 
-    There is room for as many as ``table`` has rows. ``slots``, ``sweep``, ``begun``, ``numbers``
-    and ``reached`` are space to work in.
+    There is room for as many as ``table`` has rows, and time to unite sets of ``_MOST_WORK`` words.
+    ``slots``, ``sweep``, ``begun``, ``numbers``, ``reached`` and ``spent`` are space to work in.
 
     Source: Rabin & Scott 1959, theorem 11.
     """
@@ -65,11 +70,14 @@ def find_subsets(
         slots[slot] = -1
     for state in range(len(numbers)):
         numbers[state] = -1
+    spent[0] = 0
     made = number_of(closures[initial], sets, slots, int64(0)) + 1
     here = 0
     while here < made:
         ends[here] = _begin(sets[here], edges, first, alive, classes, finals, sweep, begun)
-        made = _fill(table[here], sweep, begun, closures, numbers, sets, slots, reached, made)
+        made = _fill(
+            table[here], sweep, begun, closures, numbers, sets, slots, reached, spent, made
+        )
         if made < 0:
             return -1
         here += 1
@@ -106,7 +114,7 @@ def _begin(
 @inner
 def _fill(
     row: Ints, sweep: Ints, begun: Ints, closures: Bits, numbers: Ints, sets: Bits, slots: Ints,
-    reached: Bits, made: int,
+    reached: Bits, spent: Counts, made: int,
 ) -> int:  # fmt: skip
     """Write where a set leads to by class; how many sets are known then, −1 if too many.
 
@@ -129,6 +137,9 @@ def _fill(
                 sweep[active, _ACTIVE] = edge
                 soonest = min(soonest, int64(sweep[edge, _HIGH]))
                 active, edge = active + 1, sweep[edge, _BEFORE]
+            spent[0] += active * len(reached)
+            if spent[0] > _MOST_WORK:
+                return -1
             target = _target(active, sweep, closures, numbers, sets, slots, reached, made)
             if target == len(sets):
                 return -1
