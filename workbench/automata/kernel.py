@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     def inner(function: Kernel) -> Kernel:
         """A kernel that makes no arrays and is called by kernels only, so it needs no way in."""
 
+    def inlined(function: Kernel) -> Kernel:
+        """The same, written into the kernels that call it.
+
+        What thirty arrays are handed to takes longer to compile than what it does.
+        """
+
     def int64(number: object) -> int:
         """A number of 64 bits: numba compiles a kernel for each width it is called with."""
 
@@ -41,7 +47,15 @@ else:
 
     def inner(function: Kernel) -> Kernel:
         """The same for kernels that only other kernels call."""
-        return njit(cache=True, nogil=True, _nrt=False, no_cpython_wrapper=True)(function)
+        return _inner(inline="never")(function)
+
+    def _inner(inline: str) -> Callable[[Kernel], Kernel]:
+        options = {"cache": True, "nogil": True, "_nrt": False, "no_cpython_wrapper": True}
+        return njit(inline=inline, **options)
+
+    def inlined(function: Kernel) -> Kernel:
+        """The same for kernels that are written into those that call them."""
+        return _inner(inline="always")(function)
 
     def _stamped(kernel: Kernel) -> Kernel:
         """What is on disk counts only while the files of all kernels it calls are as they were."""
@@ -87,4 +101,4 @@ def direct(kernel: Kernel, *example: object) -> Kernel:
     return compiled
 
 
-__all__ = ["direct", "inner", "int64", "njit"]
+__all__ = ["direct", "inlined", "inner", "int64", "njit"]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner, int64
+from workbench.automata.kernel import inlined, int64
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.growing import grow, read_on, step_by
 from workbench.constraint.loops import LEVEL, SEVERAL, Loop
 from workbench.constraint.rows import Words, mark, set_tokens
 from workbench.constraint.walk import FLOOR, PART, STATE, Nodes, Scratch
-from workbench.pushdown.room import Room, Rules
+from workbench.pushdown.room import Growth, Room
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
@@ -25,8 +25,8 @@ _DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.ui
 _FLOOR, _PART, _STATE, _LEVEL, _SEVERAL = FLOOR, PART, STATE, LEVEL, SEVERAL
 
 
-@inner
-def enter(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, bits: Words) -> int:
+@inlined
+def enter(growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, bits: Words) -> int:
     """Turn the bits of a loop into those of a state whose paths enter it, for a part.
 
     Returns how many stretches of nodes the two agree on, or why it had to stop.
@@ -38,22 +38,22 @@ def enter(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, bits: Words)
         node = int64(nodes.children[part, byte])
         if node < 0:
             continue
-        state = step_by(rules, room, nodes, scratch, stand[_STATE], byte)
+        state = step_by(growth, room, nodes, scratch, stand[_STATE], byte)
         if state < _DEAD:
             return state
         if state != _DEAD or scratch.local[0, byte] >= 0:
             scratch.path[level] = stand[_STATE] * room.groups.shape[1]
             scratch.beside[level] = 0
             end = node + int64(nodes.records[node] >> _SIZE_AT)
-            agreed = _beside(rules, room, nodes, scratch, node, end, agreed, bits)
+            agreed = _beside(growth, room, nodes, scratch, node, end, agreed, bits)
             if agreed < 0:
                 return agreed
     return agreed
 
 
-@inner
+@inlined
 def _beside(
-    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, begin: int, end: int, agreed: int,
+    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, begin: int, end: int, agreed: int,
     bits: Words,
 ) -> int:  # fmt: skip
     """The same for a run of nodes, the loop walked beside the state."""
@@ -66,7 +66,7 @@ def _beside(
         past = at + (record >> _SIZE_AT)
         state = int64(room.table[path[level] + nodes.classes[byte]])
         if state == _UNKNOWN:
-            state = grow(rules, room, nodes, scratch, int64(at))
+            state = grow(growth, room, nodes, scratch, int64(at))
             if state < _DEAD:
                 return state
         here = beside[level]
@@ -89,7 +89,7 @@ def _beside(
     return agreed
 
 
-@inner
+@inlined
 def _take_back(nodes: Nodes, begin: np.uint64, end: np.uint64, bits: Words) -> None:
     """Clear the bits of the tokens that end at some nodes."""
     for k in range(nodes.first[begin], nodes.first[end]):
@@ -97,9 +97,9 @@ def _take_back(nodes: Nodes, begin: np.uint64, end: np.uint64, bits: Words) -> N
         bits[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
 
 
-@inner
+@inlined
 def leave(
-    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, loop: Loop, agreed: int, bits: Words
+    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, loop: Loop, agreed: int, bits: Words
 ) -> int:
     """Set the bits of what is read past the nodes where a loop is left, within ``agreed``.
 
@@ -107,20 +107,20 @@ def leave(
     """
     for group in range(len(loop.groups)):
         here = int64(scratch.members[loop.groups[group, 0]])
-        state = step_by(rules, room, nodes, scratch, here, int64(loop.groups[group, 1]))
+        state = step_by(growth, room, nodes, scratch, here, int64(loop.groups[group, 1]))
         if state < _DEAD:
             return state
         if state != _DEAD:
             begin, end = int64(loop.groups[group, 2]), int64(loop.groups[group, 3])
-            told = _leave_by(rules, room, nodes, scratch, loop, begin, end, agreed, state, bits)
+            told = _leave_by(growth, room, nodes, scratch, loop, begin, end, agreed, state, bits)
             if told < 0:
                 return told
     return 0
 
 
-@inner
+@inlined
 def _leave_by(
-    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, loop: Loop, begin: int, end: int,
+    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, loop: Loop, begin: int, end: int,
     agreed: int, state: int, bits: Words,
 ) -> int:  # fmt: skip
     """The same for a group of nodes that all lead to one state."""
@@ -151,13 +151,13 @@ def _leave_by(
             nodes.token_ids, scratch.path, node + 1, past, scratch.stand[_FLOOR], bits,
         )  # fmt: skip
         if at < past:
-            told = read_on(rules, room, nodes, scratch, at, past, bits)
+            told = read_on(growth, room, nodes, scratch, at, past, bits)
             if told < 0:
                 return told
     return 0
 
 
-@inner
+@inlined
 def _goes_on(room: Room, state: int) -> bool:
     """Whether a state has any step that is not known to be dead."""
     width, column = room.groups.shape[1], 0

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner, int64
+from workbench.automata.kernel import inlined, inner, int64
 from workbench.automata.lazy import UNKNOWN, fill_row
 from workbench.constraint import walk
 from workbench.constraint.loops import find
 from workbench.constraint.rows import Words, mark, set_tokens
 from workbench.constraint.walk import Nodes, Scratch
-from workbench.pushdown.room import Room, Rules
+from workbench.pushdown.room import Growth, Room
 from workbench.pushdown.stepping import successor
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT
 
@@ -26,29 +26,31 @@ _NODE, _FLOOR = walk.NODE, walk.FLOOR
 
 
 @inner
-def make_step(rules: Rules, room: Room, state: int, byte_class: int) -> int:
+def make_step(growth: Growth, room: Room, state: int, byte_class: int) -> int:
     """Make a step of a machine that grows: where it leads, or why it could not be made."""
-    if len(rules.flags) > 0:
-        return successor(rules, room, state, byte_class)
-    told = fill_row(rules.subsets, room.table, state)
+    if len(growth.rules.flags) > 0:
+        return successor(growth.rules, room, state, byte_class)
+    told = fill_row(growth.subsets, room.table, state)
     if told < 0:
         return told
     return int64(room.table[state * room.groups.shape[1] + byte_class])
 
 
-@inner
-def step_by(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, state: int, byte: int) -> int:
+@inlined
+def step_by(
+    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, state: int, byte: int
+) -> int:
     """Where a state leads by a byte, or why that could not be found out."""
     byte_class = int64(nodes.classes[byte])
     target = int64(room.table[state * room.groups.shape[1] + byte_class])
     if target == _UNKNOWN:
-        target = make_step(rules, room, state, byte_class)
+        target = make_step(growth, room, state, byte_class)
     return target
 
 
-@inner
+@inlined
 def read_below(
-    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, node: int, state: int, begin: int,
+    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, node: int, state: int, begin: int,
     bits: Words,
 ) -> int:  # fmt: skip
     """Set the bits of what is read from a node on that leads to a state; 0, or why it stopped.
@@ -64,21 +66,21 @@ def read_below(
     end = node + int64(record >> _SIZE_AT)
     if begin >= end:
         return 0
-    return read_on(rules, room, nodes, scratch, begin, end, bits)
+    return read_on(growth, room, nodes, scratch, begin, end, bits)
 
 
-@inner
-def grow(rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, node: int) -> int:
+@inlined
+def grow(growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, node: int) -> int:
     """Make the step a walk stands before."""
     record = nodes.records[node]
     place = int64(scratch.path[np.int64((record >> _DEPTH_AT) & _DEPTHS)])
     byte_class = int64(nodes.classes[np.int64(record & _BYTES)])
-    return make_step(rules, room, place // room.groups.shape[1], byte_class)
+    return make_step(growth, room, place // room.groups.shape[1], byte_class)
 
 
-@inner
+@inlined
 def read_on(
-    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, node: int, end: int, bits: Words
+    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, node: int, end: int, bits: Words
 ) -> int:
     """Set the bits of all that is read at some nodes; 0, or why it had to stop."""
     stand = scratch.stand
@@ -90,15 +92,15 @@ def read_on(
         )  # fmt: skip
         stand[_NODE], stand[_FLOOR] = node, floor
         if node < end:
-            told = grow(rules, room, nodes, scratch, node)
+            told = grow(growth, room, nodes, scratch, node)
             if told < _DEAD:
                 return told
     return 0
 
 
-@inner
+@inlined
 def find_loop(
-    rules: Rules, room: Room, nodes: Nodes, scratch: Scratch, state: int
+    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, state: int
 ) -> tuple[int, int]:
     """The loop of a state, as ``loops.find`` tells it, with every step made that it needs."""
     while True:
@@ -107,6 +109,6 @@ def find_loop(
         )
         if count >= 0:
             return count, there
-        told = make_step(rules, room, there, byte_class)
+        told = make_step(growth, room, there, byte_class)
         if told < _DEAD:
             return told, 0

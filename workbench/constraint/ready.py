@@ -7,6 +7,7 @@ from functools import cache
 from workbench.automata.lazy import LazyDfa
 from workbench.automata.thompson import thompson
 from workbench.constraint.automaton import DfaConstraint, LazyConstraint
+from workbench.constraint.making import loop_kernel
 from workbench.constraint.stack import StackConstraint
 from workbench.grammar import Grammar
 from workbench.limits import Limits
@@ -21,7 +22,7 @@ def ready() -> None:
     """Ask for every kind of row once; some milliseconds when the compiled kernels are on disk."""
     vocabulary = Vocabulary((*(bytes([byte]) for byte in range(256)), b"ab", b"a'"))
     pattern = Grammar.from_regex("a[ab]*'|b", limits=_PATIENT)
-    nesting = Grammar.from_kbnf("start ::= 'b' start 'b' | #'[a-z]*';", limits=_PATIENT).network
+    nesting = Grammar.from_kbnf("start ::= 'b' start 'b' | #'[0-9]*';", limits=_PATIENT).network
     assert pattern.dfa is not None
     assert pattern.regex is not None
     for constraint in (
@@ -33,3 +34,9 @@ def ready() -> None:
         for byte in b"ab":
             constraint.mask(state)
             state = constraint.step_bytes(state, bytes([byte])) or state
+
+
+@cache
+def ready_for_loops() -> None:
+    """The kernel of wide states too, which most grammars need only later on."""
+    loop_kernel()

@@ -47,9 +47,6 @@ A_BREATH = 20_000
 _LITTLE = 256
 
 
-_NO_SUBSETS = Subsets.none()
-
-
 class Rules(NamedTuple):
     """A network over byte classes, as kernels read it.
 
@@ -64,14 +61,12 @@ class Rules(NamedTuple):
     calls_from: Ints
     calls: Ints
     flags: Flags
-    #: Instead of all that: a machine of sets.
-    subsets: Subsets
 
     @staticmethod
-    def none(subsets: Subsets | None = None) -> Rules:
+    def none() -> Rules:
         """The rules of a machine without a stack."""
         few, calls = np.empty(0, np.int32), np.empty((0, 2), np.int32)
-        return Rules(few, few, few, calls, np.empty(0, np.uint8), subsets or Subsets.none())
+        return Rules(few, few, few, calls, np.empty(0, np.uint8))
 
     @staticmethod
     def of(network: Network) -> Rules:
@@ -90,8 +85,19 @@ class Rules(NamedTuple):
             np.array(calls_from, np.int32),
             np.array(calls, np.int32).reshape(-1, 2),
             flags.astype(np.uint8),
-            _NO_SUBSETS,
         )
+
+
+class Growth(NamedTuple):
+    """How a machine grows inside a kernel: by the rules of a network, or as sets of Nfa states."""
+
+    rules: Rules
+    subsets: Subsets
+
+    @staticmethod
+    def of(rules: Rules | None = None, subsets: Subsets | None = None) -> Growth:
+        """By one of both, or not at all."""
+        return Growth(rules or Rules.none(), subsets or Subsets.none())
 
 
 class Room(NamedTuple):

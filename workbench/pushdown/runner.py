@@ -17,7 +17,7 @@ from workbench.pushdown import room as rooms
 from workbench.pushdown.growing import grown
 from workbench.pushdown.interning import number
 from workbench.pushdown.network import Network
-from workbench.pushdown.room import Room, Rules
+from workbench.pushdown.room import Growth, Room, Rules
 from workbench.pushdown.stepping import open_state, successor
 
 #: The number of a stack node; 0 is the empty stack.
@@ -55,6 +55,7 @@ class Runner:
         self.limits = limits
         self.classes = network.byte_classes
         self.rules = Rules.of(network)
+        self.growth = Growth.of(self.rules)
         self.room = Room.of(self.rules, limits.stack_depth)
         self._columns = len(self.rules.columns)
         self._begin()

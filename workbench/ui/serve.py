@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.constraint.ready import ready
+from workbench.constraint.ready import ready, ready_for_loops
 from workbench.constraint.writing import ready as closing_ready
 from workbench.errors import WorkbenchError
 from workbench.ui.models import BUILTIN, ModelRoom
@@ -104,4 +104,5 @@ def _warm(handlers: Handlers) -> None:
         handlers.draw({**examples[0], "tab": "characters"})
     handlers.room.start()
     ready()
+    ready_for_loops()
     closing_ready()
