@@ -8,6 +8,7 @@ to tell whether what is on disk is up to date; here the files of all kernels it 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -60,31 +61,35 @@ else:
     def _stamped(kernel: Kernel) -> Kernel:
         """What is on disk counts only while the files of all kernels it calls are as they were."""
         kept = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-        if kept is not None:  # numba's own; without it, its own stamp has to do
-            stats = [Path(file).stat() for file in sorted(_files(kernel))]
-            kept._source_stamp = [(stat.st_mtime, stat.st_size) for stat in stats]
-            kept._load_index = _forgiving(kept._load_index)
-        return kernel
-
-    def _forgiving(load: Callable[[], Any]) -> Callable[[], Any]:
-        """What another version wrote to disk may name types that are no longer there."""
+        if kept is None:  # numba's own; without it, its own stamp has to do
+            return kernel
+        load = kept._load_index
 
         def loaded() -> object:
+            # not before: a kernel may call others that are defined below it
+            kept._source_stamp = [_stamp(file) for file in sorted(_files(kernel, set()))]
             try:
                 return load()
-            except (AttributeError, ImportError):
+            except (AttributeError, ImportError):  # another version's, with types of its own
                 return {}
 
-        return loaded
+        kept._load_index = loaded
+        return kernel
 
-    def _files(kernel: Kernel) -> set[str]:
+    @cache
+    def _stamp(file: str) -> tuple[float, int]:
+        stat = Path(file).stat()
+        return stat.st_mtime, stat.st_size
+
+    def _files(kernel: Kernel, seen: set[object]) -> set[str]:
         """The source files of a kernel and of all kernels it calls."""
-        if not hasattr(kernel, "workbench_files"):
-            function = kernel.py_func
-            called = map(function.__globals__.get, function.__code__.co_names)
-            below = [_files(each) for each in called if isinstance(each, CPUDispatcher)]
-            kernel.workbench_files = {function.__code__.co_filename}.union(*below)
-        return kernel.workbench_files
+        seen.add(kernel)
+        function = kernel.py_func
+        files = {function.__code__.co_filename}
+        for called in map(function.__globals__.get, function.__code__.co_names):
+            if isinstance(called, CPUDispatcher) and called not in seen:
+                files |= _files(called, seen)
+        return files
 
 
 def direct(kernel: Kernel, *example: object) -> Kernel:

@@ -109,7 +109,8 @@ class Room(NamedTuple):
            not opened yet; ``openings`` (o, 3) int32: a state bytes are read from and the slice of
            ``pushes`` that is pushed on the way; ``groups`` (q, C) int16: byte classes that lead
            to the same, group 0 to nothing; ``about`` (s, 3) int32, ``floors`` (s,) int32 and
-           ``table`` (s · C,) int32 of situations; ``found`` scratch for the next of them;
+           ``table`` (s · C,) int32 of situations; ``found`` scratch for the next of them,
+           ``marks`` (C,) for hashes of byte classes;
            ``node_slots`` and ``slots`` hash tables, −1 where free; ``used`` (8,) int64 counters.
     """
 
@@ -125,6 +126,7 @@ class Room(NamedTuple):
     table: Ints
     slots: Ints
     found: Longs
+    marks: Longs
     used: Longs
 
     @staticmethod
@@ -146,6 +148,7 @@ class Room(NamedTuple):
             table=np.full(_LITTLE * classes, UNKNOWN, np.int32),
             slots=np.full(2 * _LITTLE, -1, np.int32),
             found=np.empty(64, np.int64),
+            marks=np.empty(classes, np.int64),
             used=np.array([1, 0, 0, 0, 0, 0, A_BREATH, deepest], np.int64),
         )
 
@@ -166,6 +169,7 @@ class Room(NamedTuple):
             table=np.ascontiguousarray(table).reshape(-1),
             slots=few,
             found=np.empty(0, np.int64),
+            marks=np.empty(0, np.int64),
             used=np.zeros(8, np.int64),
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from workbench.automata.dfa import DEAD
 from workbench.automata.kernel import inner, int64, njit
 from workbench.pushdown import room as rooms
-from workbench.pushdown.interning import insert, number, push
+from workbench.pushdown.interning import insert, mixed, number, push
 from workbench.pushdown.room import Room, Rules
 
 _DEAD = DEAD
@@ -152,21 +152,26 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
 def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
     """Number the byte classes by where they lead from some openings; 0 leads nowhere."""
     width, classes = len(rules.table) // len(rules.flags), len(rules.columns)
-    groups, made = room.groups, 1
+    groups, marks, made = room.groups, room.marks, 1
     for byte_class in range(classes):
-        column, dead = rules.columns[byte_class], True
+        column, found, dead = rules.columns[byte_class], int64(0), True
         for opening in range(begin, end):
-            dead &= rules.table[room.openings[opening, 0] * width + column] < 0
-        groups[row, byte_class] = 0
-        other = -1 if dead else byte_class - 1
+            target = rules.table[room.openings[opening, 0] * width + column]
+            if target >= 0:
+                found, dead = mixed(found, (opening << 32) + int64(target)), False
+        marks[byte_class], groups[row, byte_class] = found, 0
+        if dead:
+            continue
+        other = byte_class - 1
         while other >= 0 and not (
-            groups[row, other] != 0
+            marks[other] == found
+            and groups[row, other] != 0
             and _leads_alike(rules, room, begin, end, column, rules.columns[other])
         ):
             other -= 1
         if other >= 0:
             groups[row, byte_class] = groups[row, other]
-        elif not dead:
+        else:
             groups[row, byte_class] = made
             made += 1
 

@@ -1,0 +1,71 @@
+"""What numba keeps on disk is used only while everything a kernel calls is as it was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+BELOW = """
+from workbench.automata.kernel import inner
+
+@inner
+def answer(number: int) -> int:
+    return number + {plus}
+"""
+
+ABOVE = """
+from workbench.automata.kernel import inlined, njit
+from below import answer
+
+@njit(cache=True, nogil=True, _nrt=False)
+def asked(number: int) -> int:
+    return between(number)
+
+@inlined
+def between(number: int) -> int:
+    return answer(number)
+
+print(asked(1), asked.stats.cache_hits)
+"""
+
+
+def told(folder: Path) -> list[int]:
+    """What a new process answers, and how many kernels it found on disk."""
+    ran = subprocess.run(
+        [sys.executable, "above.py"],
+        cwd=folder,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder / "kept"), "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [int(word) for word in ran.stdout.split() if word.isdigit()]
+
+
+@pytest.mark.slow
+def test_a_change_below_is_noticed_above(tmp_path: Path) -> None:
+    (tmp_path / "above.py").write_text(ABOVE)
+    (tmp_path / "below.py").write_text(BELOW.format(plus=1))
+    assert told(tmp_path)[0] == 2
+    assert told(tmp_path)[0] == 2
+    time.sleep(0.02)
+    (tmp_path / "below.py").write_text(BELOW.format(plus=41))
+    os.utime(tmp_path / "below.py")
+    assert told(tmp_path)[0] == 42, "a kernel in a file of its own, called by one defined later"
+
+
+@pytest.mark.slow
+def test_what_another_version_kept_is_not_stumbled_over(tmp_path: Path) -> None:
+    (tmp_path / "above.py").write_text(ABOVE)
+    (tmp_path / "below.py").write_text(BELOW.format(plus=1))
+    told(tmp_path)
+    # an index that names a class which is gone: what unpickling says of it
+    for index in (tmp_path / "kept").rglob("*.nbi"):
+        head = index.read_bytes().split(b"\x80", 1)[0]
+        index.write_bytes(head + b"cworkbench.automata.kernel\nNoLongerThere\n.")
+    assert told(tmp_path)[0] == 2
