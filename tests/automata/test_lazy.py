@@ -96,3 +96,17 @@ def test_memory_is_bounded() -> None:
     lazy = LazyDfa(builder.build(states[0], {states[-1]}), Limits(megabytes=1))
     with pytest.raises(LimitError, match="megabytes"):
         lazy.run(b"a" * 7_999)
+
+
+def test_constraints_of_one_grammar_add_to_sets_of_their_own() -> None:
+    """Two threads may ask two of them at once."""
+    lazy = LazyDfa(thompson(parse_regex(Source("(a|b)*a(a|b){9}", "regex"))))
+    lazy.run(b"ab")
+    met = len(lazy)
+    one, other = LazyConstraint(lazy, BYTES), LazyConstraint(lazy, BYTES)
+    assert one.mask(one.initial) == other.mask(other.initial)
+    for constraint in (one, other):
+        state = constraint.step_bytes(constraint.initial, b"abbabaab")
+        assert state is not None
+        assert constraint.mask(state) == one.mask(state)
+    assert len(lazy) == met

@@ -8,6 +8,7 @@ the steps it needs in the same kernel: by calls from Python a mask took three ti
 from __future__ import annotations
 
 import threading
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -162,6 +163,16 @@ class LazyDfa:
             while fill_row(self.subsets, self.table.reshape(-1), state) == FULL_SETS:
                 self.grow()
             return int(self.table[state, byte_class])
+
+    def apart(self) -> LazyDfa:
+        """The same machine with sets of its own, for kernels that add to them without its lock."""
+        with self._growing:
+            twin = copy(self)
+            twin._growing = threading.RLock()
+            own = ("sets", "ends", "slots", "reached", "stack", "made")
+            copies = {name: getattr(self.subsets, name).copy() for name in own}
+            twin.subsets, twin.table = self.subsets._replace(**copies), self.table.copy()
+        return twin
 
     def grow(self) -> None:
         """Make room for twice as many states; what was there keeps its place."""
