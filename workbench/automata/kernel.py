@@ -106,4 +106,22 @@ def direct(kernel: Kernel, *example: object) -> Kernel:
     return compiled
 
 
-__all__ = ["direct", "inlined", "inner", "int64", "njit"]
+def when_compiling(tell: Callable[[], None]) -> None:
+    """Have somebody told, once, if kernels are compiled in this process and not read from disk."""
+    from numba.core import event
+
+    class Teller(event.Listener):
+        told = False
+
+        def on_start(self, _: object) -> None:
+            if not self.told:
+                self.told = True
+                tell()
+
+        def on_end(self, _: object) -> None:
+            """Nobody wants to know."""
+
+    event.register("numba:compile", Teller())  # type: ignore[no-untyped-call]
+
+
+__all__ = ["direct", "inlined", "inner", "int64", "njit", "when_compiling"]

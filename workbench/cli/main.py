@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from workbench.automata.kernel import when_compiling
 from workbench.cli import bench, check, draw, generate, lint, mask, serve, train
 
 app = typer.Typer(
@@ -23,7 +24,10 @@ app.command()(generate.generate)
 app.command()(train.train)
 app.command()(bench.bench)
 
+_COMPILING = "compiling the kernels: once in a new installation, for ten to twenty seconds"
+
 
 def main() -> None:
     """Run the command line."""
+    when_compiling(lambda: typer.echo(_COMPILING, err=True))
     app()
