@@ -20,8 +20,9 @@ from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.vocabulary.toy import all_bytes
 
-#: What a stage may take after the budget is over, before it looks at the clock.
-SMALL = 0.5
+#: What a stage may take after the budget is over, before it looks at the clock, on a slow machine
+#: and with kernels compiled on the way: far from a hang, which is what these tests are about.
+SMALL = 5.0
 #: For what comes to the end of its seconds, whatever they are.
 SHORT = Limits(seconds=0.5)
 
@@ -199,7 +200,7 @@ def test_error_tells_the_place(name: str, make: Callable[[], Grammar]) -> None:
 
     make_ready = kbnf("start ::= 'a' | start 'b';")
     assert make_ready.accepts("ab")
-    assert taken(refused) < LIMITS.seconds
+    assert taken(refused) < LIMITS.seconds + SMALL
 
 
 @pytest.mark.parametrize("make", [LIMITED[4][1], LIMITED[5][1]], ids=["regex", "rules"])

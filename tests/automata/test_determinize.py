@@ -72,7 +72,7 @@ def test_error_where_the_subsets_explode(pattern: str, limits: Limits, budget: s
     with pytest.raises(LimitError) as error:
         regex_dfa(regex, limits)
     assert error.value.budget == budget
-    assert time.thread_time() - started < limits.seconds + 1
+    assert time.thread_time() - started < limits.seconds + 5
 
 
 def test_error_message_says_what_to_do() -> None:
