@@ -30,8 +30,8 @@ FULL_SETS = _FULL_SETS = -10
 
 #: The most states of an Nfa whose closures are made at once; they take the square of it in bits.
 _CLOSED = 2_048
-#: How many sets there is room for at first.
-_LITTLE = 256
+#: How many sets there is room for at first, and how many numbers they may take.
+_LITTLE, _NUMBERS = 1_024, 16_384
 
 
 class Subsets(NamedTuple):
@@ -93,7 +93,8 @@ class LazyDfa:
         self._growing = threading.RLock()
         self.subsets = self._subsets()
         self.table: Ints = np.empty((0, self._columns), np.int32)
-        self._grow(_LITTLE)
+        each = self._columns + 2 * self.subsets.sets.shape[1]
+        self._grow(max(64, min(_LITTLE, _NUMBERS // each)))
         if not self.is_empty:
             _begin(self.subsets, nfa.initial)
 
