@@ -19,6 +19,7 @@ from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
 from workbench.constraint.protocol import Constraint
+from workbench.constraint.ready import ready as ready_for_masks
 from workbench.drawing.counting import fold_tokens, foot_of
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
@@ -28,6 +29,7 @@ from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.problem import Problem as Problem
+from workbench.pushdown.build import ready as ready_for_grammars
 from workbench.pushdown.pda import pda
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -227,6 +229,7 @@ def compile_text(
     phases: list[Phase] = []
     grammar: Grammar | None = None
     problems: tuple[Problem, ...] = ()
+    ready_for_grammars()  # what a new installation compiles first is in no grammar's time
     try:
         with _timed("grammar", phases):
             grammar = _read(text, notation, start, limits)
@@ -234,6 +237,7 @@ def compile_text(
         grammar, problems = None, (Problem.of(error),)
     compiled = Compiled(text, notation, limits, grammar, problems, phases)
     if grammar is not None and vocabulary is not None:
+        ready_for_masks()
         try:
             with _timed("tokens", phases):
                 compiled.constraint(vocabulary)
