@@ -14,7 +14,7 @@ from workbench.syntax.kbnf_parser import parse_kbnf
 
 def rules(text: str) -> RuleProgram:
     tree = parse_kbnf(Source(text, "g"))
-    return rule_program(tree, gathered(tree), "a", LIMITS)
+    return rule_program(tree, gathered(tree), LIMITS)
 
 
 BOTH = SOME | EMPTY | LONGER

@@ -19,7 +19,7 @@ from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.assembling import assembled
 from workbench.pushdown.cfg import Cfg, gathered
-from workbench.pushdown.checks import check_something_left
+from workbench.pushdown.checks import check_defined, check_something_left
 from workbench.pushdown.left_recursion import without_left_recursion
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.rule_program import rule_program
@@ -59,7 +59,12 @@ def context_free(tree: GrammarTree, start: str, limits: Limits = LIMITS) -> Cfg:
     """
     ready()
     rules = gathered(tree)
-    program = rule_program(tree, rules, start, limits)
+    try:
+        program = rule_program(tree, rules, limits)
+        _ = rules[start]
+    except KeyError:
+        check_defined(tree, rules, start)
+        raise
     cfg = Cfg(start, rules, program, tree.source, limits)
     check_something_left(cfg, tree)
     return cfg
@@ -74,7 +79,7 @@ def ready() -> None:
     body = Choice((letter, Sequence((letter, again, letter), nowhere)), nowhere)
     tree = GrammarTree((Rule("a", body, nowhere, nowhere),), Source("", "grammar"))
     rules, patient = gathered(tree), Limits(seconds=600.0)
-    program = rule_program(tree, rules, "a", patient)
+    program = rule_program(tree, rules, patient)
     machine(Cfg("a", rules, program, tree.source, patient), patient)
 
 

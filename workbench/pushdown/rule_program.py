@@ -24,7 +24,6 @@ from workbench.automata.program import (
 )
 from workbench.automata.thompson import add as add_regex
 from workbench.limits import Limits
-from workbench.pushdown.checks import check_defined
 from workbench.pushdown.facts import calls_of, texts_of
 from workbench.pushdown.terminals import Terminal, terminal_machine
 from workbench.syntax.grammar_tree import (
@@ -76,24 +75,17 @@ class RuleProgram:
         return waiting
 
 
-def rule_program(
-    tree: GrammarTree, rules: Mapping[str, Expression], start: str, limits: Limits
-) -> RuleProgram:
+def rule_program(tree: GrammarTree, rules: Mapping[str, Expression], limits: Limits) -> RuleProgram:
     """The program of ``rules``, the tree's by name.
 
-    Raises: BuildError for names without a rule and for what ``except!`` cannot except;
+    Raises: KeyError for a name without a rule; BuildError for what ``except!`` cannot except;
             LimitError for regexes that are too large.
     """
     emitter = _Emitter(rules)
     first = []
-    try:
-        _ = emitter.numbers[start]
-        for body in rules.values():
-            first.append(len(emitter.program.code) // WIDTH)
-            emitter.add(body)
-    except KeyError:
-        check_defined(tree, rules, start)
-        raise
+    for body in rules.values():
+        first.append(len(emitter.program.code) // WIDTH)
+        emitter.add(body)
     program = emitter.program
     first.append(len(program.code) // WIDTH)
     for at, terminal in emitter.terminals:
