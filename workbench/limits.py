@@ -24,7 +24,7 @@ class Limits:
     token_edges: int = 5_000_000
     #: Configurations alive at once in a nondeterministic stack machine.
     configurations: int = 2_000
-    #: Symbols on one stack: texts nested so deep are read in some milliseconds.
+    #: Symbols on one stack: texts nested so deep are read in under 0.1 s.
     stack_depth: int = 20_000
     #: Rows (masks) a constraint keeps before it forgets the oldest.
     rows: int = 4_096

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
+from workbench.automata.small import ready as ready_for_regexes
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
@@ -229,7 +230,7 @@ def compile_text(
     phases: list[Phase] = []
     grammar: Grammar | None = None
     problems: tuple[Problem, ...] = ()
-    ready_for_grammars()  # what a new installation compiles first is in no grammar's time
+    _READY[notation]()  # what a new installation compiles first is in no grammar's time
     try:
         with _timed("grammar", phases):
             grammar = _read(text, notation, start, limits)
@@ -255,6 +256,10 @@ def _read(text: str, notation: Notation, start: str, limits: Limits) -> Grammar:
     if notation is Notation.REGEX:
         return Grammar.from_regex(text, limits=limits)
     return Grammar.from_kbnf(text, start=start, limits=limits)
+
+
+#: What has the kernels compiled that reading a notation takes.
+_READY = {Notation.REGEX: ready_for_regexes, Notation.KBNF: ready_for_grammars}
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -100,10 +100,9 @@ def direct(kernel: Kernel, *example: object) -> Kernel:
     """
     import numba
 
-    signature = tuple(map(numba.typeof, example))
-    kernel.compile(signature)  # type: ignore[attr-defined]
-    compiled: Kernel = kernel.get_overload(signature)  # type: ignore[attr-defined]
-    return compiled
+    signature, dispatcher = tuple(map(numba.typeof, example)), cast("Any", kernel)
+    dispatcher.compile(signature)
+    return cast("Kernel", dispatcher.get_overload(signature))
 
 
 def when_compiling(tell: Callable[[], None]) -> None:

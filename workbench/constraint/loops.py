@@ -29,7 +29,7 @@ _DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.ui
 #: some 250 and is left to the plain walk beyond its first state.
 MEMBERS = 16
 #: How many ASCII bytes must stay for a loop to be worth it; digits are read faster plainly.
-_WIDE = 16
+WIDE = 16
 #: Loops a vocabulary remembers.
 _REMEMBERED = 128
 #: A first byte below which more than this share of the trie lies makes a part of its own.
@@ -190,11 +190,11 @@ def find(
             if votes == 0:
                 most = target
             votes += 1 if target == most else -1
-    if stays < _WIDE:
+    if stays < WIDE:
         entering = 0
         for byte in range(128):
             entering += table[state * width + classes[byte]] == most
-        return 0, most if most >= 0 and entering >= _WIDE else -1, 0
+        return 0, most if most >= 0 and entering >= WIDE else -1, 0
     members[0] = state
     count, from_level, level_end = int64(1), 0, 1
     for _level in range(3):

@@ -16,12 +16,9 @@ from workbench.constraint.layout import (
     Steps,
     Wide,
 )
-from workbench.constraint.loops import MEMBERS, find
+from workbench.constraint.loops import MEMBERS, WIDE, find
 from workbench.constraint.staying import Circle, Circles
 from workbench.vocabulary.trie import Trie
-
-#: How many ASCII bytes must stay for a circle to be worth it.
-_WIDE = 16
 
 
 class WideStates:
@@ -73,13 +70,13 @@ _NOWHERE, _NO_MEMBER = np.empty(0, np.int32), np.empty(0, np.int8)
 def wide_states(steps: Steps) -> list[State]:
     """The states to which many ASCII bytes lead back."""
     weights = np.bincount(steps.classes[:128], minlength=steps.width).astype(np.int64)
-    return [int(state) for state in np.flatnonzero(_staying(steps, weights) >= _WIDE)]
+    return [int(state) for state in np.flatnonzero(_staying(steps, weights) >= WIDE)]
 
 
 def is_wide(steps: Steps, state: State) -> bool:
     """Whether many ASCII bytes lead back to a state, of those whose step is known."""
     row = steps.table[state * steps.width : (state + 1) * steps.width]
-    return int((row[steps.classes[:128]] == state).sum()) >= _WIDE
+    return int((row[steps.classes[:128]] == state).sum()) >= WIDE
 
 
 @njit(cache=True, nogil=True)

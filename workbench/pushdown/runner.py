@@ -54,10 +54,9 @@ class Runner:
         self.network = network
         self.limits = limits
         self.classes = network.byte_classes
-        self.rules = Rules.of(network)
-        self.growth = Growth.of(self.rules)
-        self.room = Room.of(self.rules, limits.stack_depth)
-        self._columns = len(self.rules.columns)
+        self.growth = Growth.of(Rules.of(network))
+        self.room = Room.of(self.growth.rules, limits.stack_depth)
+        self._columns = len(self.growth.rules.columns)
         self._begin()
 
     def _begin(self) -> None:
@@ -65,9 +64,9 @@ class Runner:
         clock = self.limits.clock()
         while True:
             self.room.found[0] = self.network.initial << 32
-            made = open_state(self.rules, self.room, self.network.initial)
+            made = open_state(self.growth.rules, self.room, self.network.initial)
             if made >= 0:
-                made = number(self.rules, self.room, 1, 0)
+                made = number(self.growth.rules, self.room, 1, 0)
             if made >= 0:
                 return
             self.resolve(made, clock)
@@ -117,7 +116,7 @@ class Runner:
         """Compute and remember the step of a situation by a byte class."""
         clock: Clock | None = None
         while True:
-            found = successor(self.rules, self.room, situation, byte_class)
+            found = successor(self.growth.rules, self.room, situation, byte_class)
             if found >= DEAD:
                 return found
             clock = clock or self.limits.clock()
