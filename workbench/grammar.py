@@ -30,6 +30,7 @@ from workbench.pushdown.runner import Runner
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf_parser import ready as ready_to_read
 from workbench.syntax.regex_parser import parse_regex
 from workbench.syntax.regex_tree import Ranges, Regex
 
@@ -114,6 +115,7 @@ class Grammar:
         Raises: ParseError, BuildError, LimitError.
         """
         ready_for_rules()
+        ready_to_read()
         source, work = Source(text, name), limits.begun()
         tree = parse_kbnf(source, work.clock())
         machine = build(tree, start, work)

@@ -32,6 +32,7 @@ from workbench.limits import LIMITS, Limits
 from workbench.problem import Problem as Problem
 from workbench.pushdown.build import ready as ready_for_grammars
 from workbench.pushdown.pda import pda
+from workbench.syntax.kbnf_parser import ready as ready_to_read
 from workbench.vocabulary.vocabulary import Vocabulary
 
 T = TypeVar("T")
@@ -230,7 +231,8 @@ def compile_text(
     phases: list[Phase] = []
     grammar: Grammar | None = None
     problems: tuple[Problem, ...] = ()
-    _READY[notation]()  # what a new installation compiles first is in no grammar's time
+    for ready in _READY[notation]:
+        ready()  # what is made once a process is in no grammar's time
     try:
         with _timed("grammar", phases):
             grammar = _read(text, notation, start, limits)
@@ -258,8 +260,11 @@ def _read(text: str, notation: Notation, start: str, limits: Limits) -> Grammar:
     return Grammar.from_kbnf(text, start=start, limits=limits)
 
 
-#: What has the kernels compiled that reading a notation takes.
-_READY = {Notation.REGEX: ready_for_regexes, Notation.KBNF: ready_for_grammars}
+#: What makes ready all that reading a notation takes.
+_READY: dict[Notation, tuple[Callable[[], None], ...]] = {
+    Notation.REGEX: (ready_for_regexes,),
+    Notation.KBNF: (ready_to_read, ready_for_grammars),
+}
 
 
 @contextmanager

@@ -68,6 +68,11 @@ def parse_kbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
     return GrammarTree(tuple(rules), source)
 
 
+def ready() -> None:
+    """Have lark make its tables, for a fifth of a second; work with a clock asks for this first."""
+    _lark()
+
+
 @cache
 def _lark() -> tuple[Tables, re.Pattern[str]]:
     """The tables and lexemes of kbnf.lark; made once, when first wanted."""
