@@ -130,21 +130,20 @@ window.wb = (() => {
     return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
   }
 
-  /** When the page's own sheet is there; Gradio loads it beside the scripts and waits for neither. */
-  const styled = () => new Promise((go) => {
-    const sheet = document.querySelector("link[href*='wb.css']");
-    if (!sheet || sheet.sheet) { go(); return; }
+  /** When the page's own sheets are there; Gradio loads them beside the scripts and waits for neither. */
+  const styled = () => Promise.all([...document.querySelectorAll("link[href*='wb/']")].map((sheet) => new Promise((go) => {
+    if (sheet.sheet) { go(); return; }
     for (const end of ["load", "error"]) sheet.addEventListener(end, go, { once: true });
-  });
+  })));
 
   const parts = {};
-  const waiting = new Set(["header", "grammar", "picture", "run", "footer"]);
+  const mounted = new Set();
   /** Called by each Gradio component when it is on the page; the page starts when all are, and has
       its look: before that nothing has its size, and a visitor would see it slide into place. */
   async function mount(name, context) {
     parts[name](context);
-    waiting.delete(name);
-    if (waiting.size) return;
+    mounted.add(name);
+    if (Object.keys(parts).some((each) => !mounted.has(each))) return;
     await styled();
     emit("ready");
     for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +10,25 @@ import gradio as gr
 
 from workbench.resources import STATIC
 from workbench.ui.api import add_endpoints
+from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
 from workbench.ui.runs import run_lines
 
-#: Where the page's own files are served, relative to its address.
-FILES = "wb"
+_Sent = dict[str, Any]
+_Answer = dict[str, Any] | str
+_Question = Callable[[Handlers, _Sent], _Answer]
 
-SHEET = "wb.css"
-
-#: In the order they need each other.
-SCRIPTS = (
-    "core.js", "colour.js", "editor.js", "graph.js", "strip.js", "inspector.js", "share.js",
-    "header.js", "grammar.js", "picture.js", "run.js", "footer.js",
-)  # fmt: skip
+#: What each part may ask, by the name its script calls: ``server.check_texts({…})``.
+QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
+    "header": {"model_state": lambda handlers, _: handlers.model_state()},
+    "grammar": {"compile_grammar": Handlers.compile, "check_texts": Handlers.check},
+    "picture": {"draw_machine": Handlers.draw},
+    "run": {
+        "recorded_run": Handlers.recorded,
+        "explain_tokens": Handlers.explain,
+        "stop_run": Handlers.stop,
+    },
+}
 
 #: A component's script: hands itself to the page's own, names the events Gradio must know.
 _ON_LOAD = """
@@ -32,71 +36,49 @@ wb.mount("%s", { element, trigger, props, watch, server: %s }); /* event: "run" 
 """
 
 
-@cache
-def head() -> str:
-    """What goes into the page's head: the style sheet, then the scripts in order."""
-    # named by their content, so that a browser never keeps a file of another version
-    digest = hashlib.sha256()
-    for name in (SHEET, *SCRIPTS):
-        digest.update((STATIC / name).read_bytes())
-    version = digest.hexdigest()[:12]
-    sheet = f'<link rel="stylesheet" href="{FILES}/{SHEET}?{version}">'
-    return sheet + "".join(f'<script src="{FILES}/{name}?{version}"></script>' for name in SCRIPTS)
-
-
-def part(name: str, value: str = "", ask: Sequence[Callable[..., Any]] = ()) -> gr.HTML:
+def part(handlers: Handlers, name: str, value: str = "") -> gr.HTML:
     """One of the page's parts: a static skeleton that a script of ours brings to life.
 
     Nothing a person or a model wrote is ever put into the template: Gradio would evaluate
     ``${…}`` and ``{{…}}`` in it. It travels as ``value`` and enters through textContent.
     """
+    asked = QUESTIONS.get(name, {})
     return gr.HTML(
         value,
         html_template=(Path(STATIC) / f"{name}.html").read_text("utf-8"),
-        js_on_load=_ON_LOAD % (name, "server" if ask else "null"),
+        js_on_load=_ON_LOAD % (name, "server" if asked else "null"),
         apply_default_css=False,
         elem_id=f"wb-{name}",
         head=head(),
-        server_functions=list(ask),
+        server_functions=[_named(handlers, *each) for each in asked.items()],
     )
+
+
+def _named(handlers: Handlers, name: str, question: _Question) -> Callable[[_Sent], _Answer]:
+    """A question as Gradio wants it: a function of what was sent, called by its name."""
+
+    def ask(sent: _Sent) -> _Answer:
+        return question(handlers, sent)
+
+    ask.__name__ = name
+    return ask
 
 
 def build(handlers: Handlers) -> gr.Blocks:
     """The whole page."""
-
-    def compile_grammar(sent: dict[str, Any]) -> dict[str, Any]:
-        return handlers.compile(sent)
-
-    def check_texts(sent: dict[str, Any]) -> dict[str, Any]:
-        return handlers.check(sent)
-
-    def draw_machine(sent: dict[str, Any]) -> dict[str, Any]:
-        return handlers.draw(sent)
-
-    def recorded_run(sent: dict[str, Any]) -> str:
-        return handlers.recorded(sent)
-
-    def stop_run(sent: dict[str, Any]) -> dict[str, Any]:
-        return handlers.stop(sent)
-
-    def explain_tokens(sent: dict[str, Any]) -> dict[str, Any]:
-        return handlers.explain(sent)
-
-    def model_state(sent: dict[str, Any]) -> dict[str, Any]:
-        return handlers.model_state()
 
     def stream(event: gr.EventData) -> Iterator[str]:
         sent = event._data
         yield from run_lines(handlers, sent if isinstance(sent, dict) else {})
 
     with gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False) as page:
-        part("header", encoded(handlers.page()), [model_state])
+        part(handlers, "header", encoded(handlers.page()))
         with gr.Row(elem_id="wb-main"):
-            part("grammar", "", [compile_grammar, check_texts])
-            part("picture", "", [draw_machine])
+            part(handlers, "grammar")
+            part(handlers, "picture")
         with gr.Column(elem_id="wb-below"):
-            run = part("run", "", [recorded_run, explain_tokens, stop_run])
-        part("footer")
+            run = part(handlers, "run")
+        part(handlers, "footer")
         running = run.run(
             stream,
             None,

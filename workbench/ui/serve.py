@@ -52,8 +52,9 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     from starlette.staticfiles import StaticFiles
 
     from workbench.resources import STATIC
+    from workbench.ui.files import FILES
     from workbench.ui.handlers import Handlers
-    from workbench.ui.page import FILES, build
+    from workbench.ui.page import build
     from workbench.ui.theme import theme
 
     handlers = Handlers(room or ModelRoom(settings.model))

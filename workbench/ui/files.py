@@ -1,0 +1,31 @@
+"""The page's own scripts and sheets: which, in what order, and what stands in the page's head."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+
+from workbench.resources import STATIC
+
+#: Where the page's own files are served, relative to its address.
+FILES = "wb"
+
+SHEETS = ("base.css", "grammar.css", "picture.css", "run.css")
+
+#: In the order they need each other.
+SCRIPTS = (
+    "core.js", "colour.js", "editor.js", "graph.js", "strip.js", "inspector.js", "share.js",
+    "header.js", "grammar.js", "picture.js", "run.js", "footer.js",
+)  # fmt: skip
+
+
+@cache
+def head() -> str:
+    """What goes into the page's head: the sheets, then the scripts in order."""
+    # named by their content, so that a browser never keeps a file of another version
+    digest = hashlib.sha256()
+    for name in (*SHEETS, *SCRIPTS):
+        digest.update((STATIC / name).read_bytes())
+    version = digest.hexdigest()[:12]
+    sheets = "".join(f'<link rel="stylesheet" href="{FILES}/{n}?{version}">' for n in SHEETS)
+    return sheets + "".join(f'<script src="{FILES}/{n}?{version}"></script>' for n in SCRIPTS)
