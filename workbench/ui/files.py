@@ -14,7 +14,8 @@ SHEETS = ("base.css", "grammar.css", "picture.css", "run.css")
 
 #: In the order they need each other.
 SCRIPTS = (
-    "core.js", "colour.js", "editor.js", "graph.js", "strip.js", "inspector.js", "share.js",
+    "core.js", "drafts.js", "share.js", "colour.js", "editor.js", "graph.js", "strip.js",
+    "inspector.js",
     "header.js", "grammar.js", "picture.js", "run.js", "footer.js",
 )  # fmt: skip
 
