@@ -8,14 +8,17 @@ from workbench.ui.serve import ServeSettings, serve
 
 
 def main() -> None:
-    """Serve with what the environment says: ``WORKBENCH_MODEL``, Gradio's own name and port."""
+    """Serve with what the environment says: Gradio's own name and port, ``WORKBENCH_MODEL``.
+
+    Several models are named with spaces between them.
+    """
     on_a_space = "SPACE_ID" in os.environ
     port = os.environ.get("GRADIO_SERVER_PORT")
     serve(
         ServeSettings(
             host=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_a_space else "127.0.0.1"),
             port=int(port) if port else 7860,
-            model=os.environ.get("WORKBENCH_MODEL", "builtin"),
+            models=tuple(os.environ.get("WORKBENCH_MODEL", "builtin").split()),
         )
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from dataclasses import asdict
 
 from workbench.automata.describe import describe
@@ -18,6 +19,7 @@ from workbench.ui.notations import other_notation
 from workbench.ui.pictures import TABLE, picture, sentence, table
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, bytes_in, text_in, tokens_in, tried_in
+from workbench.ui.rooms import ModelRooms
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -31,12 +33,26 @@ MOST_TOKENS = 500
 class Handlers:
     """Every question of the page but the run itself; safe to share between visitors."""
 
-    def __init__(self, room: ModelRoom, pipeline: Pipeline | None = None) -> None:
-        self.room = room
+    def __init__(self, rooms: ModelRooms | ModelRoom, pipeline: Pipeline | None = None) -> None:
+        self.rooms = ModelRooms((rooms,)) if isinstance(rooms, ModelRoom) else rooms
+        #: Where the model is that this visitor chose.
+        self.room = self.rooms.first
         self.pipeline = pipeline or Pipeline()
         self.gallery: Gallery = load_gallery()
         self._figures: dict[str, Vocabulary] = {}
         self._stopped: dict[str, None] = {}
+
+    def with_model(self, sent: Record) -> Handlers:
+        """The same handlers for who chose a model: ``model`` in what was sent names it.
+
+        Raises: WorkbenchError for one that is not offered here.
+        """
+        room = self.rooms.get(text_in(sent, "model", 500))
+        if room is self.room:
+            return self
+        chosen = copy(self)
+        chosen.room = room
+        return chosen
 
     # -- what the page is opened with -------------------------------------------------------
 
@@ -61,9 +77,10 @@ class Handlers:
         return {"gallery": shown, "first": 0}
 
     def model_state(self) -> Record:
-        """What the header says of the model; asking also begins to load it."""
+        """What the header says of the models; asking also begins to load the chosen one."""
         self.room.start()
-        return asdict(self.room.state())
+        rooms = self.rooms
+        return {**asdict(self.room.state()), "models": rooms.known(), "may_open": rooms.may_open}
 
     # -- grammars --------------------------------------------------------------------------
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import gradio as gr
 
+from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
 from workbench.ui.api import add_endpoints
 from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
+from workbench.ui.pictures import sentence
 from workbench.ui.runs import run_lines
 
 _Sent = dict[str, Any]
@@ -58,7 +60,10 @@ def _named(handlers: Handlers, name: str, question: _Question) -> Callable[[_Sen
     """A question as Gradio wants it: a function of what was sent, called by its name."""
 
     def ask(sent: _Sent) -> _Answer:
-        return question(handlers, sent)
+        try:
+            return question(handlers.with_model(sent), sent)
+        except WorkbenchError as error:
+            return {"fault": sentence(error)}
 
     ask.__name__ = name
     return ask
@@ -68,8 +73,8 @@ def build(handlers: Handlers) -> gr.Blocks:
     """The whole page."""
 
     def stream(event: gr.EventData) -> Iterator[str]:
-        sent = event._data
-        yield from run_lines(handlers, sent if isinstance(sent, dict) else {})
+        sent = event._data if isinstance(event._data, dict) else {}
+        yield from run_lines(handlers, sent)
 
     with gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False) as page:
         part(handlers, "header", encoded(handlers.page()))

@@ -32,7 +32,7 @@ def run_records(handlers: Handlers, sent: dict[str, Any]) -> Iterator[Record]:
     """The records of a run: ``head``, ``status``, ``start``, steps, then ``stop`` or ``error``."""
     yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
     try:
-        yield from _records(handlers, RunRequest.of(sent))
+        yield from _records(handlers.with_model(sent), RunRequest.of(sent))
     except WorkbenchError as error:
         yield {"k": "error", "message": error.message, "hint": error.hint}
     except Exception as error:

@@ -12,11 +12,15 @@ from workbench.constraint.ready import ready, ready_for_loops
 from workbench.constraint.writing import ready as closing_ready
 from workbench.errors import WorkbenchError
 from workbench.ui.models import BUILTIN, ModelRoom
+from workbench.ui.rooms import ModelRooms
 
 if TYPE_CHECKING:
     import gradio as gr
 
     from workbench.ui.handlers import Handlers
+
+#: Addresses that nobody but this machine can reach.
+_OWN = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +30,8 @@ class ServeSettings:
     host: str = "127.0.0.1"
     #: 0 for any free one.
     port: int = 7860
-    model: str = BUILTIN
+    #: The models offered, the first one first: ``builtin``, ``toy``, directories or hub ids.
+    models: tuple[str, ...] = (BUILTIN,)
     open_browser: bool = False
     quiet: bool = False
 
@@ -40,8 +45,8 @@ def serve(settings: ServeSettings) -> None:
 def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     """Start serving and come back with Gradio's page (``local_url``, ``close()``).
 
-    The model, torch with it, is loaded once the page answers, in the background; ``room``
-    is one that is to be used instead of the model the settings name.
+    The first model, torch with it, is loaded once the page answers, in the background;
+    ``room`` is one that is to be used instead of the models the settings name.
 
     Raises: WorkbenchError where the address or the port cannot be had.
     """
@@ -57,7 +62,9 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     from workbench.ui.page import build
     from workbench.ui.theme import theme
 
-    handlers = Handlers(room or ModelRoom(settings.model))
+    offered = settings.models if room is None else (room,)
+    # who looks at a page of this machine only is its owner, and may have it read what they like
+    handlers = Handlers(ModelRooms(offered, may_open=settings.host in _OWN))
     page = build(handlers)
     page.launch(
         server_name=settings.host,

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.ui.toy import toy_room, toy_vocabulary
+from workbench.decoding.toy_model import ToyModel
+from workbench.errors import ModelError
+from workbench.ui.handlers import Handlers
+from workbench.ui.models import ModelRoom
+from workbench.ui.rooms import ModelRooms
+
+
+def named(name: str) -> ModelRoom:
+    return ModelRoom(name, lambda _: ToyModel(toy_vocabulary()), toy_vocabulary)
+
+
+def test_no_name_is_the_first_model() -> None:
+    rooms = ModelRooms(("a", "b"), make=named)
+    assert rooms.get() is rooms.first
+    assert rooms.get("b").name == "b"
+    assert rooms.get("b") is rooms.get("b")
+
+
+def test_a_path_of_this_machine_is_never_told() -> None:
+    rooms = ModelRooms(("/secret/one/model", "/secret/two/model/"), make=named)
+    assert [known["name"] for known in rooms.known()] == ["model", "model-2"]
+    assert rooms.get("model-2").name == "/secret/two/model/"
+    assert "secret" not in str(rooms.known())
+
+
+def test_error_strangers_open_nothing() -> None:
+    rooms = ModelRooms(("a",), make=named)
+    with pytest.raises(ModelError, match="does not open other models"):
+        rooms.get("/etc")
+
+
+def test_the_owner_opens_models_and_the_oldest_goes() -> None:
+    rooms = ModelRooms(("a",), may_open=True, make=named)
+    first = rooms.get("x")
+    rooms.get("y")
+    assert rooms.get("x") is first
+    rooms.get("z")
+    assert [known["name"] for known in rooms.known()] == ["a", "x", "z"]
+
+
+def test_a_visitor_s_model_is_nobody_else_s() -> None:
+    rooms = ModelRooms((toy_room(), "b"), make=named)
+    handlers = Handlers(rooms)
+    chosen = handlers.with_model({"model": "b"})
+    assert chosen.room.name == "b"
+    assert handlers.room is rooms.first
+    assert handlers.with_model({}) is handlers
+    assert chosen.pipeline is handlers.pipeline
+    told = chosen.model_state()
+    assert told["may_open"] is False
+    assert [each["name"] for each in told["models"]] == ["toy", "b"]
