@@ -134,6 +134,8 @@
   /** Open the draft that was left. */
   function reopen() { const draft = last(); if (draft) wb.emit("open", asDraft(draft)); }
   function discard() { saved.remove("draft"); wb.emit("draft", null); }
+  /** Discard the draft that stands on the page, and begin as a visitor does. */
+  function restart() { forgotten = true; saved.remove("draft"); location.replace(location.pathname + location.search); }
 
   /** Keep the draft as it stands, if anything in it is a person's own. */
   function keep() {
@@ -150,7 +152,7 @@
     if (saved.set("draft", { ...here, when: Date.now() }) && !changed) {
       wb.emit("draft", null);
       // the address no longer says what stands here; read again, it would hide the draft
-      if (location.hash.startsWith("#g=")) history.replaceState(null, "", location.pathname + location.search);
+      wb.unlink();
     }
     changed = true;
   }
@@ -182,5 +184,5 @@
     window.addEventListener("pagehide", () => soon.now());
   });
 
-  wb.drafts = { list, open, save, remove, rename, kept, reopen, discard, keep: () => soon.now(), forget };
+  wb.drafts = { list, open, save, remove, rename, kept, reopen, discard, restart, keep: () => soon.now(), forget };
 })();

@@ -1,0 +1,83 @@
+/* The drafts of this browser, on the page: a menu to keep, open, rename and delete them, and the line
+   that says where the draft on the page came from. */
+"use strict";
+(() => {
+  const { el, drafts, saved } = wb;
+  const PATIENCE = 4000; // milliseconds a second click has time to mean it
+
+  const when = (time) => new Date(time).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+  /** A button that does what it says at its second click: what it does cannot be taken back. */
+  function sure(properties, words, question, act) {
+    let armed = 0;
+    const button = el("button", { type: "button", ...properties }, words);
+    button.addEventListener("click", () => {
+      if (armed) { clearTimeout(armed); act(); return; }
+      button.textContent = question;
+      armed = setTimeout(() => { armed = 0; button.textContent = words; }, PATIENCE);
+    });
+    return button;
+  }
+
+  /** The menu: ``Drafts``, to be put wherever there is room. */
+  drafts.menu = () => {
+    const name = el("input", { type: "text", maxlength: "80", placeholder: "a name", spellcheck: "false", autocomplete: "off", "aria-label": "Name of the draft" });
+    const told = el("p", { class: "quiet told", role: "status" });
+    const list = el("ul", { "aria-label": "Drafts kept in this browser" });
+    const form = el("form", { class: "saveas" }, el("label", {}, "Save what stands here as", name), el("button", { type: "submit" }, "Save"));
+    const forget = sure({ class: "link no" }, "Forget everything", "Really? Drafts and settings go", drafts.forget);
+    const sheet = el("div", { class: "sheetlet", hidden: true }, form, told, list, el("p", { class: "quiet foot" }, el("span", {}, "Kept in this browser alone."), forget));
+    const box = el("div", { class: "menu drafts" }, el("button", { type: "button", "aria-haspopup": "true", "aria-expanded": "false" }, "Drafts"), sheet);
+    const menu = wb.menu(box);
+
+    function rename(row, draft) {
+      const field = el("input", { type: "text", maxlength: "80", "aria-label": "New name" });
+      field.value = draft.name;
+      const done = () => { told.textContent = drafts.rename(draft.name, field.value); if (told.textContent) field.focus(); else show(); };
+      row.replaceChildren(el("form", { onsubmit: (event) => { event.preventDefault(); done(); } }, field, el("button", { type: "submit" }, "Rename")));
+      field.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); show(); } });
+      field.select();
+    }
+
+    function show() {
+      const rows = drafts.list().map((draft) => {
+        const row = el("li", {});
+        const open = el("button", { type: "button", class: "bare name", title: draft.text.slice(0, 200), onclick: () => { menu.close(); drafts.open(draft.name); } }, draft.name);
+        row.append(open, el("span", { class: "quiet" }, when(draft.when)),
+          el("button", { type: "button", class: "bare", "aria-label": `Rename ${draft.name}`, onclick: () => rename(row, draft) }, "rename"),
+          sure({ class: "bare", "aria-label": `Delete ${draft.name}` }, "delete", "really?", () => { drafts.remove(draft.name); }));
+        return row;
+      });
+      list.replaceChildren(...(rows.length ? rows : [el("li", { class: "quiet" }, "No drafts yet.")]));
+    }
+
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      told.textContent = drafts.save(name.value);
+      if (told.textContent) return;
+      wb.notice(`Saved as “${name.value.trim()}”, in this browser alone.`);
+      name.value = "";
+      menu.close();
+    });
+    if (!saved.possible) told.textContent = "This browser keeps nothing for the page: its storage is blocked.";
+    wb.on("drafts", show);
+    show();
+    return box;
+  };
+
+  /** The line: ``your draft of 20 Nov, 14:03 · discard``; empty where there is nothing to say. */
+  drafts.line = () => {
+    const line = el("span", { class: "draftline quiet", role: "status", hidden: true });
+    wb.on("draft", (draft) => {
+      line.hidden = !draft;
+      if (!draft) return;
+      const link = (words, act) => el("button", { type: "button", class: "link", onclick: act }, words);
+      line.replaceChildren("your draft of " + when(draft.when), " · ",
+        ...(draft.open ? [] : [link("open it", drafts.reopen), " · "]), link("discard", () => (draft.open ? drafts.restart() : drafts.discard())));
+    });
+    return line;
+  };
+
+  /** The group of the example picker; its options' values begin with ``draft:``. */
+  drafts.options = () => el("optgroup", { label: "Yours" }, ...drafts.list().map((draft) => el("option", { value: "draft:" + draft.name }, draft.name)));
+})();
