@@ -5,7 +5,7 @@ window.wb = (() => {
   const listeners = new Map();
   const state = {
     gallery: [], example: null, notation: "regex", start: "start", text: "", tests: [], prompt: "",
-    compiled: null, drawn: null, pending: false, tab: "characters", steps: [], selected: -1, running: false,
+    compiled: null, drawn: null, pending: false, tab: "characters", steps: [], selected: -1, running: false, model: "", view: "workbench",
   };
 
   const on = (name, listener) => {
@@ -123,10 +123,22 @@ window.wb = (() => {
     }
   }
 
+  /** A button and what it opens: one click, Escape or a click elsewhere closes it, arrows go through it. */
+  function menu(box) {
+    const [button, list] = box.children;
+    const toggle = (wanted) => { list.hidden = !wanted; button.setAttribute("aria-expanded", String(wanted)); };
+    button.addEventListener("click", () => { toggle(list.hidden); if (!list.hidden) list.querySelector("button:not(:disabled), input")?.focus(); });
+    document.addEventListener("click", (event) => { if (!box.contains(event.target)) toggle(false); });
+    box.addEventListener("keydown", (event) => { if (event.key === "Escape" && !list.hidden) { toggle(false); button.focus(); event.stopPropagation(); } });
+    roving(list, () => {});
+    toggle(false);
+    return { close: () => toggle(false) };
+  }
+
   /** Ask the server; what it could not answer becomes a sentence instead of an exception. */
   async function ask(question, sent) {
     let answer;
-    try { answer = await question(sent); } catch { return { fault: "the server did not answer; is it still running?" }; }
+    try { answer = await question({ model: state.model, ...sent }); } catch { return { fault: "the server did not answer; is it still running?" }; }
     return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
   }
 
@@ -149,7 +161,7 @@ window.wb = (() => {
     for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
   }
 
-  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, percent, number, bits, debounce, copy, download, roving, choose, ask, parts, mount };
+  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, percent, number, bits, debounce, copy, download, roving, choose, menu, ask, parts, mount };
 })();
 
 /* The theme is set before anything is painted: what was chosen last, or what the system says. */

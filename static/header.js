@@ -1,9 +1,9 @@
-/* The header: which example, which notation, which model, which theme; and the sheet of keys. */
+/* The header: which example, which notation, which view, which theme; and the sheet of keys. */
 "use strict";
 wb.parts.header = ({ element, props, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const picker = find("select"), notation = find(".seg"), model = find(".model"), theme = find(".theme"), help = find(".helpbutton"), sheet = find("dialog");
+  const picker = find("select"), notation = find(".notation"), views = find(".views"), theme = find(".theme"), help = find(".helpbutton"), sheet = find("dialog");
   const page = JSON.parse(props.value);
   state.gallery = page.gallery;
 
@@ -36,27 +36,35 @@ wb.parts.header = ({ element, props, server }) => {
   wb.on("theme", named);
   named(document.documentElement.dataset.theme === "dark");
 
+  // -- views ------------------------------------------------------------------------------------
+  function look(view) {
+    if (state.view === view) return;
+    state.view = view;
+    document.body.dataset.view = view;
+    wb.choose(views, "aria-checked", views.querySelector(`[data-view="${view}"]`));
+    scrollTo({ top: 0 });
+    wb.emit("view", view);
+  }
+  const lookAt = (button) => look(button.dataset.view);
+  views.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) lookAt(button); });
+  wb.roving(views, lookAt);
+  wb.on("look", look);
+
+  // -- keys ---------------------------------------------------------------------------------------
   const openHelp = () => { if (!sheet.open) sheet.showModal(); };
   document.body.append(sheet); // above everything, whatever frame Gradio puts around us
   help.addEventListener("click", openHelp);
   sheet.addEventListener("click", (event) => { if (event.target === sheet || event.target.closest(".close")) sheet.close(); });
   document.addEventListener("keydown", (event) => {
-    if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || sheet.open) return;
-    if (event.key === "?") { event.preventDefault(); openHelp(); }
-    if (event.key === "g") { event.preventDefault(); document.querySelector("#wb-picture .pic").focus(); }
-    if (event.key === "e") { event.preventDefault(); wb.emit("focus editor"); }
-    if (event.key === "t") { const token = document.querySelector("#wb-run .tok[tabindex='0']"); if (token) { event.preventDefault(); token.focus(); } }
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const go = (act) => { event.preventDefault(); act(); };
+    if (event.key === "?") go(openHelp);
+    if (event.key === "l") go(() => look(state.view === "learn" ? "workbench" : "learn"));
+    if (state.view !== "workbench") return;
+    if (event.key === "g") go(() => document.querySelector("#wb-picture .pic").focus());
+    if (event.key === "e") go(() => wb.emit("focus editor"));
+    if (event.key === "t") { const token = document.querySelector("#wb-run .tok[tabindex='0']"); if (token) go(() => token.focus()); }
   });
-
-  async function look() {
-    const answer = await wb.ask(server.model_state, {});
-    if (answer.fault) Object.assign(answer, { state: "failed", text: "server not reached", title: answer.fault });
-    model.className = "model " + answer.state;
-    model.replaceChildren(el("i"), answer.text);
-    model.title = answer.title || "";
-    wb.emit("model", answer);
-    if (answer.state === "loading") setTimeout(look, 700);
-  }
 
   find(".share").addEventListener("click", async (event) => {
     const link = await wb.link();
@@ -64,19 +72,28 @@ wb.parts.header = ({ element, props, server }) => {
     wb.copy(link, event.target);
   });
 
+  wb.models(find(".models"), server);
+  wb.intro(find(".intro"), page.gallery);
+
+  /** Something to work on that is no example of the gallery: a shared link, a lesson's grammar, a draft. */
+  function show(example) {
+    picker.value = "";
+    state.example = example;
+    say(example.notation);
+    look("workbench");
+    if (example.tab) state.tab = example.tab;
+    wb.emit("example", example);
+  }
+  wb.on("open", (held) => show({ name: "", title: "Your own", note: "", start: "start", prompt: "", tests: [], accepts: [], rejects: [], ...held }));
+
   wb.on("ready", async () => {
-    look();
     const shared = await wb.linked();
-    if (shared) {
-      picker.value = "";
-      state.example = shared;
-      say(shared.notation);
-      wb.emit("example", shared);
-      return;
-    }
+    if (shared) { show(shared); return; }
     const asked = new URLSearchParams(location.search);
     const wanted = page.gallery.findIndex((example) => example.name === asked.get("example"));
     if (asked.get("tab")) state.tab = asked.get("tab");
     if (page.gallery.length) open(Math.max(0, wanted, wanted < 0 ? page.first : 0), true);
   });
+  state.view = null;
+  look("workbench");
 };

@@ -50,6 +50,9 @@ class Example:
     start: str = "start"
     #: The tokens of a figure's own vocabulary, or empty.
     vocabulary: tuple[str, ...] = ()
+    #: How to break it, for who looks at it first: a piece of the text, what stands there instead,
+    #: and what to watch then; or empty.
+    breaks: tuple[str, ...] = ()
 
 
 class Gallery(Mapping[str, Example]):
@@ -126,13 +129,14 @@ def _example(source: Source, folder: Path, name: str, table: object) -> Example:
     notation = cast("Notation", file.rpartition(".")[2])
     if notation == "regex":
         text = text.removesuffix("\n")
+    _check_breaks(source, name, values.get("breaks", ()), text)
     return Example(name=name, notation=notation, text=text, file=file, **values)
 
 
 #: What the table may say; the rest of an Example follows from the name.
 _FROM_THE_NAME = {"name", "notation", "text", "file"}
 _KINDS = {field.name: field.type for field in fields(Example) if field.name not in _FROM_THE_NAME}
-_OPTIONAL = {"source", "start", "vocabulary"}
+_OPTIONAL = {"source", "start", "vocabulary", "breaks"}
 _REQUIRED = [key for key in _KINDS if key not in _OPTIONAL]
 
 
@@ -165,6 +169,12 @@ def _grammar(source: Source, folder: Path, name: str) -> tuple[str, str]:
         message = f"expected one of {name}.kbnf and {name}.regex beside the gallery"
         raise _wrong(source, name, message, "an example is named after its file")
     return found[0].name, found[0].read_text(encoding="utf-8")
+
+
+def _check_breaks(source: Source, name: str, breaks: tuple[str, ...], text: str) -> None:
+    if breaks and (len(breaks) != 3 or breaks[0] not in text):
+        message = f"{name}: expected a piece of the grammar, another for its place, and a sentence"
+        raise _wrong(source, name, message, "the first has to stand in the file", "breaks")
 
 
 def _all_files_named(folder: Path, named: set[str]) -> None:

@@ -71,6 +71,7 @@ class Handlers:
                 "rejects": list(example.rejects),
                 "group": example.group,
                 "start": example.start,
+                "breaks": list(example.breaks) or None,
             }
             for example in self.gallery.values()
         ]
