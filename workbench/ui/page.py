@@ -10,6 +10,7 @@ import gradio as gr
 
 from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
+from workbench.ui import author
 from workbench.ui.api import add_endpoints
 from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
@@ -24,7 +25,7 @@ _Question = Callable[[Handlers, _Sent], _Answer]
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "header": {"model_state": lambda handlers, _: handlers.model_state()},
     "grammar": {"compile_grammar": Handlers.compile, "check_texts": Handlers.check},
-    "picture": {"draw_machine": Handlers.draw},
+    "picture": {"draw_machine": Handlers.draw, "draw_railroad": author.draw_railroad},
     "run": {
         "recorded_run": Handlers.recorded,
         "explain_tokens": Handlers.explain,

@@ -1,0 +1,31 @@
+"""Shapes: a node of a tree in, the same without its places out: equal shapes are written alike."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from enum import Enum
+
+from workbench.syntax.grammar_tree import Expression
+from workbench.syntax.regex_tree import Regex
+
+#: A node's kind and what it holds, nested; two nodes with one shape have one language.
+Shape = tuple[object, ...]
+
+
+def shape(node: Expression | Regex) -> Shape:
+    """What a node says, wherever it is written."""
+    return _node(node)
+
+
+def _node(node: object) -> Shape:
+    # every field of a node but its place; what is held is a node, nodes in a tuple, or plain
+    held = (getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
+    return (type(node).__name__, *map(_held, held))
+
+
+def _held(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_held, value))
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, Enum):
+        return _node(value)
+    return value
