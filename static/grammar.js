@@ -170,6 +170,7 @@ wb.parts.grammar = ({ element, server }) => {
     compileSoon.now();
   });
   wb.on("compile now", () => compileSoon.now());
-  wb.on("focus editor", () => editor.area.focus());
+  wb.on("focus editor", (how) => { editor.area.focus(); if (how?.select) editor.area.select(); });
+  wb.on("rewrite", ({ text }) => { editor.replace(text); compileSoon.now(); });
   wb.on("live rules", (names) => editor.live(names));
 };

@@ -54,6 +54,7 @@ wb.parts.header = ({ element, props, server }) => {
   const openHelp = () => { if (!sheet.open) sheet.showModal(); };
   document.body.append(sheet); // above everything, whatever frame Gradio puts around us
   help.addEventListener("click", openHelp);
+  wb.on("help", openHelp);
   sheet.addEventListener("click", (event) => { if (event.target === sheet || event.target.closest(".close")) sheet.close(); });
   document.addEventListener("keydown", (event) => {
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;

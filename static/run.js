@@ -196,6 +196,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     const all = begun;
     setTimeout(() => { if (state.running && !outcome && all === begun && over >= begun) fail("the server ended it", "is it still running? Press Run again"); }, 500);
   });
+  wb.on("rewrite", (asked) => { runNext = Boolean(asked.run); });
   wb.on("typed", () => { go.disabled = true; wb.emit("live rules", []); });
   wb.on("compiled", () => { busy(); wb.emit("step", state.steps[state.selected] || null); });
   wb.on("example", async (example) => {

@@ -10,13 +10,13 @@ from workbench.resources import STATIC
 #: Where the page's own files are served, relative to its address.
 FILES = "wb"
 
-SHEETS = ("base.css", "grammar.css", "picture.css", "run.css")
+SHEETS = ("base.css", "grammar.css", "picture.css", "railroad.css", "run.css", "takeaway.css")
 
 #: In the order they need each other.
 SCRIPTS = (
-    "core.js", "drafts.js", "share.js", "colour.js", "editor.js", "graph.js", "strip.js",
-    "inspector.js",
-    "header.js", "grammar.js", "picture.js", "run.js", "footer.js",
+    "core.js", "drafts.js", "share.js", "yours.js", "colour.js", "editor.js", "graph.js",
+    "strip.js", "inspector.js",
+    "models.js", "intro.js", "header.js", "grammar.js", "picture.js", "run.js", "footer.js",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import gradio as gr
 from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
 from workbench.ui import author
+from workbench.ui.about import about
 from workbench.ui.api import add_endpoints
 from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
@@ -26,6 +27,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "header": {"model_state": lambda handlers, _: handlers.model_state()},
     "grammar": {"compile_grammar": Handlers.compile, "check_texts": Handlers.check},
     "picture": {"draw_machine": Handlers.draw, "draw_railroad": author.draw_railroad},
+    "footer": {"about": about},
     "run": {
         "recorded_run": Handlers.recorded,
         "explain_tokens": Handlers.explain,
