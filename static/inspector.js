@@ -33,10 +33,10 @@
       box.hidden = !step;
       if (!step) return;
       facts_of(step, index);
-      const top = Math.max(...step.wanted.map((c) => c.p), 0.001), best = Math.max(...step.may.map((c) => c.p), 0.001);
+      const top = Math.max(...step.wanted.map((c) => c.before), 0.001), best = Math.max(...step.may.map((c) => c.after), 0.001);
       const words = (c) => (!c.ok ? "forbidden" : c.id === step.id ? "taken" : "");
-      wanted.replaceChildren(el("h2", {}, "What the model wanted"), el("ul", { class: "cands" }, ...step.wanted.map((c) => row(c, c.p, top, { struck: !c.ok, taken: c.id === step.id, words: words(c) }))));
-      may.replaceChildren(el("h2", {}, "What it may say"), el("ul", { class: "cands" }, ...step.may.map((c) => row(c, c.p, best, { taken: c.id === step.id, act: c.id === step.id || c.end ? null : () => fork(index, c) }))));
+      wanted.replaceChildren(el("h2", {}, "What the model wanted"), el("ul", { class: "cands" }, ...step.wanted.map((c) => row(c, c.before, top, { struck: !c.ok, taken: c.id === step.id, words: words(c) }))));
+      may.replaceChildren(el("h2", {}, "What it may say"), el("ul", { class: "cands" }, ...step.may.map((c) => row(c, c.after, best, { taken: c.id === step.id, act: c.id === step.id || c.end ? null : () => fork(index, c) }))));
       const struck = [...wanted.querySelectorAll(".cand.x")];
       if (struck.length) explain(index, step.wanted.filter((c) => !c.ok), (told) => struck.forEach((row, i) => {
         if (!told[i] || !row.isConnected) return;

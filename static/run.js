@@ -58,7 +58,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     if (state.running) return;
     const old = state.steps[index];
     const wanted = old.wanted.findIndex((c) => c.id === candidate.id);
-    const p = candidate.free;
+    const p = candidate.before;
     const step = { ...old, token: candidate, id: candidate.id, p, s: p > 0 ? -Math.log2(p) : null, rank: wanted < 0 ? null : wanted + 1, path: shortened(old.path), forked: true };
     const keep = [...state.steps.slice(0, index), step];
     const prefix = keep.map((each) => each.id);

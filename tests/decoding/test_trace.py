@@ -16,7 +16,7 @@ def step(**given: Any) -> Step:
     usual: dict[str, Any] = {
         "index": 0, "token_id": 1, "token": b"a", "state": 0, "mask": TokenMask.of([1, 2], 4),
         "logprob": math.log(0.25), "masked_logprob": math.log(0.5), "favourite_id": 1,
-        "kept": 0.5, "rank": 1, "wanted": (), "allowed": (), "forward": True, "model_ms": 1.0,
+        "kept": 0.5, "rank": 1, "masked_rank": 1, "wanted": (), "allowed": (), "forward": True, "model_ms": 1.0,
         "mask_ms": 1.0, "advance_ms": 1.0, "is_end": False,
     }  # fmt: skip
     return Step(**(usual | given))

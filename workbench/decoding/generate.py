@@ -7,15 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.model import LanguageModel, Logits, Session
-from workbench.decoding.sampling import Sampling, likeliest, log_softmax, log_sum
+from workbench.decoding.model import LanguageModel, Session
+from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Candidate, Step, StopReason, Trace
-from workbench.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.decoding.turn import Turn, since
+from workbench.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The usual sampling: greedy.
@@ -61,7 +59,7 @@ def generate(
         sampling=sampling,
         session=model.session() if session is None else session,
         context=[*(asked or model.encode("")), *prefix],
-        state=_after(constraint, prefix),
+        state=after(constraint, prefix),
         max_tokens=max_tokens,
         top=top,
         stop_asked=stop,
@@ -80,7 +78,7 @@ def _same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
     )
 
 
-def _after(constraint: Constraint, prefix: Sequence[TokenId]) -> State:
+def after(constraint: Constraint, prefix: Sequence[TokenId]) -> State:
     """The constraint's state after tokens already taken."""
     state = constraint.initial
     for token_id in prefix:
@@ -126,7 +124,7 @@ class Generation(Iterator[Step]):
         started = time.perf_counter()
         mask = self.constraint.mask(self.state)
         ids = mask.ids
-        mask_ms = _since(started)
+        mask_ms = since(started)
         self.stop = self._reason_before(len(ids))
         if self.stop is not None:
             raise StopIteration
@@ -154,39 +152,11 @@ class Generation(Iterator[Step]):
     def _turn(self, mask: TokenMask, mask_ms: float) -> Step:
         """Ask the model, choose among the allowed tokens, advance."""
         vocabulary = self.constraint.vocabulary
-        started = time.perf_counter()
-        rows = self.session.logits(self.context)
-        model_ms = _since(started)
-        logprobs, logits = _judged(rows, len(vocabulary))
+        turn = Turn.ask(self.session, self.context, vocabulary, self.state, mask, mask_ms)
         index = self.begin + len(self.steps)
-        chosen = self.sampling.pick(logits[mask.ids], self.sampling.rng(index))
-        token_id = int(mask.ids[chosen])
-        # what the mask let through, and the likelihoods among it
-        let_through = logprobs[mask.ids]
-        kept = log_sum(let_through)
-        ranking = _Ranking(vocabulary, mask, logits, logprobs, kept)
-        wanted = likeliest(logits, max(1, self.top))
-        within = likeliest(logits[mask.ids], self.top)
-        state, advance_ms = self._advance(token_id)
-        return Step(
-            index=index,
-            token_id=token_id,
-            token=vocabulary.tokens[token_id] or b"",
-            state=state,
-            mask=mask,
-            logprob=min(0.0, float(logprobs[token_id])),
-            masked_logprob=ranking.masked_logprob(token_id),
-            favourite_id=int(wanted[0]),
-            kept=min(1.0, math.exp(kept)),
-            rank=_rank(logits, token_id),
-            wanted=tuple(ranking.candidate(int(i)) for i in wanted[: self.top]),
-            allowed=tuple(ranking.candidate(int(mask.ids[i])) for i in within),
-            forward=True,
-            model_ms=model_ms,
-            mask_ms=mask_ms,
-            advance_ms=advance_ms,
-            is_end=token_id == vocabulary.end,
-        )
+        token_id = int(turn.ids[self.sampling.pick(turn.within, self.sampling.rng(index))])
+        _, advance_ms = self._advance(token_id)
+        return turn.taken(token_id, index, self.top, advance_ms)
 
     def _skipped(self, mask: TokenMask, mask_ms: float) -> Step:
         """Take the only allowed token; what the model thinks of it is not known."""
@@ -206,6 +176,7 @@ class Generation(Iterator[Step]):
             favourite_id=token_id,
             kept=math.nan,
             rank=1,
+            masked_rank=1,
             wanted=(),
             allowed=(candidate,)[: self.top],
             forward=False,
@@ -221,59 +192,4 @@ class Generation(Iterator[Step]):
         started = time.perf_counter()
         if token_id != self.constraint.vocabulary.end:
             self.state = self.constraint.advance(before, token_id)
-        return before, _since(started)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ranking:
-    """One turn's likelihoods, to make candidates from."""
-
-    vocabulary: Vocabulary
-    mask: TokenMask
-    logits: Logits
-    logprobs: npt.NDArray[np.float64]
-    #: The log-probability of all allowed tokens together.
-    kept: float
-
-    def masked_logprob(self, token_id: TokenId) -> float:
-        """Among the allowed tokens; even shares where the model gives all of them nothing."""
-        if self.kept == -math.inf:
-            return -math.log(len(self.mask))
-        return min(0.0, float(self.logprobs[token_id]) - self.kept)
-
-    def candidate(self, token_id: TokenId) -> Candidate:
-        allowed = token_id in self.mask
-        return Candidate(
-            token_id,
-            self.vocabulary.tokens[token_id],
-            math.exp(min(0.0, float(self.logprobs[token_id]))),
-            math.exp(self.masked_logprob(token_id)) if allowed else 0.0,
-            allowed,
-        )
-
-
-def _judged(rows: Logits, size: int) -> tuple[npt.NDArray[np.float64], Logits]:
-    """Log-probabilities and logits of the V tokens, from the model's rows.
-
-    Models pad their output to round sizes. Rows that are no token count in the
-    probabilities, since the model gives them some, and can never be taken. Tokens
-    without a row (added to the tokenizer alone) have no probability.
-    """
-    if len(rows) < size:
-        rows = np.concatenate((rows, np.full(size - len(rows), -np.inf, np.float32)))
-    if not np.isfinite(rows.max()):  # nan spreads to the maximum
-        raise ModelError(
-            "the model's logits are not numbers", "load it in float32, or use another checkpoint"
-        )
-    return log_softmax(rows)[:size], rows[:size]
-
-
-def _rank(logits: Logits, token_id: TokenId) -> int:
-    """1 for the highest; the lower id comes first among equals."""
-    own = logits[token_id]
-    above = int(np.count_nonzero(logits > own))
-    return 1 + above + int(np.count_nonzero(logits[:token_id] == own))
-
-
-def _since(started: float) -> float:
-    return (time.perf_counter() - started) * 1000.0
+        return before, since(started)

@@ -73,6 +73,8 @@ class Step:
     kept: float
     #: 1 for the model's own first choice.
     rank: int
+    #: 1 for the likeliest of the allowed tokens.
+    masked_rank: int
     #: The model's likeliest tokens, allowed or not, likeliest first.
     wanted: tuple[Candidate, ...]
     #: The likeliest of the allowed tokens, likeliest first.
@@ -98,6 +100,11 @@ class Step:
     def surprisal(self) -> float:
         """−log p in nats."""
         return -self.logprob
+
+    @property
+    def masked_surprisal(self) -> float:
+        """The same among the allowed tokens."""
+        return -self.masked_logprob
 
     @property
     def mask_bits(self) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.decoding.model import LanguageModel
+from workbench.decoding.sessions import Sessions
 from workbench.errors import ModelError, WorkbenchError
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -41,6 +42,8 @@ class ModelRoom:
         load_vocabulary: Callable[[str], Vocabulary] = Vocabulary.load,
     ) -> None:
         self.name = name
+        #: Conversations with it that go on from question to question.
+        self.sessions = Sessions()
         self._load = load or load_model
         self._load_vocabulary = load_vocabulary
         self._done = threading.Event()

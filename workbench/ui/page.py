@@ -17,6 +17,7 @@ from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
 from workbench.ui.pictures import sentence
 from workbench.ui.runs import run_lines
+from workbench.ui.turns import find_tokens, take_token, turn
 
 _Sent = dict[str, Any]
 _Answer = dict[str, Any] | str
@@ -32,6 +33,9 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "recorded_run": Handlers.recorded,
         "explain_tokens": Handlers.explain,
         "stop_run": Handlers.stop,
+        "turn": turn,
+        "take_token": take_token,
+        "find_tokens": find_tokens,
     },
 }
 

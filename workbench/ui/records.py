@@ -8,7 +8,10 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from workbench.constraint.mask import TokenMask
+from workbench.decoding.proper import Improper
 from workbench.decoding.trace import Candidate, Step, StopReason, Trace
+from workbench.decoding.turn import Turn
 from workbench.ui.follow import Place
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -39,10 +42,13 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
         return {"id": token_id, "hex": token.hex()}
 
 
-def step_record(step: Step, place: Place, vocabulary: Vocabulary) -> Record:
+def step_record(step: Step, place: Place, circle: int | None, vocabulary: Vocabulary) -> Record:
     """Everything the page shows of one token.
 
-    Unit: ``s`` (surprisal) and ``m`` (taken by the mask) in bits, null for infinite.
+    ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
+    among what the mask allows. ``loop`` names the circle of the machine the token stays in.
+    Unit: ``s``, ``sm`` (surprisal) and ``m`` (taken by the mask) in bits, null for infinite;
+          ``ms`` milliseconds.
     """
     return {
         "k": "step",
@@ -50,31 +56,77 @@ def step_record(step: Step, place: Place, vocabulary: Vocabulary) -> Record:
         "id": step.token_id,
         "token": token_record(step.token_id, step.token or None, vocabulary),
         "s": _finite(step.surprisal * _BITS),
-        "m": _finite(step.mask_bits),
+        "sm": _finite(step.masked_surprisal * _BITS),
         "p": _probability(step.logprob),
-        "kept": _rounded(step.kept),
+        "pm": _probability(step.masked_logprob),
         "rank": step.rank,
-        "allowed": len(step.mask),
-        "forced": step.forced,
+        "rankm": step.masked_rank,
         "cut": step.intervened,
+        **_masked(step.mask, step.kept, vocabulary),
+        **_standing(place),
+        "loop": circle,
+        "ms": {**_times(step.model_ms, step.mask_ms), "advance": round(step.advance_ms, 3)},
+        "wanted": [_candidate(candidate, vocabulary) for candidate in step.wanted],
+        "may": [_candidate(candidate, vocabulary) for candidate in step.allowed],
+    }
+
+
+def turn_record(turn: Turn, index: int, place: Place, top: int) -> Record:
+    """The same of a token that is not chosen yet, as far as it is known."""
+    wanted = turn.wanted(top)
+    return {
+        "k": "turn",
+        "i": index,
+        "cut": not wanted[0].allowed,
+        **_masked(turn.mask, turn.kept, turn.vocabulary),
+        **_standing(place),
+        "ms": _times(turn.model_ms, turn.mask_ms),
+        "wanted": [_candidate(candidate, turn.vocabulary) for candidate in wanted],
+        "may": [_candidate(candidate, turn.vocabulary) for candidate in turn.allowed(top)],
+    }
+
+
+def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
+    """What the mask let through."""
+    allowed = len(mask)
+    return {
+        "m": _finite(-math.log2(kept)) if kept else None,
+        "kept": _rounded(kept),
+        "allowed": allowed,
+        "forced": allowed == 1,
+        "may_end": vocabulary.end is not None and vocabulary.end in mask,
+    }
+
+
+def _standing(place: Place) -> Record:
+    """Where in the machines it is."""
+    return {
         "state": place.state,
         "path": place.path,
         "stack": list(place.stack),
         "rules": list(dict.fromkeys(place.stack)),
-        "wanted": [_wanted(candidate, vocabulary) for candidate in step.wanted],
-        "may": [_may(candidate, vocabulary) for candidate in step.allowed],
     }
 
 
-def _wanted(candidate: Candidate, vocabulary: Vocabulary) -> Record:
-    token = token_record(candidate.token_id, candidate.token, vocabulary)
-    return {**token, "p": _rounded(candidate.probability), "ok": candidate.allowed}
+def _times(model_ms: float, mask_ms: float) -> Record:
+    return {"model": round(model_ms, 3), "mask": round(mask_ms, 3)}
 
 
-def _may(candidate: Candidate, vocabulary: Vocabulary) -> Record:
-    token = token_record(candidate.token_id, candidate.token, vocabulary)
-    masked, free = candidate.masked_probability, candidate.probability
-    return {**token, "p": _rounded(masked), "free": _rounded(free)}
+def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> Record:
+    """A token with both of its probabilities."""
+    return {
+        **token_record(candidate.token_id, candidate.token, vocabulary),
+        "before": _rounded(candidate.probability),
+        "after": _rounded(candidate.masked_probability),
+        "ok": candidate.allowed,
+    }
+
+
+def searched_record(turn: Turn, token_id: TokenId) -> Record:
+    """A token somebody searched for, with its rank among all and, if allowed, among those."""
+    candidate = turn.candidate(token_id)
+    rankm = turn.masked_rank(token_id) if candidate.allowed else None
+    return {**_candidate(candidate, turn.vocabulary), "rank": turn.rank(token_id), "rankm": rankm}
 
 
 def stop_record(trace: Trace, milliseconds: float) -> Record:
@@ -82,13 +134,24 @@ def stop_record(trace: Trace, milliseconds: float) -> Record:
     assert trace.stop is not None
     seconds = max(milliseconds, 0.001) / 1000
     return {
-        "k": "stop",
-        "reason": trace.stop.value,
-        "words": WORDS[trace.stop],
-        "good": trace.accepted,
+        **ended_record(trace.stop),
         "rate": round(len(trace.steps) / seconds, 1),
         "perplexity": _finite(trace.perplexity),
     }
+
+
+def ended_record(reason: StopReason) -> Record:
+    """Why there is no further token."""
+    good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
+    return {"k": "stop", "reason": reason.value, "words": WORDS[reason], "good": good}
+
+
+def proper_record(found: Improper | None, vocabulary: Vocabulary) -> Record | None:
+    """Where the tokenizer itself would have spelt the text otherwise, and how."""
+    if found is None:
+        return None
+    own = [token_record(i, vocabulary.tokens[i], vocabulary) for i in found.proper]
+    return {"at": found.index, "own": own, "at_prompt": found.at_prompt}
 
 
 def _finite(value: float) -> float | None:

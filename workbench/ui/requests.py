@@ -18,7 +18,7 @@ MOST_TRIED = 50
 LONGEST_TRIED = 5_000
 
 #: Tokens one run of the page may take.
-MOST_TOKENS = 512
+MOST_TOKENS = 1_024
 
 #: Tokens taken before a run goes on from them.
 _LONGEST_PREFIX = 2_048
@@ -113,6 +113,33 @@ def tokens_in(sent: _Sent) -> list[bytes | None]:
     return [None if token is None else bytes_in(token) for token in tokens[:MOST_TRIED]]
 
 
+def prefix_in(sent: _Sent) -> tuple[int, ...]:
+    """The tokens taken before, as their ids.
+
+    Raises: WorkbenchError where they are none, or too many.
+    """
+    prefix = sent.get("prefix", [])
+    if not isinstance(prefix, list) or not all(type(i) is int for i in prefix):
+        raise WorkbenchError("expected a list of token ids as prefix")
+    if len(prefix) > _LONGEST_PREFIX:
+        raise WorkbenchError(
+            f"expected at most {_LONGEST_PREFIX:,} tokens to go on from, not {len(prefix):,}",
+            "rewind to an earlier token",
+        )
+    return tuple(prefix)
+
+
+def token_in(sent: _Sent) -> int | None:
+    """The token to be taken, or None where the model may choose.
+
+    Raises: WorkbenchError for anything but an id.
+    """
+    token = sent.get("token")
+    if token is not None and type(token) is not int:
+        raise WorkbenchError("expected a token id as token")
+    return token
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """A generation somebody asked for."""
@@ -129,9 +156,6 @@ class RunRequest:
 
     @staticmethod
     def of(sent: _Sent) -> RunRequest:
-        prefix = sent.get("prefix", [])
-        if not isinstance(prefix, list) or not all(type(i) is int for i in prefix):
-            raise WorkbenchError("expected a list of token ids as prefix")
         method = sent.get("constraint", "automaton")
         if method not in ("automaton", "unconstrained"):
             raise WorkbenchError(f"expected automaton or unconstrained, not {method!r}")
@@ -145,5 +169,5 @@ class RunRequest:
             ),
             max_tokens=int(number_in(sent, "max_tokens", 128, 1, MOST_TOKENS)),
             method=method,
-            prefix=tuple(prefix[:_LONGEST_PREFIX]),
+            prefix=prefix_in(sent),
         )

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
-from workbench.decoding.model import LanguageModel
+from workbench.decoding.model import LanguageModel, Session
+from workbench.decoding.proper import improper
+from workbench.decoding.trace import StopReason
 from workbench.errors import WorkbenchError
 from workbench.pipeline import Compiled
+from workbench.ui.circling import circle
 from workbench.ui.follow import Follower
 from workbench.ui.handlers import Handlers
-from workbench.ui.records import Record, growing, step_record, stop_record
+from workbench.ui.records import Record, growing, proper_record, step_record, stop_record
 from workbench.ui.requests import RunRequest
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _log = logging.getLogger(__name__)
 
@@ -53,31 +58,63 @@ def _records(handlers: Handlers, request: RunRequest) -> Iterator[Record]:
     model = handlers.room.model()
     constraint = compiled.constraint(model.vocabulary, request.method)
     yield {"k": "start", "model": model.name}
-    yield from steps(model, constraint, compiled, request, lambda: handlers.is_stopped(request.run))
+    context = [*model.encode(request.prompt), *request.prefix]
+    with handlers.room.sessions.lent(model, context) as session:
+        stop = partial(handlers.is_stopped, request.run)
+        yield from steps(model, session, constraint, compiled, request, stop)
 
 
 def steps(
     model: LanguageModel,
+    session: Session,
     constraint: Constraint,
     compiled: Compiled,
     request: RunRequest,
     stop: Callable[[], bool],
 ) -> Iterator[Record]:
     """A record for every token, then the one that says why it ended."""
-    follower = Follower(compiled)
-    for token_id in request.prefix:
-        follower.take(model.vocabulary.tokens[token_id] or b"")
+    assert compiled.grammar is not None, "it has a constraint"
+    follower = following(compiled, model.vocabulary, request.prefix)
+    room = room_left(model, request)
     generation = generate(
         model,
         constraint,
         request.prompt,
         request.sampling,
-        max_tokens=request.max_tokens,
+        max_tokens=min(room, request.max_tokens),
         top=TOP,
         prefix=request.prefix,
         stop=stop,
+        session=session,
     )
     started = time.perf_counter()
     for step in generation:
-        yield step_record(step, follower.take(step.token), model.vocabulary)
-    yield stop_record(generation.trace, 1000 * (time.perf_counter() - started))
+        place = follower.take(step.token)
+        yield step_record(step, place, circle(compiled.grammar, place.path), model.vocabulary)
+    record = stop_record(generation.trace, 1000 * (time.perf_counter() - started))
+    if generation.stop is StopReason.TOKEN_BUDGET and room < request.max_tokens:
+        record["words"] = "cut off: the model can read no more tokens"
+    taken = [*request.prefix, *generation.trace.token_ids]
+    yield {**record, "proper": spelling(model, request.prompt, taken)}
+
+
+def following(compiled: Compiled, vocabulary: Vocabulary, taken: Sequence[TokenId]) -> Follower:
+    """A follower that has passed these tokens."""
+    follower = Follower(compiled)
+    for token_id in taken:
+        follower.take(vocabulary.tokens[token_id] or b"")
+    return follower
+
+
+def room_left(model: LanguageModel, request: RunRequest) -> int:
+    """How many tokens the model can still read after what was taken."""
+    longest: int | None = getattr(model, "context_length", None)
+    if longest is None:
+        return request.max_tokens
+    # the token taken last is never read
+    return max(0, longest + 1 - len(model.encode(request.prompt)) - len(request.prefix))
+
+
+def spelling(model: LanguageModel, prompt: str, taken: Sequence[TokenId]) -> Record | None:
+    """Where the tokenizer itself would have spelt the text otherwise."""
+    return proper_record(improper(model, prompt, taken), model.vocabulary)

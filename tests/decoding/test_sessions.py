@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from workbench.decoding.model import Logits
+from workbench.decoding.sessions import Sessions, common
+from workbench.decoding.toy_model import ToyModel, ToySession
+from workbench.errors import ModelError
+from workbench.vocabulary.toy import toy
+
+MODEL = ToyModel(toy(["a", "b", "c"]))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "shared"),
+    [
+        ([], [1], 0),
+        ([1, 2], [1, 2, 3], 2),
+        ([1, 2, 3], [1, 2], 2),
+        ([1, 2], [1, 3], 1),
+        ([], [], 0),
+    ],
+)
+def test_common(left: list[int], right: list[int], shared: int) -> None:
+    assert common(left, right) == shared
+
+
+def test_who_goes_on_gets_the_same_conversation() -> None:
+    sessions = Sessions()
+    with sessions.lent(MODEL, [0, 1]) as first:
+        first.logits([0, 1])
+    with sessions.lent(MODEL, [0, 1, 2]) as second:
+        assert second is first
+    with sessions.lent(MODEL, [2, 2, 2]) as other:
+        assert other is not first, "another text would crop what was read"
+
+
+def test_no_two_askers_hold_the_same_conversation() -> None:
+    sessions = Sessions()
+    with sessions.lent(MODEL, [0, 1]) as first:
+        first.logits([0, 1])
+    with sessions.lent(MODEL, [0, 1]) as second, sessions.lent(MODEL, [0, 1]) as third:
+        assert second is first
+        assert third is not first
+
+
+def test_few_are_kept_the_latest() -> None:
+    sessions = Sessions(kept=2)
+    lent = []
+    for context in ([0], [1], [2]):
+        with sessions.lent(MODEL, context) as session:
+            session.logits(context)
+            lent.append(session)
+    with sessions.lent(MODEL, [0]) as again:
+        assert again not in lent
+    with sessions.lent(MODEL, [2]) as latest:
+        assert latest is lent[2]
+
+
+def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
+    class Failing(ToySession):
+        def logits(self, token_ids: Sequence[int]) -> Logits:
+            raise ModelError("no")
+
+    class Model(ToyModel):
+        def session(self) -> ToySession:
+            return Failing(self)
+
+    sessions = Sessions()
+    model = Model(MODEL.vocabulary)
+    with pytest.raises(ModelError), sessions.lent(model, [0]) as session:
+        session.logits([0])
+    assert session.read == []

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from workbench.ui.handlers import Handlers
+from workbench.ui.records import Record
+from workbench.ui.runs import run_records
+from workbench.ui.turns import find_tokens, take_token, turn
+
+PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
+
+
+def steps_of(handlers: Handlers, sent: Record) -> list[Record]:
+    return [record for record in run_records(handlers, sent) if record["k"] == "step"]
+
+
+def without_times(step: Record) -> Record:
+    return {key: value for key, value in step.items() if key != "ms"}
+
+
+def test_stepping_writes_what_a_run_writes(handlers: Handlers) -> None:
+    whole = steps_of(handlers, PERSON)
+    prefix: list[int] = []
+    stepped = []
+    for _ in whole:
+        answer = take_token(handlers, {**PERSON, "prefix": prefix})
+        stepped.append(answer["step"])
+        prefix.append(answer["step"]["id"])
+    assert [without_times(s) for s in stepped] == [without_times(s) for s in whole]
+    assert answer["next"]["k"] == "stop"
+    assert answer["next"]["good"]
+
+
+def test_a_turn_says_before_the_choice_what_its_step_says_after(handlers: Handlers) -> None:
+    whole = steps_of(handlers, PERSON)
+    for index, step in enumerate(whole):
+        prefix = [each["id"] for each in whole[:index]]
+        told = turn(handlers, {**PERSON, "prefix": prefix})["next"]
+        assert told["k"] == "turn"
+        for key in ("i", "m", "kept", "allowed", "forced", "cut", "may_end", "wanted", "may"):
+            assert told[key] == step[key], key
+        for picture, path in told["path"].items():
+            assert path == step["path"][picture][:1], picture
+
+
+def test_any_allowed_token_is_taken_from_the_first_on(handlers: Handlers) -> None:
+    sent = {"text": "ab|ac|b", "notation": "regex", "prompt": "x"}
+    answer = take_token(handlers, {**sent, "token": ord("b")})
+    assert answer["step"]["token"]["text"] == "b"
+    assert answer["next"]["may"][0]["end"], "only the end is left"
+    assert answer["next"]["forced"]
+    prefix = [answer["step"]["id"]]
+    ended = take_token(
+        handlers, {**sent, "prefix": prefix, "token": answer["next"]["may"][0]["id"]}
+    )
+    assert ended["step"]["token"]["end"]
+    assert ended["next"]["reason"] == "forced end"
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        ({"text": "a", "notation": "regex", "token": ord("z")}, "not allowed here"),
+        ({"text": "a", "notation": "regex", "token": "z"}, "a token id"),
+        ({"text": "a", "notation": "regex", "prefix": [ord("z")]}, "not allowed"),
+        ({"text": "a", "notation": "regex", "prefix": [10**9]}, "not in a vocabulary"),
+        ({"text": "a", "notation": "regex", "prefix": ["a"]}, "a list of token ids"),
+        ({"text": "a", "notation": "regex", "prefix": [1] * 3000}, "at most"),
+        ({"text": "a[", "notation": "regex"}, "cannot be read"),
+        ({"text": "a", "notation": "morse"}, "expected one of"),
+    ],
+)
+def test_error_is_a_sentence(handlers: Handlers, sent: Record, why: str) -> None:
+    answer = take_token(handlers, sent)
+    assert not answer["ok"]
+    assert why in answer["why"]
+
+
+def test_a_search_finds_tokens_with_both_probabilities(handlers: Handlers) -> None:
+    sent = {"text": "Ada|name", "notation": "regex", "query": "a"}
+    found = find_tokens(handlers, sent)["found"]
+    assert found[0]["text"] == "a"
+    assert any(each["text"] == "Ada" and each["ok"] and each["rankm"] for each in found)
+    for each in found:
+        assert "a" in each["text"]
+        assert (each["after"] > 0) == each["ok"]
+        assert each["ok"] == (each["text"] in ("Ada", "name", "na", "nam"))
+        assert 0 < each["before"] < 1
+        assert each["rank"] >= 1
+    likely = [each["before"] for each in found if each["text"].startswith("a")][1:]
+    assert likely == sorted(likely, reverse=True)
+
+
+def test_the_end_is_found_by_its_name(handlers: Handlers) -> None:
+    found = find_tokens(handlers, {"text": "a", "notation": "regex", "query": "end"})["found"]
+    assert found[0]["end"]
+    assert not found[0]["ok"]
+
+
+def test_probabilities_after_the_mask_are_those_before_over_what_is_kept(
+    handlers: Handlers,
+) -> None:
+    told = turn(handlers, {"text": "(Ada|name|x)+", "notation": "regex"})["next"]
+    assert told["m"] == pytest.approx(-math.log2(told["kept"]), abs=1e-3)
+    for each in [*told["wanted"], *told["may"]]:
+        expected = each["before"] / told["kept"] if each["ok"] else 0
+        assert each["after"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_visitors_do_not_disturb_each_other(handlers: Handlers) -> None:
+    asked = [{**PERSON, "seed": seed} for seed in range(6)]
+    alone = [[s["id"] for s in steps_of(handlers, each)] for each in asked]
+
+    def stepped(sent: dict[str, Any]) -> list[int]:
+        prefix: list[int] = []
+        while True:
+            answer = take_token(handlers, {**sent, "prefix": prefix})
+            prefix.append(answer["step"]["id"])
+            if answer["next"]["k"] == "stop":
+                return prefix
+
+    with ThreadPoolExecutor(6) as pool:
+        together = list(pool.map(stepped, asked))
+    assert together == alone
+
+
+def test_what_is_next_is_told_where_nothing_may_follow(handlers: Handlers) -> None:
+    answer = turn(handlers, {"text": "", "notation": "regex"})
+    assert answer["next"]["k"] == "turn", "the empty text is accepted: the end may be taken"
+    assert answer["next"]["forced"]

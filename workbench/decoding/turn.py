@@ -1,0 +1,153 @@
+"""Turn: a mask and the model's logits come in, out goes what each token is worth; none is taken."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import State
+from workbench.decoding.model import Logits, Session
+from workbench.decoding.sampling import likeliest, log_softmax, log_sum
+from workbench.decoding.trace import Candidate, Step
+from workbench.errors import ModelError
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """The next token before it is chosen: every token's probability before the mask and after it.
+
+    Shape: ``ids`` (A,) the allowed tokens, sorted; ``logits`` and ``logprobs`` (V,); ``within``
+           (A,) the logits of the allowed ones.
+    Unit:  log-probabilities in nats, times in milliseconds.
+    """
+
+    vocabulary: Vocabulary
+    #: The constraint's state before the token.
+    state: State
+    mask: TokenMask
+    ids: npt.NDArray[np.int32]
+    logits: Logits
+    logprobs: npt.NDArray[np.float64]
+    within: Logits
+    #: The log-probability of all allowed tokens together.
+    log_kept: float
+    model_ms: float
+    mask_ms: float
+
+    @staticmethod
+    def ask(
+        session: Session,
+        context: Sequence[TokenId],
+        vocabulary: Vocabulary,
+        state: State,
+        mask: TokenMask,
+        mask_ms: float,
+    ) -> Turn:
+        """Ask the model what comes after ``context`` and lay the mask over it.
+
+        Raises: ModelError.
+        """
+        started = time.perf_counter()
+        rows = session.logits(context)
+        model_ms = since(started)
+        logprobs, logits = _judged(rows, len(vocabulary))
+        ids = mask.ids
+        log_kept = log_sum(logprobs[ids])
+        within = logits[ids]
+        return Turn(
+            vocabulary, state, mask, ids, logits, logprobs, within, log_kept, model_ms, mask_ms
+        )
+
+    @property
+    def kept(self) -> float:
+        """The probability of everything the mask lets through."""
+        return min(1.0, math.exp(self.log_kept))
+
+    def masked_logprob(self, token_id: TokenId) -> float:
+        """Among the allowed tokens; even shares where the model gives all of them nothing."""
+        if self.log_kept == -math.inf:
+            return -math.log(len(self.ids))
+        return min(0.0, float(self.logprobs[token_id]) - self.log_kept)
+
+    def rank(self, token_id: TokenId) -> int:
+        """Its place among all tokens: 1 for the likeliest, the lower id first among equals."""
+        own = self.logits[token_id]
+        above = int(np.count_nonzero(self.logits > own))
+        return 1 + above + int(np.count_nonzero(self.logits[:token_id] == own))
+
+    def masked_rank(self, token_id: TokenId) -> int:
+        """Its place among the allowed tokens."""
+        own = self.logits[token_id]
+        above = int(np.count_nonzero(self.within > own))
+        return 1 + above + int(np.count_nonzero(self.within[self.ids < token_id] == own))
+
+    def candidate(self, token_id: TokenId) -> Candidate:
+        """A token with its probability before the mask and after it."""
+        allowed = token_id in self.mask
+        return Candidate(
+            token_id,
+            self.vocabulary.tokens[token_id],
+            math.exp(min(0.0, float(self.logprobs[token_id]))),
+            math.exp(self.masked_logprob(token_id)) if allowed else 0.0,
+            allowed,
+        )
+
+    def wanted(self, top: int) -> tuple[Candidate, ...]:
+        """The model's likeliest tokens, allowed or not, likeliest first."""
+        return tuple(self.candidate(int(i)) for i in likeliest(self.logits, top))
+
+    def allowed(self, top: int) -> tuple[Candidate, ...]:
+        """The likeliest of the allowed tokens, likeliest first."""
+        return tuple(self.candidate(int(self.ids[i])) for i in likeliest(self.within, top))
+
+    def taken(self, token_id: TokenId, index: int, top: int, advance_ms: float) -> Step:
+        """The step of taking a token here; that it is allowed is the caller's to know."""
+        wanted = self.wanted(max(1, top))
+        return Step(
+            index=index,
+            token_id=token_id,
+            token=self.vocabulary.tokens[token_id] or b"",
+            state=self.state,
+            mask=self.mask,
+            logprob=min(0.0, float(self.logprobs[token_id])),
+            masked_logprob=self.masked_logprob(token_id),
+            favourite_id=wanted[0].token_id,
+            kept=self.kept,
+            rank=self.rank(token_id),
+            masked_rank=self.masked_rank(token_id),
+            wanted=wanted[:top],
+            allowed=self.allowed(top),
+            forward=True,
+            model_ms=self.model_ms,
+            mask_ms=self.mask_ms,
+            advance_ms=advance_ms,
+            is_end=token_id == self.vocabulary.end,
+        )
+
+
+def _judged(rows: Logits, size: int) -> tuple[npt.NDArray[np.float64], Logits]:
+    """Log-probabilities and logits of the V tokens, from the model's rows.
+
+    Models pad their output to round sizes. Rows that are no token count in the
+    probabilities, since the model gives them some, and can never be taken. Tokens
+    without a row (added to the tokenizer alone) have no probability.
+    """
+    if len(rows) < size:
+        rows = np.concatenate((rows, np.full(size - len(rows), -np.inf, np.float32)))
+    if not np.isfinite(rows.max()):  # nan spreads to the maximum
+        raise ModelError(
+            "the model's logits are not numbers", "load it in float32, or use another checkpoint"
+        )
+    return log_softmax(rows)[:size], rows[:size]
+
+
+def since(started: float) -> float:
+    """Milliseconds since a moment of ``time.perf_counter``."""
+    return (time.perf_counter() - started) * 1000.0

@@ -1,0 +1,57 @@
+"""In which circle of its machine a token stays: in comes a step's path, out comes a circle's name.
+
+A circle is a strongly connected component of the machine that a run is followed in: the character
+automaton, or that of one rule (a call counts as an edge to where it returns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import DEAD
+from workbench.errors import LimitError
+from workbench.grammar import Grammar
+from workbench.pipeline import Followed
+from workbench.pushdown.circles import circles
+
+#: Machines with more states are not searched: it would take longer than their run.
+_MOST_STATES = 20_000
+
+#: The states passed, moment by moment, each a few states by name.
+_Path = list[list[str]]
+
+
+def circle(grammar: Grammar, path: Mapping[str, _Path]) -> int | None:
+    """The circle a token does not leave, named by its first state; None where it stays in none."""
+    kind = next((k for k in (Followed.CHARACTERS.value, Followed.NETWORK.value) if k in path), "")
+    moments = path.get(kind, [])
+    if not moments:
+        return None
+    circle_of = _circles(grammar, kind)
+    shared = [{circle_of.get(state) for state in moment} for moment in moments]
+    found = set.intersection(*shared) - {None}
+    return min((name for name in found if name is not None), default=None)
+
+
+@lru_cache(maxsize=64)
+def _circles(grammar: Grammar, kind: str) -> dict[str, int]:
+    """The circle of every state that lies on one."""
+    try:
+        machine = grammar.dfa if kind == Followed.CHARACTERS.value else grammar.network
+    except LimitError:
+        return {}
+    if machine is None or len(machine) > _MOST_STATES:
+        return {}
+    return {
+        str(state): min(members)
+        for members in circles(_targets(machine.table))
+        for state in members
+    }
+
+
+def _targets(table: npt.NDArray[np.int32]) -> dict[int, set[int]]:
+    return {state: set(row[row != DEAD].tolist()) for state, row in enumerate(table)}

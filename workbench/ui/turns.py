@@ -1,0 +1,162 @@
+"""One token at a time: in comes where a run stands, out come the next token's chances, or a step.
+
+Every question names the whole run by its prompt and its tokens, so nothing of a visitor is kept
+here; what a model has read is (``decoding.sessions``), lent to one question at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from workbench.constraint.protocol import Constraint, State
+from workbench.decoding.generate import after
+from workbench.decoding.model import LanguageModel, Session
+from workbench.decoding.trace import StopReason
+from workbench.decoding.turn import Turn, since
+from workbench.errors import TokenNotAllowed, WorkbenchError
+from workbench.pipeline import Compiled
+from workbench.ui.circling import circle
+from workbench.ui.follow import Follower
+from workbench.ui.handlers import Handlers
+from workbench.ui.pictures import sentence
+from workbench.ui.records import (
+    Record,
+    ended_record,
+    searched_record,
+    step_record,
+    turn_record,
+)
+from workbench.ui.requests import RunRequest, text_in, token_in
+from workbench.ui.runs import TOP, following, spelling
+from workbench.vocabulary.search import find
+from workbench.vocabulary.vocabulary import TokenId
+
+#: Characters of a search, and tokens it finds at most.
+_LONGEST_SEARCH = 100
+_MOST_FOUND = 40
+
+
+def turn(handlers: Handlers, sent: Record) -> Record:
+    """What the model wants and the mask allows next, no token taken; or why there is no next."""
+    try:
+        with _standing(handlers, RunRequest.of(sent)) as here:
+            return {"ok": True, "next": here.next()}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def take_token(handlers: Handlers, sent: Record) -> Record:
+    """The step of taking a token (the one named, or what the model draws), and what may be next.
+
+    The model draws what a run with the same seed would have drawn there.
+    """
+    try:
+        with _standing(handlers, RunRequest.of(sent)) as here:
+            found = here.ask()
+            if found is None:
+                return {"ok": True, "step": None, "next": here.next()}
+            step = here.take(found, token_in(sent))
+            return {"ok": True, "step": step, "next": here.next()}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def find_tokens(handlers: Handlers, sent: Record) -> Record:
+    """The tokens a text is part of, likeliest first within each kind, with both probabilities."""
+    try:
+        query = text_in(sent, "query", _LONGEST_SEARCH)
+        with _standing(handlers, RunRequest.of(sent)) as here:
+            found = here.ask()
+            if found is None:
+                return {"ok": True, "found": [], "more": 0}
+            ids, more = find(found.vocabulary, query, found.logprobs, _MOST_FOUND)
+            return {"ok": True, "found": [searched_record(found, i) for i in ids], "more": more}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+@contextmanager
+def _standing(handlers: Handlers, request: RunRequest) -> Iterator[_Standing]:
+    """Where a run stands after its tokens.
+
+    Raises: WorkbenchError where the grammar cannot be read or forbids one of them.
+    """
+    asked = request.grammar
+    compiled = handlers.pipeline.compile(asked.text, asked.notation, asked.start)
+    model = handlers.room.model()
+    constraint = compiled.constraint(model.vocabulary, request.method)
+    state = after(constraint, request.prefix)
+    prompt, taken = model.encode(request.prompt), list(request.prefix)
+    follower = following(compiled, model.vocabulary, taken)
+    with handlers.room.sessions.lent(model, [*prompt, *taken]) as session:
+        yield _Standing(
+            request, compiled, model, constraint, session, prompt, taken, state, follower
+        )
+
+
+@dataclass(slots=True, eq=False)
+class _Standing:
+    """A run between two tokens."""
+
+    request: RunRequest
+    compiled: Compiled
+    model: LanguageModel
+    constraint: Constraint
+    session: Session
+    prompt: list[TokenId]
+    taken: list[TokenId]
+    state: State
+    follower: Follower
+    #: Whether the end token was taken.
+    ended: bool = False
+
+    def ask(self) -> Turn | None:
+        """The next token's chances; None where nothing may follow."""
+        started = time.perf_counter()
+        mask = self.constraint.mask(self.state)
+        mask_ms = since(started)
+        if self.ended or not len(mask):
+            return None
+        vocabulary, context = self.constraint.vocabulary, [*self.prompt, *self.taken]
+        return Turn.ask(self.session, context, vocabulary, self.state, mask, mask_ms)
+
+    def take(self, found: Turn, token_id: TokenId | None) -> Record:
+        """Take a token, what the model draws for None, and move on past it.
+
+        Raises: TokenNotAllowed.
+        """
+        assert self.compiled.grammar is not None, "it has a constraint"
+        sampling, index = self.request.sampling, len(self.taken)
+        if token_id is None:
+            token_id = int(found.ids[sampling.pick(found.within, sampling.rng(index))])
+        elif token_id not in found.mask:
+            raise TokenNotAllowed(f"token {token_id} is not allowed here", "take another one")
+        started = time.perf_counter()
+        self.ended = token_id == self.constraint.vocabulary.end
+        if not self.ended:
+            self.state = self.constraint.advance(self.state, token_id)
+        step = found.taken(token_id, index, TOP, since(started))
+        self.taken.append(token_id)
+        place = self.follower.take(step.token)
+        around = circle(self.compiled.grammar, place.path)
+        return step_record(step, place, around, self.model.vocabulary)
+
+    def next(self) -> Record:
+        """The chances of the next token, or why there is none."""
+        found = self.ask()
+        if found is not None:
+            return turn_record(found, len(self.taken), self.follower.take(b""), TOP)
+        reason = StopReason.DEAD_END
+        if self.ended and not self._only_the_end():
+            reason = StopReason.ACCEPTED
+        elif self.constraint.is_final(self.state):
+            reason = StopReason.FORCED_END
+        proper = spelling(self.model, self.request.prompt, self.taken)
+        return {**ended_record(reason), "proper": proper}
+
+    def _only_the_end(self) -> bool:
+        """Whether nothing but the end token was allowed."""
+        return len(self.constraint.mask(self.state)) == 1
