@@ -6,13 +6,26 @@ wb.parts.header = ({ element, props, server }) => {
   const picker = find("select"), notation = find(".notation"), views = find(".views"), theme = find(".theme"), help = find(".helpbutton"), sheet = find("dialog");
   const page = JSON.parse(props.value);
   state.gallery = page.gallery;
+  state.space = page.space;
 
   const groups = new Map();
   page.gallery.forEach((example, index) => {
     if (!groups.has(example.group)) groups.set(example.group, []);
     groups.get(example.group).push(el("option", { value: String(index) }, example.title));
   });
-  picker.replaceChildren(el("option", { value: "", hidden: true }, "Your own"), ...[...groups].map(([name, options]) => (name ? el("optgroup", { label: name }, ...options) : options)).flat());
+  /** What stands on the page by another name than an example's: one's own, a draft's, a link's. */
+  const other = el("option", { value: "", hidden: true }, "Your own");
+  const fill = () => {
+    const chosen = picker.value;
+    picker.replaceChildren(other, wb.drafts.options(), ...[...groups].map(([name, options]) => el("optgroup", { label: name }, ...options)));
+    picker.querySelector("optgroup").hidden = !wb.drafts.list().length;
+    picker.value = [...picker.options].some((option) => option.value === chosen) ? chosen : "";
+  };
+  fill();
+  wb.on("drafts", fill);
+  find(".bench").append(wb.drafts.menu());
+  find(".intro").append(wb.drafts.line());
+  const call = (title) => { other.textContent = title; picker.value = ""; };
 
   function say(kind) {
     for (const button of notation.querySelectorAll("button")) if (button.dataset.notation === kind) wb.choose(notation, "aria-checked", button);
@@ -24,12 +37,15 @@ wb.parts.header = ({ element, props, server }) => {
     say(example.notation);
     wb.emit("example", example);
   }
-  picker.addEventListener("change", () => { if (picker.value !== "") open(Number(picker.value)); });
-  const switchTo = (button) => { say(button.dataset.notation); picker.value = ""; wb.emit("notation", button.dataset.notation); };
+  picker.addEventListener("change", () => {
+    if (picker.value.startsWith("draft:")) wb.drafts.open(picker.value.slice(6));
+    else if (picker.value !== "") open(Number(picker.value));
+  });
+  const switchTo = (button) => { say(button.dataset.notation); call("Your own"); wb.emit("notation", button.dataset.notation); };
   notation.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && button.dataset.notation !== state.notation) switchTo(button); });
   wb.roving(notation, switchTo);
   wb.on("switch", (kind) => switchTo(notation.querySelector(`[data-notation="${kind}"]`)));
-  wb.on("typed", () => { picker.value = ""; });
+  wb.on("typed", () => call("Your own"));
 
   theme.addEventListener("click", wb.toggleTheme);
   const named = (dark) => theme.setAttribute("aria-label", dark ? "Switch to light" : "Switch to dark");
@@ -67,18 +83,14 @@ wb.parts.header = ({ element, props, server }) => {
     if (event.key === "t") { const token = document.querySelector("#wb-run .tok[tabindex='0']"); if (token) go(() => token.focus()); }
   });
 
-  find(".share").addEventListener("click", async (event) => {
-    const link = await wb.link();
-    history.replaceState(null, "", link);
-    wb.copy(link, event.target);
-  });
+  find(".share").addEventListener("click", (event) => wb.share(event.target));
 
   wb.models(find(".models"), server);
   wb.intro(find(".intro"), page.gallery);
 
   /** Something to work on that is no example of the gallery: a shared link, a lesson's grammar, a draft. */
   function show(example) {
-    picker.value = "";
+    call(example.title);
     state.example = example;
     say(example.notation);
     look("workbench");
@@ -88,9 +100,9 @@ wb.parts.header = ({ element, props, server }) => {
   wb.on("open", (held) => show({ name: "", title: "Your own", note: "", start: "start", prompt: "", tests: [], accepts: [], rejects: [], ...held }));
 
   wb.on("ready", async () => {
-    const shared = await wb.linked();
-    if (shared) { show(shared); return; }
     const asked = new URLSearchParams(location.search);
+    const own = await wb.linked() || (asked.get("example") ? null : wb.drafts.kept());
+    if (own) { show(own); return; }
     const wanted = page.gallery.findIndex((example) => example.name === asked.get("example"));
     if (asked.get("tab")) state.tab = asked.get("tab");
     if (page.gallery.length) open(Math.max(0, wanted, wanted < 0 ? page.first : 0), true);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from copy import copy
 from dataclasses import asdict
 
@@ -57,7 +58,7 @@ class Handlers:
     # -- what the page is opened with -------------------------------------------------------
 
     def page(self) -> Record:
-        """The gallery, and which of its examples stands first."""
+        """The gallery, which of its examples stands first, and the Space this is, if it is one."""
         shown = [
             {
                 "name": example.name,
@@ -75,7 +76,7 @@ class Handlers:
             }
             for example in self.gallery.values()
         ]
-        return {"gallery": shown, "first": 0}
+        return {"gallery": shown, "first": 0, "space": os.environ.get("SPACE_ID", "")}
 
     def model_state(self) -> Record:
         """What the header says of the models; asking also begins to load the chosen one."""
