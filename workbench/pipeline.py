@@ -13,18 +13,22 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TypeVar
 
+from workbench.automata.dfa import Dfa
+from workbench.automata.lazy import LazyDfa
 from workbench.automata.small import ready as ready_for_regexes
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.ready import ready as ready_for_masks
-from workbench.drawing.counting import fold_tokens, foot_of
 from workbench.drawing.graph import Graph
-from workbench.drawing.machines import draw_dfa, draw_token_fsa
-from workbench.drawing.stack_machines import draw_network, draw_pda, draw_token_pda
+from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
+from workbench.drawing.machines import draw_dfa
+from workbench.drawing.parts import Parts, TokenFsaParts, TokenPdaParts, Whole
+from workbench.drawing.stack_machines import draw_network, draw_pda
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
@@ -65,22 +69,33 @@ OVER_TOKENS = frozenset({Machine.TOKENS, Machine.DETOKENIZER})
 
 
 class Followed(StrEnum):
-    """Whose states a picture shows: the character automaton's, or those of the written rules."""
+    """Whose states a picture shows, and how it is passed through."""
 
     CHARACTERS = "characters"
+    #: The written rules, call by call.
     RULES = "rules"
+    #: The same where a call and the byte read after it are one edge.
+    STACK = "stack"
+    #: The rules put into each other, where the written ones have no finite machine over tokens.
+    NETWORK = "network"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Drawn:
-    """A machine as a picture's data, and whose states it shows: None where no run can follow."""
+    """A machine that can be drawn, and whose states it shows: None where no run can follow."""
 
-    graph: Graph
+    parts: Parts
     followed: Followed | None = None
     #: For a state that is drawn as another, which.
     names: Mapping[str, str] = field(default_factory=dict)
-    #: How many states the machine has, where the graph has fewer.
-    states: int = 0
+
+    @cached_property
+    def graph(self) -> Graph:
+        """All of it.
+
+        Raises: LimitError where it is too large.
+        """
+        return self.parts.whole()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,36 +189,53 @@ class Compiled:
             raise WorkbenchError("expected a vocabulary for a machine over tokens")
         return self._once((machine, vocabulary), lambda: self._draw_tokens(machine, vocabulary))
 
+    @property
+    def characters(self) -> Dfa | LazyDfa | None:
+        """The character automaton, made as it is read where it would explode; None without one."""
+        grammar = self._readable()
+        try:
+            return grammar.dfa
+        except LimitError:
+            if isinstance(grammar.reader, LazyDfa):
+                return grammar.reader
+            raise
+
     def _draw(self, machine: Machine) -> Drawn:
         grammar = self._readable()
         if machine is Machine.RULES:
-            return Drawn(draw_network(grammar.rules), Followed.RULES)
+            return Drawn(Whole(draw_network(grammar.rules)), Followed.RULES)
         if machine is Machine.STACK:
-            return Drawn(draw_pda(pda(grammar.rules)), Followed.RULES)
-        assert grammar.dfa is not None, "missing() speaks for the others"
-        return Drawn(draw_dfa(grammar.dfa), Followed.CHARACTERS)
+            return Drawn(Whole(draw_pda(pda(grammar.rules))), Followed.STACK)
+        characters = self.characters
+        assert characters is not None, "missing() speaks for the others"
+        if isinstance(characters, LazyDfa):
+            return Drawn(LazyParts(characters), Followed.CHARACTERS)
+        return Drawn(Whole(draw_dfa(characters)), Followed.CHARACTERS)
 
     def _draw_tokens(self, machine: Machine, vocabulary: Vocabulary) -> Drawn:
-        grammar = self._readable()
         if machine is Machine.DETOKENIZER:
-            return Drawn(draw_detokenizer(vocabulary))
-        if grammar.dfa is None:
-            return self._draw_token_pda(grammar, vocabulary)
-        feet = foot_of(self.graph(Machine.CHARACTERS))
-        graph = draw_token_fsa(compose(grammar.dfa, vocabulary, self.limits), grammar.dfa)
-        return Drawn(fold_tokens(graph, feet), Followed.CHARACTERS, feet, len(graph.nodes))
+            return Drawn(Whole(draw_detokenizer(vocabulary)))
+        dfa = self.characters
+        if dfa is None:
+            return self._draw_token_pda(vocabulary)
+        characters = self.drawn(Machine.CHARACTERS)
+        if isinstance(characters.parts, LazyParts):
+            lazy = LazyTokenParts(characters.parts, vocabulary)
+            return Drawn(lazy, Followed.CHARACTERS)
+        assert isinstance(dfa, Dfa), "made as it is read otherwise"
+        parts = TokenFsaParts(compose(dfa, vocabulary, self.limits), dfa, characters.graph)
+        return Drawn(parts, Followed.CHARACTERS, parts.feet)
 
-    def _draw_token_pda(self, grammar: Grammar, vocabulary: Vocabulary) -> Drawn:
+    def _draw_token_pda(self, vocabulary: Vocabulary) -> Drawn:
         """The machine over tokens of the rules as written; where that has no end, of fewer."""
-        followed: Followed | None
+        grammar, followed = self._readable(), Followed.STACK
         try:
-            network, followed = grammar.rules, Followed.RULES
-            machine = compose_pda(network, vocabulary, self.limits)
+            machine = compose_pda(grammar.rules, vocabulary, self.limits)
         except LimitError:
-            network, followed = grammar.network, None
-            machine = compose_pda(network, vocabulary, self.limits)
-        graph, feet = draw_token_pda(machine, network), foot_of(draw_network(network))
-        return Drawn(fold_tokens(graph, feet), followed, feet, len(graph.nodes))
+            followed = Followed.NETWORK
+            machine = compose_pda(grammar.network, vocabulary, self.limits)
+        parts = TokenPdaParts(machine)
+        return Drawn(parts, followed, parts.feet)
 
     def _readable(self) -> Grammar:
         if self.grammar is None:

@@ -114,10 +114,10 @@ def test_a_machine_as_a_table(handlers: Handlers) -> None:
     answer = handlers.draw({"text": "ab|c", "notation": "regex", "tab": "table"})
     assert answer["heads"] == ["state", "reads", "goes to"]
     assert len(answer["rows"]) <= MOST_ROWS
-    assert all(len(row) == 4 for row in answer["rows"])
-    assert "→" in answer["rows"][0][1]
+    assert all(len(row) == 5 for row in answer["rows"])
+    assert "→" in answer["rows"][0][2]
     # the state in which the text may end, and nothing more is read
-    assert any("◎" in row[1] and row[2] == "nothing" for row in answer["rows"])
+    assert any("◎" in row[2] and row[3] == "nothing" for row in answer["rows"])
 
 
 def test_the_mask_after_a_text(handlers: Handlers) -> None:

@@ -94,6 +94,12 @@ class TokenPda:
             return np.empty(0, np.int32), np.empty(0, np.int32)
         return self.rows.row(self.starts[state])
 
+    def targets(self, state: State) -> list[int]:
+        """The choices the tokens of a state lead to."""
+        if state in self.finals:
+            return []
+        return [int(choice) for choice in self.rows.targets(self.starts[state])]
+
     def moves(self, state: State, token_id: TokenId) -> tuple[TokenPdaMove, ...]:
         """The ways to read a token in a state, whatever the stack."""
         if state in self.finals:

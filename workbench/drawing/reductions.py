@@ -7,7 +7,7 @@ cannot be laid out; so the graph is made small before Graphviz sees it, never af
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from workbench.drawing.graph import Edge, Graph, Node
@@ -36,16 +36,19 @@ class Shown:
     text: str
 
 
-def reduce(graph: Graph, limit: int = LIMIT, centre: str | None = None) -> Shown:
+def reduce(
+    graph: Graph,
+    limit: int = LIMIT,
+    centre: str | None = None,
+    smaller: Callable[[Graph], Graph] | None = None,
+) -> Shown:
     """The graph as a reader can bear it: whole, folded, or what lies around ``centre``.
 
-    Chains are folded only where the whole would not be calm. Where even that leaves more
-    than ``limit`` nodes or ``_CROWDED`` edges for each, the nodes nearest to ``centre`` (or to
-    the initial state) are kept.
+    ``smaller`` says what is folded first, ``calm`` where nothing is said. Where even that
+    leaves more than ``limit`` nodes or ``_CROWDED`` edges for each, the nodes nearest to
+    ``centre`` (or to the initial state) are kept.
     """
-    small = merge_parallel(graph)
-    if len(graph.nodes) > CALM:
-        small = collapse_chains(small)
+    small = (smaller or calm)(graph)
     kept = min(limit, len(small.nodes))
     here = _visible_centre(small, centre)
     part = nearest(small, here, kept)
@@ -54,6 +57,22 @@ def reduce(graph: Graph, limit: int = LIMIT, centre: str | None = None) -> Shown
         part = nearest(small, here, kept)
     total, shown = len(graph.states), len(part.states)
     return Shown(part, total, shown, _told(part, small, total, here))
+
+
+def calm(graph: Graph) -> Graph:
+    """Parallel edges merged; chains folded where a reader could not follow each state."""
+    merged = merge_parallel(graph)
+    return collapse_chains(merged) if len(graph.nodes) > CALM else merged
+
+
+def spread(graph: Graph) -> Graph:
+    """Every label as an edge of its own: parallel edges as they were before they were merged."""
+    edges = (
+        replace(edge, labels=(label,), chains=(way,) if edge.chains else ())
+        for edge in graph.edges
+        for label, way in (_ways(edge) if edge.labels else [("", ())])
+    )
+    return replace(graph, edges=tuple(edges))
 
 
 def _told(part: Graph, small: Graph, total: int, centre: str | None) -> str:
@@ -267,4 +286,4 @@ def _marked(node: Node, cut: int) -> Node:
         return node
     told = f"{cut} more edge{'' if cut == 1 else 's'} not shown"
     title = f"{node.title} · {told}" if node.title else told
-    return replace(node, kinds=(*node.kinds, "more"), title=title)
+    return replace(node, kinds=tuple(dict.fromkeys((*node.kinds, "more"))), title=title)

@@ -8,24 +8,21 @@ marked ``(``; the initial stack symbol is a dot between ``[`` and ``]`` (Koo et 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge
+from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge, TokenPdaMove
 from workbench.drawing.characters import ByteEdge, byte_edges, read_back
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.machines import (
-    TOY,
-    WRITTEN_OUT,
-    WRITTEN_OUT_TOY,
-    reading_edges,
-    state_node,
-)
-from workbench.drawing.text import printable, visible
+from workbench.drawing.machines import reading_edges, state_node
+from workbench.drawing.text import printable
+from workbench.drawing.token_edges import TOY, WRITTEN_OUT, WRITTEN_OUT_TOY, look
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM, Pda
+from workbench.vocabulary.vocabulary import TokenId
 
 #: The initial stack symbol, as Koo et al. write it.
 _DOT = "·"
@@ -124,44 +121,77 @@ def draw_token_pda(
 
     Source: Koo et al. 2024, Figure 7 (right).
     """
-    groups: defaultdict[tuple[int, int, tuple[int, ...], tuple[int, ...]], list[TokenPdaEdge]]
-    groups = defaultdict(list)
-    for edge in machine.edges:
-        groups[edge.source, edge.target, edge.pops, edge.pushes].append(edge)
+    edges = token_pda_edges(machine, network, range(machine.states))
+    return Graph(name, token_pda_nodes(machine), edges, _NOTE)
+
+
+def token_pda_nodes(machine: TokenPda) -> tuple[Node, ...]:
+    """The states of a machine over tokens."""
     ids = _ids(machine.network_states, machine.states)
-    edges = tuple(_token_edge(machine, network, group, ids) for group in groups.values())
-    nodes = tuple(
+    return tuple(
         _state(ids[s], s == machine.initial, s in machine.finals, machine.state_labels[s])
         for s in range(machine.states)
     )
-    return Graph(name, nodes, edges, _NOTE)
+
+
+def token_pda_edges(machine: TokenPda, network: Network, states: Iterable[int]) -> tuple[Edge, ...]:
+    """The edges that leave some states, one for all tokens that do the same."""
+    ids = _ids(machine.network_states, machine.states)
+    trie = machine.vocabulary.trie
+    place = np.zeros(len(machine.vocabulary), np.int32)
+    place[trie.token_ids] = np.arange(len(trie.token_ids), dtype=np.int32)
+    edges = []
+    for state in states:
+        tokens, choices = machine.row(state)
+        order = np.argsort(place[tokens])
+        tokens, choices = tokens[order], choices[order]
+        groups: defaultdict[TokenPdaMove, list[npt.NDArray[np.int32]]] = defaultdict(list)
+        for choice in dict.fromkeys(choices.tolist()):
+            its_tokens = tokens[choices == choice]
+            for move in machine.choices[choice]:
+                groups[move].append(its_tokens)
+        for move, parts in groups.items():
+            group = np.concatenate(parts)
+            if len(parts) > 1:
+                group = group[np.argsort(place[group])]
+            edges.append(_token_edge(machine, network, state, move, group.tolist(), ids))
+    return tuple(edges)
 
 
 def _token_edge(
-    machine: TokenPda, network: Network, group: list[TokenPdaEdge], ids: list[str]
+    machine: TokenPda,
+    network: Network,
+    source: int,
+    move: TokenPdaMove,
+    group: list[TokenId],
+    ids: list[str],
 ) -> Edge:
-    first = group[0]
     most = WRITTEN_OUT_TOY if len(machine.vocabulary) <= TOY else WRITTEN_OUT
-    written = [bracketed(machine, network, edge) for edge in group[: max(most, 3)]]
-    examples = tuple(_token_text(machine, edge) for edge in group[:3])
+    written = [
+        bracketed(machine, network, TokenPdaEdge(source, token_id, *move))
+        for token_id in group[: max(most, 3)]
+    ]
+    seen = [look(machine.vocabulary.tokens[token_id] or b"")[1] for token_id in group[:_LISTED]]
     labels = tuple(written)
     if len(group) > most:
         labels = (f"{'  '.join(written[:3])}\n{len(group):,} tokens",)
-    edits = "\n".join(_edits(machine.symbols, first.pops, first.pushes))
-    counted = f"{len(group):,} token{'' if len(group) == 1 else 's'}: {'  '.join(examples)}"
+    edits = "\n".join(_edits(machine.symbols, move.pops, move.pushes))
+    counted = f"{len(group):,} token{'' if len(group) == 1 else 's'}: {'  '.join(seen[:3])}"
+    more = f"\nand {len(group) - _LISTED:,} more" if len(group) > _LISTED else ""
     return Edge(
-        ids[first.source],
-        ids[first.target],
+        ids[source],
+        ids[move.target],
         labels,
-        _kinds(first.pops, first.pushes),
+        _kinds(move.pops, move.pushes),
         len(group),
-        examples,
+        tuple(seen[:3]),
         title=f"{counted}\n{edits}" if edits else counted,
+        detail="\n".join(dict.fromkeys(seen)) + more,
     )
 
 
-def _token_text(machine: TokenPda, edge: TokenPdaEdge) -> str:
-    return visible(machine.vocabulary.tokens[edge.token_id] or b"")
+#: Tokens listed for whoever asks what an edge stands for.
+_LISTED = 60
 
 
 def bracketed(machine: TokenPda, network: Network, edge: TokenPdaEdge) -> str:
@@ -190,7 +220,7 @@ def _ways(
         yield "", state, popped, pushed
     elif state != _END:
         byte_class = int(network.byte_classes[token[0]])
-        letter = visible(token[:1])
+        letter = look(token[:1])[1]
         for target, opened in network.moves(state, byte_class):
             read = "(" * len(opened) + letter
             for way in _returns(network, target, popped, (*pushed, *opened)):

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from workbench.automata.dfa import DEAD
-from workbench.automata.explore import nothing
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.lazy import LazyDfa
 from workbench.errors import LimitError, WorkbenchError
 from workbench.pipeline import Compiled, Followed
-from workbench.pushdown.build import network_of
+from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
+from workbench.ui.ways import Standing, Way, ways
 
-#: The states of a picture a token passes, from before it to after it, each moment a few states.
+#: The moments of a token in a picture, from before it to after it. A moment names states: first
+#: the one of the way that is told, then those of all other ways the text can still be read.
 Path = list[list[str]]
 
 #: What the inspector says of a place that no picture knows.
 NOWHERE = "outside"
+
+#: The name of the stack before and after a token among the paths.
+STACKS = "stacks"
+
+#: Other ways whose stacks are told, and boxes told of a stack.
+_OTHERS = 3
+_BOXES = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +35,8 @@ class Place:
 
     #: What the inspector calls it.
     state: str
-    #: The states passed, by whose they are.
-    path: dict[str, Path]
+    #: The states passed, by whose they are; ``stacks`` are the two stacks, as records.
+    path: dict[str, list[Any]]
     #: The rules being read, the outermost first; none for a regex.
     stack: tuple[str, ...]
 
@@ -34,7 +45,8 @@ class Follower:
     """Runs the machines of a grammar beside a generation, token by token.
 
     The constraint's own states are its own affair; pictures show the machines as they
-    are written: the character automaton, and every rule apart. Without a mask a run may
+    are written: the character automaton, every rule apart, and the rules put into each
+    other where only these have a finite machine over tokens. Without a mask a run may
     leave the language; from there on it is nowhere.
     """
 
@@ -42,64 +54,144 @@ class Follower:
         grammar = compiled.grammar
         if grammar is None:
             raise WorkbenchError("the grammar cannot be read", "mend its problems first")
-        whole = True
-        try:
-            self._dfa, self._rules = grammar.dfa, grammar.rules
-        except LimitError:
-            # decoded as it is read: there is no whole machine a picture could show
-            whole, self._dfa, self._rules = False, None, network_of(nothing(256))
+        self._characters: _Characters | None = None
+        self._rules: _Rules | None = None
+        self._fewer: _Rules | None = None
+        rules: Network | None = None
+        with suppress(LimitError):  # where they explode there is no picture of them to follow
+            rules = grammar.rules
+        if (machine := compiled.characters) is not None:
+            self._characters = _Characters(machine)
+        else:
+            self._fewer = _Rules(grammar.network, Runner(grammar.network, grammar.limits))
+        if rules is not None:
+            self._rules = _Rules(rules, Runner(rules, grammar.limits))
         self._named = grammar.tree is not None
-        self._runner = Runner(self._rules, grammar.limits)
-        self._state: int = DEAD if self._dfa is None else self._dfa.initial
-        self._situation = self._runner.initial if whole else DEAD
 
     def take(self, token: bytes) -> Place:
         """The place a token is taken at; the follower moves on past it."""
-        states, situations = [self._state], [self._situation]
-        for byte in token:
-            self._step(byte)
-            states.append(self._state)
-            situations.append(self._situation)
-        return self._place(states, situations, token)
-
-    def _step(self, byte: int) -> None:
-        if self._dfa is not None and self._state != DEAD:
-            self._state = self._dfa.step(self._state, byte)
-        if self._situation != DEAD:
-            try:
-                self._situation = self._runner.step(self._situation, byte)
-            except LimitError:
-                # too ambiguous to be told which rules are read: the run itself goes on
-                self._situation = DEAD
-
-    def _place(self, states: list[int], situations: list[int], token: bytes) -> Place:
-        path: dict[str, Path] = {}
+        path: dict[str, list[Any]] = {}
         name = NOWHERE
         stack: tuple[str, ...] = ()
-        if (here := situations[0]) != DEAD:
-            tops = [self._tops(situation) for situation in situations if situation != DEAD]
-            path[Followed.RULES.value] = [[str(state) for state in moment] for moment in tops]
-            state, stack = self._reading(here, token)
-            name = self._name(state)
-        if states[0] != DEAD:
-            path[Followed.CHARACTERS.value] = [[str(state)] for state in states if state != DEAD]
-            name = str(states[0])
+        if self._rules is not None and (read := self._rules.take(token)) is not None:
+            path[Followed.RULES.value] = read.rules
+            path[Followed.STACK.value] = read.machine
+            path[STACKS] = read.stacks
+            stack = read.named if self._named else ()
+            name = read.name
+        if self._fewer is not None and (fewer := self._fewer.take(token)) is not None:
+            path[Followed.NETWORK.value] = fewer.machine
+        if self._characters is not None and (passed := self._characters.take(token)):
+            path[Followed.CHARACTERS.value] = passed
+            name = passed[0][0]
         return Place(name, path, stack)
 
-    def _tops(self, situation: int) -> list[int]:
-        """The states on top of every configuration."""
-        return list(dict.fromkeys(state for state, _ in self._runner.configurations(situation)))
 
-    def _name(self, state: int) -> str:
-        return f"{self._rules.names[int(self._rules.owner[state])]} · {state}"
+class _Characters:
+    """The character automaton beside a run."""
 
-    def _reading(self, situation: int, token: bytes) -> tuple[int, tuple[str, ...]]:
-        """The state and the rules of one way to read on: one that reads the token, if any."""
-        ways = self._runner.configurations(situation)
-        byte_class = int(self._rules.byte_classes[token[0]]) if token else None
-        onward = (w for w in ways if byte_class is not None and self._rules.moves(w[0], byte_class))
-        state, node = next(onward, ways[0])
-        if not self._named:
-            return state, ()
-        waiting = (*self._runner.stack(node), state)
-        return state, tuple(self._rules.names[int(self._rules.owner[at])] for at in waiting)
+    def __init__(self, machine: Dfa | LazyDfa) -> None:
+        self._machine = machine
+        self._state: int = DEAD if machine.is_empty else machine.initial
+
+    def take(self, token: bytes) -> Path:
+        """The states between the characters of a token; half a character ends where it ends."""
+        passed = [self._state]
+        for position, byte in enumerate(token):
+            if self._state == DEAD:
+                break
+            self._state = self._machine.step(self._state, byte)
+            if position + 1 == len(token) or token[position + 1] & 0xC0 != 0x80:
+                passed.append(self._state)
+        return [[str(state)] for state in passed if state != DEAD]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What became of a token in a network."""
+
+    name: str
+    rules: Path
+    machine: Path
+    stacks: list[dict[str, Any]]
+    named: tuple[str, ...]
+
+
+class _Rules:
+    """A network of rules beside a run."""
+
+    def __init__(self, network: Network, runner: Runner) -> None:
+        self._network = network
+        self._runner = runner
+        self._situation = runner.initial
+
+    def take(self, token: bytes) -> _Read | None:
+        """How a token is read; None from where the text has left the language."""
+        if self._situation == DEAD:
+            return None
+        before = self._standing()
+        try:
+            self._situation = self._runner.run(token, self._situation)
+        except LimitError:
+            # too ambiguous to be told which rules are read: the run itself goes on
+            self._situation = DEAD
+        found = ways(self._network, before, token) if token else []
+        if not found or self._situation == DEAD:
+            return self._told(_staying(before[0]), before, before)
+        return self._told(min(found, key=_by_place), before, self._standing())
+
+    def _standing(self) -> list[Standing]:
+        """Every way the text so far can have been read."""
+        runner = self._runner
+        return [(s, runner.stack(n)) for s, n in runner.configurations(self._situation)]
+
+    def _told(self, way: Way, before: list[Standing], after: list[Standing]) -> _Read:
+        state, waiting = way.before
+        owner, names = self._network.owner, self._network.names
+        named = tuple(names[int(owner[at])] for at in (*waiting, state))
+        stacks = [self._stack(way.before, before)]
+        if len(way.machine) > 1:
+            stacks.append(self._stack(way.after, after))
+        return _Read(
+            f"{named[-1]} · {state}",
+            _moments(way.rules, before, after),
+            _moments(way.machine, before, after),
+            stacks,
+            named,
+        )
+
+    def _stack(self, told: Standing, all_ways: list[Standing]) -> dict[str, Any]:
+        """A stack as boxes, the bottom first: what waits, then what is being read."""
+        others = [other for other in all_ways if other != told]
+        return {
+            "boxes": self._boxes(told),
+            "depth": len(told[1]),
+            "ways": len(all_ways),
+            "others": [self._boxes(other) for other in others[:_OTHERS]],
+        }
+
+    def _boxes(self, standing: Standing) -> list[dict[str, str]]:
+        state, waiting = standing
+        owner, names = self._network.owner, self._network.names
+        shown = (*waiting, state)[-_BOXES:]
+        return [{"rule": names[int(owner[at])], "state": str(at)} for at in shown]
+
+
+def _staying(at: Standing) -> Way:
+    """No way on: the end, or a token that is not read to its end."""
+    return Way(at, at, (str(at[0]),), (str(at[0]),))
+
+
+def _by_place(way: Way) -> tuple[int, Standing]:
+    """Of several ways the one with the shortest stack is told, for its picture is the calmest."""
+    return len(way.before[1]) + len(way.after[1]), way.before
+
+
+def _moments(passed: tuple[str, ...], before: list[Standing], after: list[Standing]) -> Path:
+    """One way in a picture, with the other places the text may stand at in both ends."""
+    moments = [[state] for state in passed]
+    for moment, standing in ((moments[0], before), (moments[-1], after)):
+        moment.extend(s for state, _ in standing if (s := str(state)) not in moment)
+        if len(moments) == 1:
+            break
+    return moments

@@ -12,12 +12,12 @@ from workbench.constraint.automaton import AutomatonConstraint
 from workbench.errors import WorkbenchError
 from workbench.gallery import Gallery, load_gallery
 from workbench.grammar import Grammar, Verdict
-from workbench.pipeline import OVER_TOKENS, Compiled, Machine, Pipeline, Problem
+from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine, Pipeline, Problem
 from workbench.resources import GRAMMARS
 from workbench.ui.explain import reasons
 from workbench.ui.models import BUILTIN, ModelRoom
 from workbench.ui.notations import other_notation
-from workbench.ui.pictures import TABLE, picture, sentence, table
+from workbench.ui.pictures import TABLE, View, picture, sentence, table, table_of
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, bytes_in, text_in, tokens_in, tried_in
 from workbench.ui.rooms import ModelRooms
@@ -137,19 +137,29 @@ class Handlers:
     def draw(self, sent: Record) -> Record:
         """A machine as SVG with all a reader can ask of it, or the reason there is none."""
         try:
-            compiled = self._compiled(TextRequest.of(sent))
-            tab, centre = text_in(sent, "tab", 40), text_in(sent, "centre", 40)
-            if tab == TABLE:
-                return table(compiled)
-            machine = Machine(tab) if tab in list(Machine) else Machine.CHARACTERS
-            vocabulary, own = None, False
-            if machine in OVER_TOKENS:
-                figure = self._figure(text_in(sent, "example", 80))
-                vocabulary, own = figure or self.room.vocabulary(), figure is not None
-            drawn = compiled.drawn(machine, vocabulary)
-            return picture(drawn, machine, centre, narrow=bool(sent.get("narrow")), own=own)
+            machine, drawn, own = self.drawn(sent)
+            view = View.of(sent)
+            if text_in(sent, "tab", 40) == TABLE:
+                return table(drawn, view.centre)
+            return picture(drawn, machine, view, own=own)
         except WorkbenchError as error:
             return {"ok": False, "why": sentence(error)}
+
+    def drawn(self, sent: Record) -> tuple[Machine, Drawn, bool]:
+        """The machine a picture or a table is asked of; whether it is over a figure's own tokens.
+
+        Raises: WorkbenchError where there is no such machine.
+        """
+        compiled = self._compiled(TextRequest.of(sent))
+        name = text_in(sent, "tab", 40)
+        if name == TABLE:
+            name = text_in(sent, "of", 40) or table_of(compiled)
+        machine = Machine(name) if name in list(Machine) else Machine.CHARACTERS
+        if machine not in OVER_TOKENS:
+            return machine, compiled.drawn(machine), False
+        figure = self._figure(text_in(sent, "example", 80))
+        vocabulary = figure or self.room.vocabulary()
+        return machine, compiled.drawn(machine, vocabulary), figure is not None
 
     def _figure(self, name: str) -> Vocabulary | None:
         """The tokens of an example that is drawn over its own; None for all others."""

@@ -1,0 +1,195 @@
+"""Tokens between states: in come rows of a token machine, out comes an edge for every two states.
+
+A row may have thousands of tokens; an edge says how many, which, and a few worth reading.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import Dfa
+from workbench.automata.lazy import LazyDfa
+from workbench.constraint.compose import TokenFsa
+from workbench.drawing.graph import Edge
+from workbench.drawing.text import visible
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: Tokens between two states that are all written out; of more, a few and their number.
+WRITTEN_OUT = 3
+
+#: The same where the whole vocabulary is small enough to know by heart.
+WRITTEN_OUT_TOY = 8
+TOY = 40
+
+#: Tokens listed in the side panel, and tokens looked at for examples.
+_LISTED = 60
+_LOOKED_AT = 400
+
+
+_first = itemgetter(0)
+
+
+class TokenRows(NamedTuple):
+    """Token edges of some states of a machine: source, token and target of each, (E,)."""
+
+    vocabulary: Vocabulary
+    sources: npt.NDArray[np.int64]
+    token_ids: npt.NDArray[np.int32]
+    targets: npt.NDArray[np.int32]
+
+    @staticmethod
+    def of(fsa: TokenFsa, states: Iterable[int] | None = None) -> TokenRows:
+        """The edges of some states, or of all."""
+        if states is None:
+            sources = np.repeat(np.arange(len(fsa), dtype=np.int64), np.diff(fsa.first))
+            return TokenRows(fsa.vocabulary, sources, fsa.token_ids, fsa.targets)
+        rows = [(state, *fsa.rows.row(state)) for state in states]
+        return TokenRows.joined(fsa.vocabulary, rows)
+
+    @staticmethod
+    def joined(
+        vocabulary: Vocabulary,
+        rows: Iterable[tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32]]],
+    ) -> TokenRows:
+        """Rows of single states, one after the other."""
+        listed = list(rows)
+        none = np.empty(0, np.int32)
+        return TokenRows(
+            vocabulary,
+            np.repeat(np.array([row[0] for row in listed], np.int64), [len(r[1]) for r in listed]),
+            np.concatenate([none, *(row[1] for row in listed)]),
+            np.concatenate([none, *(row[2] for row in listed)]),
+        )
+
+
+def token_edges(
+    rows: TokenRows, dfa: Dfa | LazyDfa, whole: npt.NDArray[np.bool_]
+) -> tuple[Edge, ...]:
+    """The edges between character states: ``whole`` says which states are some, (Q,)."""
+    skips = passing_over(rows, dfa, whole)
+    plain: list[Edge] = []
+    pieces: list[Edge] = []
+    for group in _groups(rows.sources, rows.targets, skips):
+        source, target = int(rows.sources[group[0]]), int(rows.targets[group[0]])
+        edge = _token_edge(rows, source, target, bool(skips[group[0]]), group)
+        (plain if whole[source] and whole[target] else pieces).append(edge)
+    return (*plain, *_through(pieces, {str(s) for s in np.flatnonzero(whole)}))
+
+
+def _groups(
+    sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int32], skips: npt.NDArray[np.bool_]
+) -> Iterator[npt.NDArray[np.int64]]:
+    """The numbers of the edges that share source, target and whether they skip."""
+    if not len(sources):
+        return
+    order = np.lexsort((skips, targets, sources))
+    keys = np.stack((sources[order], targets[order], skips[order]))
+    cuts = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
+    yield from np.split(order, cuts)
+
+
+def _through(pieces: list[Edge], whole: set[str]) -> Iterator[Edge]:
+    """For every two character states one edge for all tokens that stop between them."""
+    onward: defaultdict[str, list[Edge]] = defaultdict(list)
+    for edge in pieces:
+        onward[edge.source].append(edge)
+    for source in (state for state in list(onward) if state in whole):
+        passed = dict.fromkeys(edge.target for edge in onward[source])
+        ends: dict[str, None] = {}
+        waiting = list(passed)
+        for inside in waiting:
+            for edge in onward[inside]:
+                if edge.target in whole:
+                    ends[edge.target] = None
+                elif edge.target not in passed:
+                    passed[edge.target] = None
+                    waiting.append(edge.target)
+        count = sum(edge.count for edge in onward[source])
+        listed = "\n".join(edge.detail for edge in onward[source])
+        for end in ends:
+            label = f"pieces of characters\n{_counted(count)}"
+            title = f"{_counted(count)} that begin a character and do not end it"
+            yield Edge(source, end, (label,), ("bytes",), count, (), title, listed, (), (*passed,))
+
+
+def _counted(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"
+
+
+def _token_edge(
+    rows: TokenRows, source: int, target: int, skips: bool, group: npt.NDArray[np.int64]
+) -> Edge:
+    tokens = rows.vocabulary.tokens
+    seen = [look(tokens[i] or b"") for i in rows.token_ids[group[:_LOOKED_AT]].tolist()]
+    # some vocabularies have two tokens of the same bytes; one look at them is enough
+    listed = list(dict.fromkeys(text for _, text in seen[:_LISTED]))
+    examples = tuple(text for _, text in sorted(dict.fromkeys(seen), key=_first)[:WRITTEN_OUT])
+    most = WRITTEN_OUT_TOY if len(rows.vocabulary) <= TOY else WRITTEN_OUT
+    written_out = len(listed) <= most and len(group) <= _LISTED
+    labels = tuple(listed) if written_out else (f"{'  '.join(examples)}\n{_counted(len(group))}",)
+    more = f"\nand {len(group) - _LISTED:,} more" if len(group) > _LISTED else ""
+    over = " over other states" if skips else ""
+    return Edge(
+        str(source),
+        str(target),
+        labels,
+        ("skip",) if skips else (),
+        len(group),
+        examples,
+        title=f"{_counted(len(group))}{over}: {'  '.join(listed[:12])}",
+        detail="\n".join(listed) + more,
+    )
+
+
+@lru_cache(maxsize=1 << 18)
+def look(token: bytes) -> tuple[tuple[bool, bool, bool], str]:
+    """A token as text, and how little it tells: sorts those a reader knows at sight to the front.
+
+    Remembered, since the same tokens stand at most edges: 26,000 of them took nine seconds.
+    """
+    text = visible(token)
+    return ("<" in text, not any(map(str.isalnum, text)), not 2 <= len(text) <= 8), text
+
+
+def passing_over(
+    rows: TokenRows, dfa: Dfa | LazyDfa, whole: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """For each token edge whether it passes a character state that is neither of its ends, (E,).
+
+    Cost: all edges at once, one step for each byte of the longest token.
+    """
+    spelt, lengths = padded(rows.vocabulary)
+    skips = np.zeros(len(rows.sources), np.bool_)
+    alive = np.arange(len(rows.sources))
+    state = rows.sources.copy()
+    for position in range(spelt.shape[1]):
+        # the state after a token's last byte is its target, so the last step is not taken
+        on = lengths[rows.token_ids[alive]] > position + 1
+        alive, state = alive[on], state[on]
+        if not len(alive):
+            break
+        state = dfa.table[state, dfa.classes[spelt[rows.token_ids[alive], position]]].astype(
+            np.int64
+        )
+        other = (state != rows.sources[alive]) & (state != rows.targets[alive])
+        skips[alive] |= other & whole[state]
+    return skips
+
+
+@lru_cache(maxsize=8)
+def padded(
+    vocabulary: Vocabulary,
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """All tokens as one array of bytes, (V, longest), and their lengths, (V,)."""
+    tokens = [token or b"" for token in vocabulary.tokens]
+    lengths = np.array([len(token) for token in tokens], np.int64)
+    longest = int(lengths.max(initial=1))
+    joined = b"".join(token.ljust(longest, b"\0") for token in tokens)
+    return np.frombuffer(joined, np.uint8).reshape(len(tokens), longest), lengths

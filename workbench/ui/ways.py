@@ -1,0 +1,105 @@
+"""How a token is read by a network of rules: in come configurations and bytes, out come ways.
+
+A way names every state, call and return in order, so that a picture can light exactly what was
+passed, and the stack before and after. The runner itself keeps sets; here single ways are told
+apart, of which a reader is shown one and told how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from workbench.automata.dfa import DEAD, State
+from workbench.pushdown.network import Network
+
+#: A state and the return states that wait below it, the innermost last.
+Standing = tuple[State, tuple[State, ...]]
+
+#: Places are told apart by their configuration; past so many a byte is not followed further.
+_MOST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way a token was read."""
+
+    before: Standing
+    after: Standing
+    #: What is passed in the picture of the rules: states, boxes of calls.
+    rules: tuple[str, ...]
+    #: What is passed in the picture of the stack machine, where a call and a byte are one edge.
+    machine: tuple[str, ...]
+
+
+#: A way so far: where it began, and what it passed.
+_Trail = tuple[Standing, tuple[str, ...], tuple[str, ...]]
+
+
+def ways(network: Network, standing: Iterable[Standing], token: bytes) -> list[Way]:
+    """Every way to read a token, one for each place it ends at; none where there are too many.
+
+    Cost: the configurations met, at most ``_MOST`` a byte.
+    """
+    here: dict[Standing, _Trail] = {
+        each: (each, (str(each[0]),), (str(each[0]),)) for each in standing
+    }
+    for position, byte in enumerate(token):
+        # a byte that begins or ends no character stands inside an edge of every picture
+        inside = position + 1 < len(token) and token[position + 1] & 0xC0 == 0x80
+        there: dict[Standing, _Trail] = {}
+        for at, (begun, rules, machine) in here.items():
+            for end, passed, edited in _read(network, at, byte, inside=inside):
+                there.setdefault(end, (begun, (*rules, *passed), (*machine, *edited)))
+        if len(there) > _MOST:
+            return []
+        here = there
+    return [Way(begun, end, rules, machine) for end, (begun, rules, machine) in here.items()]
+
+
+def _read(
+    network: Network, at: Standing, byte: int, *, inside: bool
+) -> Iterator[tuple[Standing, tuple[str, ...], tuple[str, ...]]]:
+    """Every place a byte leads to, with what is passed in the two pictures."""
+    column = network.classes[byte]
+    for inner, stack, calls in _opened(network, *at):
+        target = int(network.table[inner, column])
+        if target == DEAD:
+            continue
+        read = () if inside else (str(target),)
+        yield from _settled(network, (target, stack), (*calls, *read), read)
+
+
+def _opened(
+    network: Network, state: State, stack: tuple[State, ...]
+) -> Iterator[tuple[State, tuple[State, ...], tuple[str, ...]]]:
+    """The state itself and the first states of all it can call, with the calls passed."""
+    waiting: list[tuple[State, tuple[State, ...], tuple[str, ...]]] = [(state, stack, ())]
+    for inner, below, passed in waiting:  # grows while it is read
+        yield inner, below, passed
+        for rule, back in network.calling[inner]:
+            first = network.initials[rule]
+            above = below
+            # a return state that may be repeated anyway is put on the stack once
+            if network.waits(back) and not (network.stars[back] and below[-1:] == (back,)):
+                above = (*below, back)
+            waiting.append((first, above, (*passed, f"call-{rule}-{back}", str(first))))
+
+
+def _settled(
+    network: Network, at: Standing, passed: tuple[str, ...], edited: tuple[str, ...]
+) -> Iterator[tuple[Standing, tuple[str, ...], tuple[str, ...]]]:
+    """A place after a byte, and every one it returns to without reading more."""
+    (state, stack) = at
+    while True:
+        if network.stars[state]:
+            while stack and stack[-1] == state:
+                stack = stack[:-1]
+        if not stack or network.goes_on[state]:
+            yield (state, stack), passed, edited
+        if not network.finals[state] or not stack:
+            return
+        rule, back = int(network.owner[state]), stack[-1]
+        state, stack = back, stack[:-1]
+        passed = (*passed, f"call-{rule}-{back}", str(back))
+        edited = (*edited, str(back))
