@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -82,8 +83,16 @@ def test_draw_writes_every_format(tmp_path: Path) -> None:
 
 
 def test_draw_openfst_text_spells_the_machine() -> None:
-    lines = run("draw", "--regex", "ab?", "--format", "openfst").stdout.splitlines()
-    assert lines == ["0\t1\t98\t98", "1\t2\t99\t99", "1", "2"]
+    lines = run("draw", "--regex", "ab?", "--format", "fst").stdout.splitlines()
+    assert lines == ["0\t1\t97\t97\t0", "1\t2\t98\t98\t0", "1\t0", "2\t0"]
+
+
+def test_draw_writes_openfst_tables_into_a_zip(tmp_path: Path) -> None:
+    out = tmp_path / "ab.zip"
+    assert run("draw", "--regex", "ab?", "--format", "fst", "-o", str(out)).exit_code == 0
+    with zipfile.ZipFile(out) as archive:
+        assert archive.read("characters.fst.txt").splitlines()[0] == b"0\t1\ta\ta\t0"
+        assert b"a\t97\n" in archive.read("characters.isyms.txt")
 
 
 @needs_model

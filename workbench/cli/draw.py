@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_text
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -23,11 +20,12 @@ from workbench.cli.options import (
     named_grammar,
     told,
 )
+from workbench.drawing import as_json
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import reduce
 from workbench.errors import WorkbenchError
-from workbench.grammar import Grammar
-from workbench.pipeline import Machine, compile_grammar
+from workbench.pipeline import OVER_TOKENS, Machine, compile_grammar
+from workbench.ui.written import att, automaton
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
@@ -37,8 +35,10 @@ class Format(StrEnum):
     DOT = "dot"
     SVG = "svg"
     PNG = "png"
+    #: The whole machine as a record; ``drawing.as_json`` says how.
     JSON = "json"
-    #: AT&T text, as OpenFst's tools read it; labels are bytes or token ids, plus one (0 is ε).
+    #: AT&T text, as OpenFst's tools read it; ``drawing.att`` says which labels.
+    FST = "fst"
     OPENFST = "openfst"
 
 
@@ -58,16 +58,24 @@ def draw(
     start: StartOption = "start",
     vocab: VocabularyOption = "builtin",
 ) -> None:
-    """Draw the character FSA, token FSA, PDA, rules or detokenizer of a grammar."""
+    """Draw the character FSA, token FSA, PDA, rules or detokenizer of a grammar.
+
+    fst: labels are numbers on stdout (a byte is itself, 0x00 is 256; token i is i + 1; 0 is ε);
+    a file named …zip has them by name, with both tables of symbols.
+    """
     with told():
         grammar = named_grammar(regex, regex_file, kbnf, example, start).grammar
-        if form is Format.OPENFST:
-            _write("".join(f"{edge}\n" for edge in openfst(grammar, machine, vocab)).encode(), out)
-            return
-        over_tokens = machine in (Machine.TOKENS, Machine.DETOKENIZER)
-        vocabulary = Vocabulary.load(vocab) if over_tokens else Vocabulary((b"?",))
-        graph = compile_grammar(grammar, LOCAL_LIMITS).graph(machine, vocabulary)
-        _write(picture(graph, form, states), out)
+        vocabulary = Vocabulary.load(vocab) if machine in OVER_TOKENS else None
+        if form in (Format.FST, Format.OPENFST):
+            written = att(grammar, machine, vocabulary, LOCAL_LIMITS)
+            zipped = out is not None and out.suffix == ".zip"
+            _write(written.archive(str(machine)) if zipped else written.numbered().encode(), out)
+        elif form is Format.JSON:
+            record = automaton(grammar, machine, vocabulary, LOCAL_LIMITS)
+            _write(as_json.text(record).encode(), out)
+        else:
+            compiled = compile_grammar(grammar, LOCAL_LIMITS)
+            _write(picture(compiled.graph(machine, vocabulary), form, states), out)
 
 
 def picture(graph: Graph, form: Format, states: int) -> bytes:
@@ -75,14 +83,6 @@ def picture(graph: Graph, form: Format, states: int) -> bytes:
 
     Raises: LimitError where no layout ends in time.
     """
-    if form is Format.JSON:
-        whole = {
-            "name": graph.name,
-            "nodes": [asdict(node) for node in graph.nodes],
-            "edges": [asdict(edge) for edge in graph.edges],
-            "note": graph.note,
-        }
-        return json_text.dumps(whole, ensure_ascii=False, indent=1).encode() + b"\n"
     from workbench.drawing.dot import dot
     from workbench.drawing.render import renderer
 
@@ -93,42 +93,6 @@ def picture(graph: Graph, form: Format, states: int) -> bytes:
         return renderer().draw(shown.graph).encode()
     text = dot(shown.graph)
     return renderer().png(text) if form is Format.PNG else text.encode()
-
-
-def openfst(grammar: Grammar, machine: Machine, vocab: str) -> Iterator[str]:
-    """A finite machine as AT&T text, line by line: its edges, then its final states.
-
-    Raises: WorkbenchError for machines that are not finite.
-    """
-    dfa = grammar.dfa
-    if dfa is None or machine not in (Machine.CHARACTERS, Machine.TOKENS):
-        raise WorkbenchError(
-            "only the finite machines of a regular grammar can be written for OpenFst",
-            "choose --machine characters or tokens, and a grammar without nesting",
-        )
-    if machine is Machine.TOKENS:
-        from workbench.constraint.compose import compose
-
-        fsa = compose(dfa, Vocabulary.load(vocab), LOCAL_LIMITS)
-        edges = ((s, i, t) for s in _initial_first(dfa.initial, len(fsa)) for i, t in fsa.edges(s))
-        finals = fsa.finals
-    else:
-        edges = (
-            (s, byte, t)
-            for s in _initial_first(dfa.initial, len(dfa))
-            for byte in range(256)
-            if (t := dfa.step(s, byte)) >= 0
-        )
-        finals = dfa.finals
-    for source, label, target in edges:
-        yield f"{source}\t{target}\t{label + 1}\t{label + 1}"
-    yield from (str(state) for state in range(len(finals)) if finals[state])
-
-
-def _initial_first(initial: int, count: int) -> Iterator[int]:
-    """AT&T text begins with an edge of the initial state."""
-    yield initial
-    yield from (state for state in range(count) if state != initial)
 
 
 def _write(content: bytes, out: Path | None) -> None:

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.constraint.compose import compose
+from workbench.drawing.att import (
+    Att,
+    detokenizer_att,
+    dfa_att,
+    escaped,
+    token_fsa_att,
+    token_names,
+)
+from workbench.grammar import Grammar
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def finite(pattern: str) -> Att:
+    dfa = Grammar.from_regex(pattern).dfa
+    assert dfa is not None
+    return dfa_att(dfa)
+
+
+def walks(text: str, labels: list[int]) -> set[tuple[int, ...]]:
+    """An obvious reader of the text: what is written on the ways that read just these labels."""
+    rows = [line.split("\t") for line in text.splitlines()]
+    finals = {row[0] for row in rows if len(row) == 2}
+    found: set[tuple[int, ...]] = set()
+    waiting = [(rows[0][0], 0, ())] if rows else []
+    while waiting:
+        state, read, written = waiting.pop()
+        if read == len(labels) and state in finals:
+            found.add(written)
+        for source, target, reads, writes in (row[:4] for row in rows if len(row) == 5):
+            out = (*written, int(writes)) if writes != "0" else written
+            if source != state or len(out) > 40:
+                continue
+            if reads == "0":
+                waiting.append((target, read, out))
+            elif read < len(labels) and int(reads) == labels[read]:
+                waiting.append((target, read + 1, out))
+    return found
+
+
+#   pattern           accepted            rejected
+CASES = [
+    ("(foo)+d",       [b"food", b"foofood"], [b"foo", b"fd", b""]),
+    ("a*",            [b"", b"aaa"],         [b"b"]),
+    ("é|\\x00",       ["é".encode(), b"\0"], [b"\xc3", b""]),   # 0 is ε in the format: NUL is 256
+    ("",              [b""],                 [b"a"]),            # no arc at all, one final state
+    ("[ \\t\\n\\\\]", [b" ", b"\\", b"\n"],  [b"n"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "accepted", "rejected"), CASES)
+def test_a_dfa_written_accepts_what_it_accepts(
+    pattern: str, accepted: list[bytes], rejected: list[bytes]
+) -> None:
+    text = finite(pattern).numbered()
+    for data in accepted:
+        assert walks(text, [byte or 256 for byte in data])
+    for data in rejected:
+        assert not walks(text, [byte or 256 for byte in data])
+
+
+def test_named_text_and_tables_say_the_same_as_the_numbers() -> None:
+    machine = finite("[ a\\\\é]")
+    tables = [
+        {name: str(label) for label, name in names.items()}
+        for names in (machine.inputs, machine.outputs)
+    ]
+    for named, numbered in zip(
+        machine.named().splitlines(), machine.numbered().splitlines(), strict=True
+    ):
+        named_cells, cells = named.split("\t"), numbered.split("\t")
+        if len(cells) == 5:
+            assert tables[0][named_cells[2]] == cells[2]
+            assert tables[1][named_cells[3]] == cells[3]
+        else:
+            assert named_cells == cells
+
+
+def test_tokens_are_arcs_and_the_end_is_a_final_state() -> None:
+    vocabulary = Vocabulary((b"f", b"oo", b"foo", b"food", b"d", None), end=5)
+    dfa = Grammar.from_regex("(foo)+d").dfa
+    assert dfa is not None
+    text = token_fsa_att(compose(dfa, vocabulary)).numbered()
+    assert walks(text, [4])  # food
+    assert walks(text, [1, 2, 4])  # f oo food
+    assert not walks(text, [3])
+    assert "6" not in {cell for line in text.splitlines() for cell in line.split("\t")[2:4]}
+
+
+def test_the_detokenizer_writes_the_bytes_of_the_tokens_it_reads() -> None:
+    vocabulary = toy(("f", "oo", "foo", "for", "food"))
+    text = detokenizer_att(vocabulary).numbered()
+    assert walks(text, [1, 2, 5]) == {tuple(b"foofood")}
+    assert walks(text, [4]) == {tuple(b"for")}
+
+
+def test_the_archive_holds_text_tables_and_a_word() -> None:
+    made = finite("ab?").archive("characters")
+    with zipfile.ZipFile(io.BytesIO(made)) as archive:
+        assert archive.namelist() == [
+            "characters.fst.txt",
+            "characters.isyms.txt",
+            "characters.osyms.txt",
+            "README.txt",
+        ]
+        assert archive.read("characters.fst.txt") == b"0\t1\ta\ta\t0\n1\t2\tb\tb\t0\n1\t0\n2\t0\n"
+        assert b"fstcompile" in archive.read("README.txt")
+    assert made == finite("ab?").archive("characters")
+
+
+@settings(max_examples=60)
+@given(st.lists(st.one_of(st.none(), st.binary(min_size=1, max_size=4)), min_size=1, max_size=30))
+def test_names_have_no_white_space_and_no_two_are_alike(tokens: list[bytes | None]) -> None:
+    names = token_names(Vocabulary(tokens))
+    assert len(set(names.values())) == len(names) == len(tokens) + 1
+    assert all(
+        name and not set(name) & set(" \t\n\r\v\f") and name.isascii() for name in names.values()
+    )
+
+
+def test_names_that_could_be_taken_for_others() -> None:
+    names = token_names(Vocabulary((b"a", b"a", b"<eps>", None, b"\\#1", b"a\\#1")))
+    assert names == {
+        0: "<eps>",
+        1: "a",
+        2: "a\\#1",
+        3: "<eps>\\#2",
+        4: "\\special3",
+        5: "\\\\#1",
+        6: "a\\\\#1",
+    }
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=12), st.binary(max_size=12))
+def test_escapes_tell_byte_strings_apart(one: bytes, other: bytes) -> None:
+    assert (escaped(one) == escaped(other)) == (one == other)

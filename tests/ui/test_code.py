@@ -1,0 +1,157 @@
+"""The programs the page prints: they say what stands on the page, and run as they are printed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.errors import WorkbenchError
+from workbench.gallery import load_gallery
+from workbench.resources import BUILTIN_MODEL
+from workbench.ui.code import WRITERS, Wanted, client, python, quoted, shell, transformers
+
+needs_model = pytest.mark.skipif(
+    not (BUILTIN_MODEL / "model.safetensors").exists(), reason="the embedded model is not here"
+)
+
+GALLERY = load_gallery()
+
+#: A grammar with all that quoting can go wrong on, one text of which fits into few tokens.
+NASTY = 'start ::= #"[0-9]{2}\\\\\\"\'" | "\'\'\'" | \'"""\' | "λ\\n" | `$HOME`;'
+
+
+def wanted(**sent: Any) -> Wanted:
+    return Wanted.of({"text": "[0-9]{2}:[0-9]{2}", "max_tokens": 12, **sent}, GALLERY)
+
+
+#   text             written              why
+QUOTED = [
+    ("abc",          '"abc"',             "the house writes double quotes"),
+    ("\\d+",         'r"\\d+"',           "raw where there is a backslash"),
+    ('\\d"x',       "r'\\d\"x'",        "the other mark where one is in the text"),
+    ("a\\",          "'a\\\\'",           "no raw text ends in a backslash"),
+    ('say "x"',      "'say \"x\"'",       "nothing to escape"),
+    ("a\nb",         '"""a\nb"""',        "lines stay lines"),
+    ("\\\r\n",       "'\\\\\\r\\n'",      "a carriage return would not survive a file"),
+    ("a\u200bb",     '"a\\u200bb"',       "what cannot be seen is spelt out"),
+    ("\ud800",       '"\\ud800"',         "half a pair cannot be written to a file"),
+    ("é λ 漢",       '"é λ 漢"',          "letters are letters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "written", "why"), QUOTED, ids=[row[2] for row in QUOTED])
+def test_a_text_as_a_literal(text: str, written: str, why: str) -> None:
+    assert ast.literal_eval(quoted(text)) == text
+    assert quoted(text) in (written, f'"{written[1:-1]}"')
+
+
+@settings(max_examples=300)
+@given(st.text(st.characters() | st.sampled_from("\\\"'\n\r\t{}$"), max_size=30))
+def test_every_text_comes_back_from_its_literal(text: str) -> None:
+    assert ast.literal_eval(quoted(text)) == text
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("notation", ["regex", "kbnf"])
+def test_every_program_holds_the_grammar_as_it_is(name: str, notation: str) -> None:
+    written = WRITERS[name](wanted(text=NASTY, notation=notation, prompt="'\\\"\n$(x)"))
+    if name == "shell":
+        words = shlex.split(written.partition(" <<")[0])
+        if notation == "kbnf":
+            assert written.endswith(f" <<'GRAMMAR'\n{NASTY}\nGRAMMAR\n")
+        else:
+            assert NASTY in words
+    else:
+        literals = {n.value for n in ast.walk(ast.parse(written)) if isinstance(n, ast.Constant)}
+        assert {NASTY, "'\\\"\n$(x)"} <= literals
+
+
+def test_settings_are_those_of_the_page() -> None:
+    asked = wanted(temperature=0, seed=7, constraint="unconstrained", model="org/model")
+    assert "temperature=0.0" in python(asked) or "temperature=0" in python(asked)
+    assert "seed=7" in python(asked)
+    assert 'method="unconstrained"' in python(asked)
+    assert "do_sample=False" in transformers(asked)
+    assert 'MODEL = "org/model"' in transformers(asked)
+    assert shell(asked).endswith("--seed 7 --method unconstrained --model org/model\n")
+
+
+def test_an_example_is_named_where_it_stands_unchanged() -> None:
+    person = GALLERY["person"]
+    sent = {
+        "text": person.text.rstrip(),
+        "notation": "kbnf",
+        "start": person.start,
+        "example": "person",
+    }
+    assert shell(wanted(**sent)).startswith("workbench generate --example person --prompt")
+    assert "--kbnf -" in shell(wanted(**{**sent, "text": person.text + " "}))
+
+
+def test_a_here_document_ends_where_the_grammar_does() -> None:
+    text = 'start ::= "a";\nGRAMMAR\nGRAMMAR_'
+    assert shell(wanted(text=text, notation="kbnf")).endswith(f"<<'GRAMMAR__'\n{text}\nGRAMMAR__\n")
+
+
+def test_tests_with_what_is_expected_become_assertions() -> None:
+    tests = [
+        {"text": "12:30", "expect": "accept"},
+        {"text": "x", "expect": "reject"},
+        {"text": "y", "expect": None},
+    ]
+    written = python(wanted(tests=tests))
+    assert 'assert grammar.accepts("12:30")\nassert not grammar.accepts("x")\n' in written
+    assert '"y"' not in written
+
+
+def test_error_for_tests_that_are_none() -> None:
+    with pytest.raises(WorkbenchError, match="expected a list of tests"):
+        wanted(tests="x")
+
+
+def ran(command: list[str], given: str = "") -> str:
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, check=False, timeout=200,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@needs_model
+@pytest.mark.slow
+@pytest.mark.parametrize("write", [python, transformers], ids=["python", "transformers"])
+def test_the_printed_program_runs_and_obeys_the_grammar(write: Any) -> None:
+    tests = [{"text": "12:30", "expect": "accept"}, {"text": "\\", "expect": "reject"}]
+    written = write(wanted(prompt='It is \\"\n', tests=tests))
+    told = ran([sys.executable, "-"], written).strip().splitlines()
+    text = told[-2] if write is python else told[-1]
+    assert len(text) == 5
+    assert text[2] == ":"
+
+
+@needs_model
+@pytest.mark.slow
+@pytest.mark.parametrize("notation", ["regex", "kbnf"])
+def test_the_printed_command_runs_in_a_shell(notation: str) -> None:
+    text = "[0-9]{2}'\\\\$" if notation == "regex" else 'start ::= #"[0-9]{2}" "\'$";\n'
+    written = shell(wanted(text=text.replace("$", "\\$"), notation=notation, prompt="$HOME '"))
+    if notation == "kbnf":
+        written = shell(wanted(text=text, notation=notation, prompt="$HOME '"))
+    folder = os.path.dirname(sys.executable)
+    out = ran(["bash", "-c", f'PATH="{folder}:$PATH"\n{written}'])
+    assert out.rstrip("\n").endswith("'\\$" if notation == "regex" else "'$")
+
+
+def test_the_client_asks_the_address_the_page_is_at() -> None:
+    written = client(wanted(address="http://127.0.0.1:9/x"))
+    assert 'Client("http://127.0.0.1:9/x", verbose=False)' in written
+    assert 'api_name="/generate"' in written

@@ -1,0 +1,242 @@
+"""What the page does, as code to take away: in come a request and settings, out go programs.
+
+Each runs as it is printed: the library's own loop, transformers' ``generate`` with the constraint
+as a logits processor, a line for the shell, a client of this page.
+"""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.gallery import Gallery
+from workbench.pipeline import Notation
+from workbench.ui.models import BUILTIN, TOY
+from workbench.ui.requests import RunRequest, text_in
+
+#: The default address of the page.
+_ADDRESS = "http://127.0.0.1:7860/"
+
+#: Tests written out as assertions.
+_MOST_TESTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the code is to do."""
+
+    run: RunRequest
+    model: str
+    #: Texts with whether they have to be accepted.
+    tests: tuple[tuple[str, bool], ...]
+    address: str
+    #: The example of the gallery that says all of it by its name, or empty.
+    example: str
+
+    @staticmethod
+    def of(sent: Mapping[str, Any], gallery: Gallery) -> Wanted:
+        run = RunRequest.of(sent)
+        name = text_in(sent, "model", 400) or BUILTIN
+        return Wanted(
+            run,
+            BUILTIN if name == TOY else name,
+            _tests(sent.get("tests", [])),
+            text_in(sent, "address", 400) or _ADDRESS,
+            _example(run, text_in(sent, "example", 80), gallery),
+        )
+
+
+def _tests(sent: object) -> tuple[tuple[str, bool], ...]:
+    if not isinstance(sent, list):
+        raise WorkbenchError("expected a list of tests")
+    wanted = {"accept": True, "reject": False}
+    return tuple(
+        (text_in(test, "text", 5_000), wanted[test["expect"]])
+        for test in sent[:_MOST_TESTS]
+        if isinstance(test, dict) and test.get("expect") in wanted
+    )
+
+
+def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
+    """The name, where that example is just what stands on the page."""
+    if name not in gallery:
+        return ""
+    example, asked = gallery[name], run.grammar
+    same = (example.text.rstrip("\n"), example.notation, example.start) == (
+        asked.text.rstrip("\n"),
+        asked.notation.value,
+        asked.start,
+    )
+    return name if same else ""
+
+
+def quoted(text: str) -> str:
+    """A Python literal that is exactly this text, raw where that reads better."""
+    raw = "\\" in text or "\n" in text
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
+        prefix = "r" if "\\" in text else ""
+        marks = ('"""', "'''") if "\n" in text else ('"', "'")
+        for mark in marks if raw or '"' in text else ():
+            literal = f"{prefix}{mark}{text}{mark}"
+            try:
+                if ast.literal_eval(literal) == text:
+                    return literal
+            except (SyntaxError, ValueError):
+                continue
+    plain = repr(text)
+    # the house writes double quotes where either will do
+    return f'"{plain[1:-1]}"' if plain[0] == "'" and '"' not in plain else plain
+
+
+def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
+    asked = wanted.run.grammar
+    if asked.notation is Notation.REGEX:
+        return f"wb.Grammar.from_regex({text})"
+    start = "" if asked.start == "start" else f", start={quoted(asked.start)}"
+    return f"wb.Grammar.from_{asked.notation}({text}{start})"
+
+
+def _method(wanted: Wanted) -> str:
+    method = wanted.run.method
+    return "" if method == "automaton" else f", method={quoted(method)}"
+
+
+def _head(wanted: Wanted) -> str:
+    return f"GRAMMAR = {quoted(wanted.run.grammar.text)}\nPROMPT = {quoted(wanted.run.prompt)}\n"
+
+
+def _assertions(wanted: Wanted) -> str:
+    lines = [
+        f"assert {'' if accepted else 'not '}grammar.accepts({quoted(text)})\n"
+        for text, accepted in wanted.tests
+    ]
+    return "".join(lines) + "\n" * bool(lines)
+
+
+def python(wanted: Wanted) -> str:
+    """The run with the library alone."""
+    run, sampling = wanted.run, wanted.run.sampling
+    return f"""\
+import workbench as wb
+
+{_head(wanted)}
+grammar = {_grammar(wanted)}
+{_assertions(wanted)}\
+model = wb.TransformersModel({quoted(wanted.model)})
+constraint = wb.compile(grammar, model.vocabulary{_method(wanted)})
+sampling = wb.Sampling(temperature={sampling.temperature!r}, seed={sampling.seed})
+
+generation = wb.generate(model, constraint, PROMPT, sampling, max_tokens={run.max_tokens})
+for step in generation:
+    print(step.token, f"kept {{step.kept:.1%}}", "forced" if step.forced else "")
+
+print(generation.trace.text.decode("utf-8", "replace"))
+print(f"perplexity {{generation.trace.perplexity:.2f}}")
+"""
+
+
+def transformers(wanted: Wanted) -> str:
+    """The run with transformers' own loop; the constraint is one of its logits processors."""
+    run, sampling = wanted.run, wanted.run.sampling
+    builtin = wanted.model == BUILTIN
+    imports = "from workbench.resources import BUILTIN_MODEL\n" if builtin else ""
+    where = "str(BUILTIN_MODEL)" if builtin else quoted(wanted.model)
+    greedy = sampling.temperature == 0
+    drawn = (
+        "do_sample=False"
+        if greedy
+        else f"do_sample=True, temperature={sampling.temperature!r}, top_k=0"
+    )
+    seed = "" if greedy else f"set_seed({sampling.seed})\n"
+    return f"""\
+from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
+
+import workbench as wb
+{imports}
+{_head(wanted)}
+MODEL = {where}
+
+tokenizer = AutoTokenizer.from_pretrained(MODEL)
+model = AutoModelForCausalLM.from_pretrained(MODEL)
+constraint = wb.compile({_grammar(wanted)}, wb.Vocabulary.load(MODEL){_method(wanted)})
+
+{seed}\
+inputs = tokenizer(PROMPT or tokenizer.eos_token, return_tensors="pt")
+output = model.generate(
+    **inputs,
+    max_new_tokens={run.max_tokens},
+    {drawn},
+    logits_processor=[wb.LogitsProcessor(constraint)],
+)
+print(tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+"""
+
+
+def shell(wanted: Wanted) -> str:
+    """The run as one command."""
+    run, sampling, asked = wanted.run, wanted.run.sampling, wanted.run.grammar
+    words = ["workbench", "generate"]
+    document = ""
+    if wanted.example:
+        words += ["--example", wanted.example]
+    elif asked.notation is Notation.REGEX:
+        words += ["--regex", asked.text]
+    else:
+        words += [f"--{asked.notation}", "-"]
+        document = _document(asked.text)
+        if asked.start != "start":
+            words += ["--start", asked.start]
+    words += ["--prompt", run.prompt, "--max-tokens", str(run.max_tokens)]
+    words += ["--temperature", repr(sampling.temperature), "--seed", str(sampling.seed)]
+    if run.method != "automaton":
+        words += ["--method", run.method]
+    if wanted.model != BUILTIN:
+        words += ["--model", wanted.model]
+    return shlex.join(words) + document + "\n"
+
+
+def _document(text: str) -> str:
+    """A text as a here-document, ended by a word that is no line of it."""
+    mark = "GRAMMAR"
+    while mark in text.split("\n"):
+        mark += "_"
+    return f" <<'{mark}'\n{text.removesuffix(chr(10))}\n{mark}"
+
+
+def client(wanted: Wanted) -> str:
+    """The run asked of this page."""
+    run, sampling, asked = wanted.run, wanted.run.sampling, wanted.run.grammar
+    start = "" if asked.start == "start" else f"    start={quoted(asked.start)},\n"
+    return f"""\
+from gradio_client import Client
+
+{_head(wanted)}
+client = Client({quoted(wanted.address)}, verbose=False)
+job = client.submit(
+    GRAMMAR,
+    notation={quoted(asked.notation.value)},
+{start}\
+    prompt=PROMPT,
+    max_tokens={run.max_tokens},
+    temperature={sampling.temperature!r},
+    seed={sampling.seed},
+    api_name="/generate",
+)
+for record in job:
+    if record["k"] == "step":
+        token = record["token"]
+        print(token.get("text", token.get("hex", "end")), record["kept"])
+"""
+
+
+#: The programs offered, by the name of their tab.
+WRITERS: Mapping[str, Callable[[Wanted], str]] = {
+    "python": python,
+    "transformers": transformers,
+    "shell": shell,
+    "client": client,
+}

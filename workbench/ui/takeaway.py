@@ -1,0 +1,77 @@
+"""What is taken away from the page: in come requests, out go files as text, code, a replay.
+
+The pictures themselves are the page's to save; what is made here needs the machines.
+"""
+
+from __future__ import annotations
+
+import base64
+from enum import StrEnum
+
+from workbench.drawing import as_json
+from workbench.errors import WorkbenchError
+from workbench.pipeline import OVER_TOKENS, Machine
+from workbench.ui import code as programs
+from workbench.ui.handlers import Handlers
+from workbench.ui.records import Record
+from workbench.ui.requests import TextRequest, text_in
+from workbench.ui.written import att, automaton
+
+#: Bytes of a file that still travel to a browser.
+_LARGEST = 16_000_000
+
+
+class Form(StrEnum):
+    """What a whole machine is written as."""
+
+    JSON = "json"
+    #: AT&T text with its tables of symbols, in a zip.
+    FST = "fst"
+
+
+def take_machine(handlers: Handlers, sent: Record) -> Record:
+    """A whole machine as a file: its name, its type, its bytes in base 64.
+
+    Raises: WorkbenchError for a machine the grammar has not, or that cannot be written so.
+    """
+    request = TextRequest.of(sent)
+    compiled = handlers.pipeline.compile(request.text, request.notation, request.start)
+    machine, form = Machine(_one_of(sent, "machine", Machine)), Form(_one_of(sent, "form", Form))
+    if compiled.grammar is None:
+        raise WorkbenchError("the grammar cannot be read yet", "mend its problems first")
+    if why := compiled.missing(machine):
+        raise WorkbenchError(why)
+    vocabulary = handlers.room.vocabulary() if machine in OVER_TOKENS else None
+    limits = handlers.pipeline.limits
+    if form is Form.FST:
+        content = att(compiled.grammar, machine, vocabulary, limits).archive(str(machine))
+        return _file(f"{machine}.fst.zip", "application/zip", content)
+    record = automaton(compiled.grammar, machine, vocabulary, limits)
+    grammar = {"notation": request.notation, "start": request.start, "text": request.text}
+    text = as_json.text({**record, "grammar": grammar})
+    return _file(f"{machine}.json", "application/json", text.encode())
+
+
+def _one_of(sent: Record, name: str, known: type[StrEnum]) -> str:
+    value = text_in(sent, name, 40)
+    if value not in list(known):
+        raise WorkbenchError(f"expected one of {', '.join(known)} as {name}, not {value!r}")
+    return value
+
+
+def _file(name: str, kind: str, content: bytes) -> Record:
+    if len(content) > _LARGEST:
+        raise WorkbenchError(
+            f"the file would have {len(content) / 1e6:.0f} MB", "use workbench draw for it"
+        )
+    return {"name": name, "type": kind, "base64": base64.b64encode(content).decode()}
+
+
+def take_code(handlers: Handlers, sent: Record) -> Record:
+    """The run on the page as programs, by the name of their tab.
+
+    Raises: WorkbenchError for settings that are none.
+    """
+    model = text_in(sent, "model", 400) or handlers.room.name
+    wanted = programs.Wanted.of({**sent, "model": model}, handlers.gallery)
+    return {name: write(wanted) for name, write in programs.WRITERS.items()}
