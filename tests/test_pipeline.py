@@ -80,7 +80,7 @@ def test_advice_is_no_problem() -> None:
     compiled = compile_text("start ::= 'a' ws;\nws ::= ' '*;", Notation.KBNF)
     assert compiled.problems == ()
     (advice,) = compiled.advice
-    assert advice.severity == "advice"
+    assert advice.severity == "warning"
     assert (advice.position, advice.span) == ((2, 8), Span(25, 29))
     assert advice.fix == "#' {0,8}'"
     assert compiled.advice is compiled.advice

@@ -19,7 +19,7 @@ class Problem:
     span: Span | None = None
     #: Line and column of its beginning, both from 1.
     position: tuple[int, int] | None = None
-    #: ``error``, or ``advice`` where the grammar can be used as it is.
+    #: ``error``; ``warning`` or ``note`` where the grammar can be used as it is.
     severity: str = "error"
     #: What could stand at ``span`` instead, where that is known.
     fix: str | None = None
@@ -36,4 +36,6 @@ class Problem:
     def advised(advice: Advice, source: Source) -> Problem:
         """A piece of advice on a text."""
         position = source.position(advice.span.start)
-        return Problem(advice.message, advice.hint, advice.span, position, "advice", advice.fix)
+        return Problem(
+            advice.message, advice.hint, advice.span, position, advice.severity, advice.fix
+        )

@@ -20,11 +20,11 @@ def test_error_advice_is_printed_with_its_place() -> None:
     result = lint("--kbnf", "-", stdin="start ::= a;\na ::= '(' a ')' | #'[0-9]+';\nb ::= 'b';\n")
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
-        "-:2:21: this repetition of digits has no end: a model may never leave it (unbounded_loop)",
+        "-:2:21: warning: this repetition of digits has no end: a model may never leave it (unbounded_loop)",
         "  2 | a ::= '(' a ')' | #'[0-9]+';",
         "                          ^^^^^^",
         "  hint: bound it, for instance with {1,8}",
-        "-:3:1: the rule 'b' is never used (unreachable_rule)",
+        "-:3:1: note: the rule 'b' is never used (unreachable_rule)",
         "  3 | b ::= 'b';",
         "      ^^^^^^^^^^",
         "  hint: delete it, or call it from a rule that 'start' reaches",
@@ -34,10 +34,11 @@ def test_error_advice_is_printed_with_its_place() -> None:
 def test_ambiguity_and_conflicts_are_looked_for() -> None:
     text = "start ::= 'x' s; s ::= 'if ' s ('else ' s)? | 'y ';"
     result = lint("--kbnf", "-", "--json", stdin=text)
-    conflict, ambiguous = map(json.loads, result.stdout.splitlines())
+    ambiguous, conflict = map(json.loads, result.stdout.splitlines())
     assert conflict["message"] == "after 'xif if y ', 'e' can belong to 's' or to the 's' around it"
     assert ambiguous == {
         "kind": "ambiguous",
+        "severity": "note",
         "message": "the rule 's' can read 'if if y else y ' in two ways",
         "hint": "either s(if  s(if  s(y )) else  s(y )) or s(if  s(if  s(y ) else  s(y )))",
         "start": 17,
@@ -85,9 +86,9 @@ def test_a_file_with_everything_wrong(tmp_path: Path) -> None:
     ]
     assert kinds == [
         "unproductive",
-        "nullable_first_match",
         "nullable_complement",
         "unproductive",
         "unbounded_loop",
+        "nullable_first_match",
         "unreachable_rule",
     ]

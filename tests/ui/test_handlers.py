@@ -156,7 +156,7 @@ def test_advice_is_told_beside_a_grammar_that_works(handlers: Handlers) -> None:
     answer = handlers.compile({"text": "a[0-9]+", "notation": "regex"})
     assert answer["ok"]
     (advice,) = answer["problems"]
-    assert (advice["severity"], advice["line"], advice["column"]) == ("advice", 1, 2)
+    assert (advice["severity"], advice["line"], advice["column"]) == ("warning", 1, 2)
     assert advice["fix"] == "[0-9]{1,8}"
     mended = "a[0-9]+"[: advice["start"]] + advice["fix"] + "a[0-9]+"[advice["end"] :]
     assert handlers.compile({"text": mended, "notation": "regex"})["problems"] == []

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from workbench.cli.options import (
-    LOCAL_LIMITS,
     ExampleOption,
     JsonOption,
     KbnfOption,
@@ -20,9 +18,9 @@ from workbench.cli.options import (
     told,
 )
 from workbench.grammar import Grammar
-from workbench.pushdown.advice import Advice, ambiguity_advice
-from workbench.pushdown.ambiguity import ambiguity
-from workbench.pushdown.build import context_free
+from workbench.lint import lint as examined
+from workbench.pushdown.advice import Advice
+from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def lint(
@@ -32,36 +30,34 @@ def lint(
     example: ExampleOption = None,
     start: StartOption = "start",
     json: JsonOption = False,
+    vocab: Annotated[
+        str | None,
+        typer.Option(
+            "--vocab",
+            metavar="NAME",
+            help="Also what these tokens cannot spell: builtin, mistral-v1, a directory, …",
+        ),
+    ] = None,
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.1, help="How long to look for an ambiguous text.")
     ] = 2.0,
 ) -> None:
-    """Say what an author may want to mend: useless rules, endless loops, conflicts, ambiguity.
+    """Say what an author may want to mend: useless rules, endless loops, conflicts, and more.
 
     Exit status 0: nothing to say; 1: some advice; 2: the grammar cannot be read.
     """
     with told():
         grammar = named_grammar(regex, regex_file, kbnf, example, start).grammar
-        found = [*grammar.advice, *_ambiguity(grammar, seconds, json=json)]
-        for advice in found:
+        vocabulary = None if vocab is None else Vocabulary.load(vocab)
+        found = examined(grammar, vocabulary, seconds)
+        for advice in found.advice:
             _print(advice, grammar, json=json)
-        raise typer.Exit(int(bool(found)))
-
-
-def _ambiguity(grammar: Grammar, seconds: float, *, json: bool) -> list[Advice]:
-    """An ambiguous text, if one is met in time; if not, how far was looked goes to stderr."""
-    if grammar.tree is None:
-        return []
-    cfg = context_free(grammar.tree, grammar.start, LOCAL_LIMITS)
-    search = ambiguity(cfg, grammar.rules, replace(LOCAL_LIMITS, seconds=seconds))
-    if search.found is not None:
-        return [ambiguity_advice(grammar.tree, search.found)]
-    if search.pieces is not None and not json:
-        typer.echo(
-            f"no ambiguous text of up to {search.pieces} pieces; longer ones were not all tried",
-            err=True,
-        )
-    return []
+        if found.pieces is not None and not json:
+            typer.echo(
+                f"no ambiguous text of up to {found.pieces} pieces; longer ones were not all tried",
+                err=True,
+            )
+        raise typer.Exit(int(bool(found.advice)))
 
 
 def _print(advice: Advice, grammar: Grammar, *, json: bool) -> None:
@@ -70,6 +66,7 @@ def _print(advice: Advice, grammar: Grammar, *, json: bool) -> None:
         line(
             {
                 "kind": advice.kind,
+                "severity": advice.severity,
                 "message": advice.message,
                 "hint": advice.hint,
                 "start": advice.span.start,
@@ -80,6 +77,7 @@ def _print(advice: Advice, grammar: Grammar, *, json: bool) -> None:
             }
         )
         return
-    typer.echo(f"{grammar.source.name}:{row}:{column}: {advice.message} ({advice.kind})")
+    place = f"{grammar.source.name}:{row}:{column}"
+    typer.echo(f"{place}: {advice.severity}: {advice.message} ({advice.kind})")
     typer.echo("  " + grammar.source.underline(advice.span).replace("\n", "\n  "))
     typer.echo(f"  hint: {advice.hint}")

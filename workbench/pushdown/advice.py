@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
+from workbench.automata.program import EMPTY, SOME
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.ambiguity import Ambiguity
-from workbench.pushdown.cfg import calls, derives, gathered, least, terminals
+from workbench.pushdown.cfg import Cfg, calls, derives, gathered, least, terminals
 from workbench.pushdown.cheap_loops import Loop, loops, regex_loops
 from workbench.pushdown.determinism import conflicts
 from workbench.pushdown.network import Network
+from workbench.pushdown.redundant import (
+    Redundancy,
+    in_time,
+    redundant_branches,
+    redundant_rules,
+)
 from workbench.pushdown.terminals import Terminal
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
@@ -38,12 +45,21 @@ class Advice:
 
     message: str
     span: Span
-    #: A stable word for programs: ``unreachable_rule``, ``unproductive``, ``unbounded_loop``,
-    #: ``nullable_complement``, ``nullable_first_match``, ``conflict``, ``ambiguous``.
+    #: A stable word for programs: one of ``WARNINGS``, or a note such as ``unreachable_rule``,
+    #: ``nullable_first_match``, ``conflict``, ``ambiguous``, ``duplicate_alternative``.
     kind: str
     hint: str
     #: What could stand at ``span`` instead; None where that is the author's to decide.
     fix: str | None = None
+
+    @property
+    def severity(self) -> str:
+        """``warning`` for what will hardly do what was meant, ``note`` for what is good to know."""
+        return "warning" if self.kind in WARNINGS else "note"
+
+
+#: What keeps texts out that the author has written, or keeps a model in.
+WARNINGS = frozenset({"unproductive", "unbounded_loop", "nullable_complement", "unspellable"})
 
 
 def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
@@ -61,6 +77,37 @@ def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
 def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
     """What can be said of a regex."""
     return _sorted([_of_loop(loop) for loop in regex_loops(regex, source.text)])
+
+
+def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
+    """Alternatives that add nothing, and rules that have no text but the empty one."""
+    found = [_of_redundancy(one) for one in in_time(redundant_rules(cfg, cfg.source.text))]
+    empty = {
+        name
+        for name in cfg.rules
+        if cfg.program.texts_of(cfg.program.names.index(name)) == SOME | EMPTY
+    }
+    found += [_empty_rule(rule) for rule in tree.rules if rule.name in empty]
+    return _sorted(found)
+
+
+def redundant_regex_advice(regex: Regex, source: Source, limits: Limits) -> tuple[Advice, ...]:
+    """Alternatives of a regex that add nothing."""
+    found = in_time(redundant_branches(regex, source.text, limits))
+    return _sorted([_of_redundancy(one) for one in found])
+
+
+def _of_redundancy(one: Redundancy) -> Advice:
+    return Advice(one.message, one.span, one.kind, one.hint, one.fix)
+
+
+def _empty_rule(rule: Rule) -> Advice:
+    return Advice(
+        f"the rule {rule.name!r} has no text but the empty one",
+        rule.name_span,
+        "empty_rule",
+        "let it read something, or leave it out where it is called",
+    )
 
 
 def conflict_advice(

@@ -1,4 +1,4 @@
-"""Cheap loops: repetitions of white space or digits without end; a tree in, their places out.
+"""Cheap loops: repetitions of white space, digits or signs without end; a tree in, places out.
 
 A model that likes such a character best likes it best again: it may never leave the loop. Loops
 over whole items or free text have other characters to choose from and are not spoken of.
@@ -45,6 +45,15 @@ _PROPOSED = 8
 _ENDLESS = re.compile(r"[*+]\??|\{\d*,\}\??")
 
 _SPACE, _DIGITS, _OTHER = _KINDS = "white space", "digits", "other"
+_SIGNS = "signs"
+
+#: The signs of ASCII: rows of dashes and dots are what models get stuck in, after white space.
+_SIGN_SET: Ranges = ((0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E))
+
+#: How a sign that means something in a regex is written in one, inside a string of KBNF.
+_MEANT = {sign: f"[{sign}]" for sign in ".$*+?(){}|"} | {
+    "^": r"\\^", "[": r"\\[", "]": r"\\]", "\\": r"\\\\",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,7 @@ def loops(tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]) ->
 def regex_loops(regex: Regex, text: str) -> Iterator[Loop]:
     """The outermost cheap loops of a regex written somewhere in ``text``."""
     match regex:
-        case Repeat(part=part, low=low, high=None) if kinds := _cheap(regex):
+        case Repeat(part=part, low=low, high=None) if kinds := _cheap(regex) or _signs(part):
             operator = text[part.span.end : regex.span.end].strip()
             fix = None
             if _ENDLESS.fullmatch(operator):
@@ -103,7 +112,9 @@ def _in_rule(rule: Rule, kinds: _RuleKinds, text: str) -> Iterator[Loop]:
 
 def _in(expression: Expression, kinds: _RuleKinds, text: str) -> Iterator[Loop]:
     match expression:
-        case Repetition(item=item, low=low, high=None) if own := kinds.of(expression):
+        case Repetition(item=item, low=low, high=None) if own := kinds.of(expression) or _signs(
+            item
+        ):
             fix = _counted(item, low, text)
             example = fix or f"#'…{_bounded(low)}'"
             hint = f"write it as a regex with an end, such as {example}"
@@ -129,7 +140,8 @@ def _counted(item: Expression, low: int, text: str) -> str | None:
         case Pattern(regex=Characters()):
             return f"{written[:-1]}{_bounded(low)}{written[-1:]}"
         case Literal(value=value) if len(value) == 1:
-            return f"#{written[:-1]}{_bounded(low)}{written[-1:]}"
+            letter = _MEANT.get(value.decode("latin-1"), written[1:-1])
+            return f"#{written[:1]}{letter}{_bounded(low)}{written[-1:]}"
         case _:
             return None
 
@@ -174,6 +186,20 @@ def _reads(kind: str, expression: Expression, known: Set[str]) -> bool:
             return name in known
         case _:
             return kind == _OTHER
+
+
+def _signs(item: Expression | Regex) -> frozenset[str]:
+    """Whether an item is one sign; several of them in a row are no item worth a word."""
+    while isinstance(item, Group):
+        item = item.part
+    match item:
+        case Pattern(regex=Characters(ranges=ranges)) | Characters(ranges=ranges):
+            is_sign = bool(ranges) and not difference(ranges, _SIGN_SET)
+        case Literal(value=value):
+            is_sign = len(value) == 1 and not difference(((value[0], value[0]),), _SIGN_SET)
+        case _:
+            is_sign = False
+    return frozenset({_SIGNS}) if is_sign else frozenset()
 
 
 def _cheap(regex: Regex) -> frozenset[str]:

@@ -1,0 +1,91 @@
+"""Spelling: what no tokens spell is said, and nothing else."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.grammar import Grammar
+from workbench.lint import lint
+from workbench.spelling import Speller
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def vocabulary(*tokens: str) -> Vocabulary:
+    return Vocabulary((*(token.encode() for token in tokens), None), end=len(tokens), name="words")
+
+
+WORDS = vocabulary("foo", "od", "b", "ar ", "x y", "é")
+
+#   piece       held, why
+PIECES = [
+    ("foo",     True, "a token"),
+    ("oo",      True, "inside a token"),
+    ("oood",    True, "the end of one and another"),
+    ("dfo",     True, "over a border"),
+    ("foofoo",  True, "a token twice"),
+    ("bb",      True, "a letter twice"),
+    ("of",      False, "no token ends with o and none begins with f after it: foo ends so"),
+    ("ya",      False, "no token begins with a letter a alone: ar does"),
+    ("q",       False, "no token holds it"),
+    ("",        True, "nothing to spell"),
+]  # fmt: skip
+
+
+def held_by_hand(tokens: list[bytes], piece: bytes, most: int) -> bool:
+    """Whether any sequence of a few tokens holds the piece."""
+    return any(
+        piece in b"".join(row) for n in range(1, most + 1) for row in product(tokens, repeat=n)
+    )
+
+
+@pytest.mark.parametrize("piece", [piece for piece, *_ in PIECES])
+def test_pieces_by_hand(piece: str) -> None:
+    tokens = [token for token in WORDS.tokens if token]
+    assert Speller(WORDS).holds(piece.encode()) == (
+        not piece or held_by_hand(tokens, piece.encode(), 4)
+    )
+
+
+@given(
+    st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=4, unique=True),
+    st.text("abc", max_size=5),
+)
+@settings(max_examples=150, deadline=None)
+def test_holding_is_standing_in_some_sequence(tokens: list[str], piece: str) -> None:
+    speller = Speller(vocabulary(*tokens))
+    spelt = [token.encode() for token in tokens]
+    # a piece of n bytes touches at most n tokens
+    assert speller.holds(piece.encode()) == (
+        not piece or held_by_hand(spelt, piece.encode(), max(1, len(piece)))
+    )
+
+
+#   notation, text                                   pieces that cannot be spelled, and kinds
+TOLD = [
+    ("regex", "foo(bar |q+)",                        [("q", "unspellable")]),
+    ("regex", "[qz]x y",                             [("[qz]", "unspellable")]),
+    ("regex", "[bq]+é",                              [("[bq]", "partly_unspellable")]),
+    ("regex", "(foo|b)*",                            []),
+    ("kbnf",  "start ::= 'foo' | 'quux';",           [("'quux'", "unspellable")]),
+    ("kbnf",  "start ::= 'b' #'[0-9]';",             [("[0-9]", "unspellable")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("notation", "text", "told"), TOLD, ids=[text for _, text, _ in TOLD])
+def test_error_what_cannot_be_spelled(
+    notation: str, text: str, told: list[tuple[str, str]]
+) -> None:
+    grammar = Grammar.from_regex(text) if notation == "regex" else Grammar.from_kbnf(text)
+    found = [one for one in lint(grammar, WORDS, 0.1).advice if "spell" in one.kind]
+    assert [(text[one.span.start : one.span.end], one.kind) for one in found] == told
+    assert all("words" in one.message for one in found)
+
+
+def test_a_vocabulary_of_all_bytes_spells_everything() -> None:
+    everything = Vocabulary((*(bytes([byte]) for byte in range(256)), None), end=256)
+    assert Speller(everything).spells_all
+    assert lint(Grammar.from_regex("\U0001f600é\x00"), everything).advice == ()

@@ -1,0 +1,233 @@
+"""Wander: a machine with or without a stack comes in, accepted texts drawn step by step go out.
+
+Every step is one after which the text can still be finished within the length that is left, so
+that a walk always ends, however the rules call each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from random import Random
+
+import numpy as np
+
+from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.fold import character_edges
+from workbench.automata.lazy import LazyDfa
+from workbench.automata.paths import character, is_readable
+from workbench.limits import LIMITS, Limits
+from workbench.pushdown.build import network_of
+from workbench.pushdown.network import CALLS, Network
+from workbench.syntax.regex_tree import Ranges
+
+#: How often a walk stops where it might also go on: a whole text, and a rule inside it.
+_STOPS, _RETURNS = 0.2, 0.35
+#: How often a character of no keyboard is chosen beside others.
+_EXOTIC = 0.1
+#: More than any text has.
+_ENDLESS = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way on from a place: characters to read, or a rule to call, and the state after it."""
+
+    ranges: Ranges
+    entry: State
+    target: State
+    #: The fewest bytes from here to the end of the rule.
+    cost: int
+    weight: float
+    #: The sets are bytes, for what is no whole character.
+    raw: bool = False
+
+
+class Wander:
+    """Random walks through a machine.
+
+    Raises: LimitError where the way to the end of each state is not found in time.
+    """
+
+    def __init__(self, machine: Dfa | LazyDfa | Network, limits: Limits = LIMITS) -> None:
+        self._clock = limits.clock()
+        self._ground: _OfNetwork | _OfSets
+        if isinstance(machine, LazyDfa):
+            self._ground = _OfSets(machine)
+        else:
+            network = machine if isinstance(machine, Network) else network_of(machine)
+            self._ground = _OfNetwork(network, limits)
+        self._ways: dict[State, list[_Way]] = {}
+        #: The bytes of a shortest text.
+        self.shortest = self._ground.rest(self._ground.initial)
+
+    def draw(self, random: Random, longest: int) -> bytes:
+        """A text of at most ``longest`` bytes, or as few as there must be.
+
+        Among the ways a state has each is taken with equal chance (a set of characters, a call),
+        but that characters outside ASCII are rare where there are others.
+        """
+        ground = self._ground
+        most = max(self.shortest, longest)
+        text, waiting, due = bytearray(), [], 0
+        state = ground.initial
+        while True:
+            self._clock.check()
+            left = most - len(text) - due
+            ways = [way for way in self._ways_of(state) if way.cost <= left]
+            chance = (_RETURNS if waiting else _STOPS) if ways else 1.0
+            if ground.is_final(state) and random.random() < chance:
+                if not waiting:
+                    return bytes(text)
+                state = waiting.pop()
+                due -= ground.rest(state)
+                continue
+            way = random.choices(ways, [way.weight for way in ways])[0]
+            if way.entry >= 0:
+                waiting.append(way.target)
+                due += ground.rest(way.target)
+                state = way.entry
+            else:
+                text += self._read(way, random, left - ground.rest(way.target))
+                state = way.target
+
+    def _read(self, way: _Way, random: Random, room: int) -> bytes:
+        if way.raw:
+            return bytes([random.randint(*random.choice(way.ranges))])
+        read = character(way.ranges, random).encode()
+        if len(read) > room:  # a shorter one is there: its cost was looked at
+            read = chr(way.ranges[0][0]).encode()
+        return read
+
+    def _ways_of(self, state: State) -> list[_Way]:
+        known = self._ways.get(state)
+        if known is None:
+            known = self._ways[state] = self._found(state)
+        return known
+
+    def _found(self, state: State) -> list[_Way]:
+        ground = self._ground
+        ways = [
+            _Way((), entry, target, ground.rest(entry) + ground.rest(target), 1.0)
+            for entry, target in ground.calls(state)
+        ]
+        for ranges, target in character_edges(ground.step, state, ground.classes):
+            cost = len(chr(ranges[0][0]).encode()) + ground.rest(target)
+            ways.append(_Way(ranges, -1, target, cost, 1.0 if is_readable(ranges) else _EXOTIC))
+        if all(way.cost > ground.rest(state) for way in ways):
+            # the shortest way leads through bytes that are no character
+            ways += [
+                _Way(((byte, byte),), -1, target, 1 + ground.rest(target), _EXOTIC, raw=True)
+                for byte in range(CALLS)
+                if (target := ground.step(state, byte)) != DEAD
+            ]
+        return [way for way in ways if way.cost < _ENDLESS]
+
+
+class _OfNetwork:
+    """The states of a network, and how far each is from the end of its rule.
+
+    Source: Knuth 1977, "A generalization of Dijkstra's algorithm", backwards from the ends.
+    """
+
+    def __init__(self, network: Network, limits: Limits) -> None:
+        self._network = network
+        self.initial = network.initial
+        self.classes = network.classes[:CALLS]
+        self._rest = _rests(network, limits)
+
+    def step(self, state: State, byte: int) -> State:
+        return int(self._network.table[state, self._network.classes[byte]])
+
+    def is_final(self, state: State) -> bool:
+        return bool(self._network.finals[state])
+
+    def rest(self, state: State) -> int:
+        return self._rest[state]
+
+    def calls(self, state: State) -> list[tuple[State, State]]:
+        initials = self._network.initials
+        return [(initials[rule], target) for rule, target in self._network.calling[state]]
+
+
+def _rests(network: Network, limits: Limits) -> list[int]:
+    """For each state the fewest bytes to the end of its rule."""
+    clock = limits.clock()
+    before: defaultdict[State, set[State]] = defaultdict(set)
+    reading = np.unique(network.classes[:CALLS])
+    for column in reading.tolist():
+        targets = network.table[:, column]
+        for state in np.flatnonzero(targets != DEAD).tolist():
+            before[int(targets[state])].add(state)
+    calls_to: defaultdict[State, list[tuple[State, int]]] = defaultdict(list)
+    calls_of: defaultdict[int, list[tuple[State, State]]] = defaultdict(list)
+    for state, calls in enumerate(network.calling):
+        for rule, target in calls:
+            calls_to[target].append((state, rule))
+            calls_of[rule].append((state, target))
+    rule_of = {initial: rule for rule, initial in enumerate(network.initials)}
+    rest = [_ENDLESS] * len(network)
+    heap: list[tuple[int, State]] = [(0, s) for s in np.flatnonzero(network.finals).tolist()]
+    least: dict[int, int] = {}
+    while heap:
+        clock.check()
+        cost, state = heappop(heap)
+        if rest[state] <= cost:
+            continue
+        rest[state] = cost
+        for source in before[state]:
+            heappush(heap, (cost + 1, source))
+        for source, rule in calls_to[state]:
+            if rule in least:
+                heappush(heap, (cost + least[rule], source))
+        if state in rule_of:
+            least[rule_of[state]] = cost
+            for source, target in calls_of[rule_of[state]]:
+                if rest[target] < _ENDLESS:
+                    heappush(heap, (cost + rest[target], source))
+    return rest
+
+
+class _OfSets:
+    """The sets of a machine made as it is read; each is as near to an end as its nearest state."""
+
+    def __init__(self, machine: LazyDfa) -> None:
+        self._machine = machine
+        self.initial = machine.initial
+        self.classes = machine.classes
+        self._nearest = _distances(machine)
+        self._rest: dict[State, int] = {}
+
+    def step(self, state: State, byte: int) -> State:
+        return self._machine.step(state, byte)
+
+    def is_final(self, state: State) -> bool:
+        return self._machine.is_final(state)
+
+    def rest(self, state: State) -> int:
+        known = self._rest.get(state)
+        if known is None:
+            members = self._machine.subsets.sets[state]
+            bits = np.unpackbits(members.view(np.uint8), bitorder="little")
+            inside = np.flatnonzero(bits[: len(self._nearest)])
+            known = self._rest[state] = int(self._nearest[inside].min(initial=_ENDLESS))
+        return known
+
+    def calls(self, state: State) -> list[tuple[State, State]]:
+        return []
+
+
+def _distances(machine: LazyDfa) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """For each state of the Nfa the fewest bytes to a final one."""
+    flat, size = machine.nfa.flat, len(machine.nfa)
+    owners = np.repeat(np.arange(size), np.diff(flat.first))
+    jumping = np.repeat(np.arange(size), np.diff(flat.first_epsilon))
+    found = np.where(flat.finals, 0, _ENDLESS).astype(np.int64)
+    while True:
+        nearer = found.copy()
+        np.minimum.at(nearer, owners, found[flat.edges[:, 2]] + 1)
+        np.minimum.at(nearer, jumping, nearer[flat.epsilons])
+        if (nearer == found).all():
+            return found
+        found = nearer
