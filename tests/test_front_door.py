@@ -22,6 +22,8 @@ NAMES = [
     "Vocabulary",
     "Limits",
     "compile",
+    "explain",
+    "explain_id",
     "generate",
     "Sampling",
     "Engine",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         VocabularyError,
         WorkbenchError,
     )
+    from workbench.explanation import Explanation, explain, explain_id
     from workbench.grammar import Grammar, Verdict
     from workbench.limits import Limits
     from workbench.vocabulary.vocabulary import Vocabulary
@@ -68,6 +69,9 @@ _HOMES = {
     "TokenNotAllowed": "errors",
     "VocabularyError": "errors",
     "WorkbenchError": "errors",
+    "Explanation": "explanation",
+    "explain": "explanation",
+    "explain_id": "explanation",
     "Grammar": "grammar",
     "Verdict": "grammar",
     "Limits": "limits",
@@ -79,6 +83,7 @@ __all__ = [
     "BuildError",
     "Constraint",
     "Engine",
+    "Explanation",
     "Grammar",
     "LimitError",
     "Limits",
@@ -97,6 +102,8 @@ __all__ = [
     "VocabularyError",
     "WorkbenchError",
     "compile",
+    "explain",
+    "explain_id",
     "generate",
 ]
 

@@ -15,17 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.build import regex_machine, smallest
-from workbench.automata.describe import describe
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import character_edges
 from workbench.automata.lazy import LazyDfa
 from workbench.automata.small import ready
 from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
-from workbench.pushdown.advice import Advice, advice, conflict_advice, regex_advice
+from workbench.pushdown.advice import Advice, advice, regex_advice
 from workbench.pushdown.build import build, context_free, network_of, rule_network
 from workbench.pushdown.build import ready as ready_for_rules
 from workbench.pushdown.network import Network
+from workbench.pushdown.places import Places
 from workbench.pushdown.runner import Runner
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
@@ -33,43 +33,11 @@ from workbench.syntax.kbnf_parser import parse_kbnf
 from workbench.syntax.kbnf_parser import ready as ready_to_read
 from workbench.syntax.regex_parser import parse_regex
 from workbench.syntax.regex_tree import Ranges, Regex
+from workbench.verdict import Verdict as Verdict
+from workbench.verdict import character_start
 
-#: So long conflicts are looked for; in the examples it takes some milliseconds.
-_ADVICE_SECONDS = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a grammar says of a text.
-
-    Unit: ``offset`` counts characters of the text, ``byte`` its UTF-8 bytes.
-    """
-
-    accepted: bool
-    #: The first character after which nothing can be accepted; None where the text is accepted
-    #: or only ends too early.
-    offset: int | None
-    byte: int | None
-    #: The characters that could have stood at the place of failure (or at the end).
-    expected: Ranges
-    #: Whether the text could have ended there.
-    may_end: bool
-    #: The rules that were being read there, the outermost first (of one way to read it).
-    rules: tuple[str, ...]
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether the text is the beginning of an accepted one, and not accepted itself."""
-        return not self.accepted and self.offset is None
-
-    def __str__(self) -> str:
-        if self.accepted:
-            return "accepted"
-        wanted = describe(self.expected) if self.expected else ""
-        ending = "the end" if self.may_end else ""
-        expected = " or ".join(part for part in (wanted, ending) if part)
-        where = "ends too early" if self.offset is None else f"fails at column {self.offset + 1}"
-        return f"{where}: expected {expected}"
+#: Bytes of a character in UTF-8, at most.
+_LONGEST_CHARACTER = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +140,10 @@ class Grammar:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What its author may want to mend; none of it keeps the grammar from being used."""
+        """What its author may want to mend, as far as the tree alone shows it; see ``lint``."""
         if self.tree is None:
             return regex_advice(self.regex, self.source) if self.regex else ()
-        work = replace(self.limits, seconds=min(self.limits.seconds, _ADVICE_SECONDS), began=None)
-        conflicts = conflict_advice(
-            self.network, lambda: self.rules, self.tree, self.start, work.begun()
-        )
-        return (*advice(self.tree, self.start), *conflicts)
+        return advice(self.tree, self.start)
 
     @cached_property
     def _runner(self) -> Runner:
@@ -205,26 +169,58 @@ class Grammar:
     def check(self, text: str | bytes) -> Verdict:
         """Whether a text is accepted; if not, where it fails and what was expected there."""
         data = _utf8(text)
+        verdict = self.check_each(b"", (data,))[0]
+        end = len(data) if verdict.byte is None else verdict.byte
+        return replace(verdict, rules=self.live_rules(data[: character_start(data, end)]))
+
+    def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
+        """What ``check`` says of a text with each of some others after it, but for the rules.
+
+        Cost: the text so far is read once.
+        """
         with self._lock:
-            here, failed = self._initial, None
-            for position, byte in enumerate(data):
-                there = self._step(here, byte)
-                if there == DEAD:
-                    failed = position
-                    break
-                here = there
-            start = _boundary(data, len(data) if failed is None else failed)
-            here = self._run(data[:start])
-            may_end = self._is_final(here)
-            expected = self._expected(here)
+            known = max(0, len(so_far) - _LONGEST_CHARACTER)  # one may be cut at its end
+            here = self._run(so_far[:known])
+            if here == DEAD:
+                known, here = 0, self._initial
+            expected: dict[State, Ranges] = {}
+            return [self._verdict(so_far + text, known, here, expected) for text in texts]
+
+    def _verdict(
+        self, data: bytes, known: int, here: State, expected: dict[State, Ranges]
+    ) -> Verdict:
+        """Of a text that begins with ``known`` bytes after which the machine is ``here``."""
+        states, failed = [here], None
+        for position in range(known, len(data)):
+            there = self._step(states[-1], data[position])
+            if there == DEAD:
+                failed = position
+                break
+            states.append(there)
+        start = character_start(data, len(data) if failed is None else failed)
+        here = states[start - known] if start >= known else self._run(data[:start])
+        if here not in expected:
+            expected[here] = self._expected(here)
+        may_end = self._is_final(here)
         return Verdict(
             accepted=failed is None and start == len(data) and may_end,
             offset=None if failed is None else len(data[:start].decode("utf-8", "replace")),
             byte=failed,
-            expected=expected,
+            expected=expected[here],
             may_end=may_end,
-            rules=self.live_rules(data[:start]),
+            rules=(),
         )
+
+    @cached_property
+    def places(self) -> Places:
+        """Which pieces of its text could read next, and how they came to be read.
+
+        Raises: LimitError.
+        """
+        if self.tree is not None:
+            return Places.of_grammar(self.tree, self.start, self.limits)
+        assert self.regex is not None, "made from the one or the other"
+        return Places.of_regex(self.regex, self.limits)
 
     def _expected(self, here: State) -> Ranges:
         """The characters that can be read next."""
@@ -272,23 +268,6 @@ class Grammar:
 
     def _is_final(self, state: State) -> bool:
         return self._reading.is_final(state)
-
-
-def _boundary(data: bytes, position: int) -> int:
-    """The last place up to ``position`` at which a character begins (or the text ends)."""
-    start = position
-    while start > 0 and (
-        data[start] & 0xC0 == 0x80 if start < len(data) else _is_cut(data[max(0, start - 4) :])
-    ):
-        start -= 1
-    return start
-
-
-def _is_cut(tail: bytes) -> bool:
-    """Whether a text ends inside a character."""
-    return any(
-        tail[-back] >= lead for back, lead in ((1, 0xC0), (2, 0xE0), (3, 0xF0)) if len(tail) >= back
-    )
 
 
 def _utf8(text: str | bytes) -> bytes:

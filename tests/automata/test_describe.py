@@ -7,8 +7,9 @@ import pytest
 from tests.automata.machines import machine
 from workbench.automata.describe import describe, expected
 from workbench.automata.fold import character_edges
-from workbench.syntax.ranges import ANY_CHARACTER
+from workbench.syntax.ranges import ANY_CHARACTER, difference, union
 from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.unicode_sets import python_class
 
 #   class               label                   because
 LABELS = [
@@ -57,13 +58,18 @@ def test_describe_nothing() -> None:
 #   sets                                    end     said
 SAID = [
     ([((34, 34),), ((125, 125), (48, 57))], False,  "'\"', '}' or a digit"),
-    ([((97, 122),)],                        False,  "one of [a-z]"),
+    ([((97, 122),)],                        False,  "a small letter"),
+    ([((97, 121),)],                        False,  "one of [a-y]"),
+    ([((48, 57), (65, 90), (95, 95), (97, 122))], False, "'_', a letter or a digit"),
+    ([difference(ANY_CHARACTER, ((34, 34), (92, 92)))], True, "any character but '\"' or '\\' or the end"),
+    ([difference(ANY_CHARACTER, union(((44, 44),), python_class("s")))], False, "any character but ',' or white space"),
+    ([difference(ANY_CHARACTER, ((97, 121),))], False, "any character but [a-y]"),
     ([((10, 10), (32, 32))],                True,   "a line break, a space or the end"),
     ([],                                    True,   "the end"),
     ([],                                    False,  "nothing"),
     ([ANY_CHARACTER],                       True,   "any character or the end"),
     ([((44, 44),), ((44, 44), (93, 93))],   False,  "',' or ']'"),
-    ([((48, 57), (65, 70), (97, 102))],     False,  "one of [a-fA-F] or a digit"),
+    ([((48, 57), (65, 70), (97, 102))],     False,  "a hexadecimal digit"),
     ([((0xA0, 0xA0),)],                     False,  "U+00A0"),
 ]  # fmt: skip
 

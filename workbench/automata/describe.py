@@ -19,6 +19,7 @@ _SPACE = 0x20
 _SPOKEN = {0x0A: "a line break", 0x09: "a tab", 0x0D: "a carriage return", _SPACE: "a space"}
 #: So many single characters are listed one by one.
 _LISTED = 6
+_ONE_OF = "one of"
 #: Named sets have at least so many ranges; smaller ones are clearer written out.
 _NAMED_RANGES = 8
 
@@ -47,22 +48,69 @@ def describe(ranges: Ranges, width: int = 32) -> str:
 def expected(sets: Iterable[Ranges], *, end: bool = False) -> str:
     """What may come next, for a sentence: ``'"', '}' or a digit``; ``end`` adds the end."""
     ranges = union((), *sets)
-    words: list[str] = []
-    if ranges == ANY_CHARACTER:
-        words, ranges = ["any character"], ()
-    if difference(_DIGITS, ranges) == ():
-        words.append("a digit")
-        ranges = difference(ranges, _DIGITS)
-    if size(ranges) <= _LISTED:
-        codes = [code for low, high in ranges for code in range(low, high + 1)]
-        words = [_spoken(code) for code in codes] + words
-    else:
-        words = [f"one of {describe(ranges)}", *words]
+    words = _all_but(ranges) or _words(ranges)
     if end:
         words.append("the end")
-    if len(words) <= 1:
-        return "".join(words) or "nothing"
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+    return _listed(words) or "nothing"
+
+
+def spoken(character: str) -> str:
+    """A character as it is named in a sentence: ``','``, ``a line break``, ``U+00A0``."""
+    return _spoken(ord(character))
+
+
+def is_most(ranges: Ranges) -> bool:
+    """Whether a set is told by what is not in it."""
+    return bool(_all_but(ranges))
+
+
+def _all_but(ranges: Ranges) -> list[str]:
+    """``any character but …``, where less is missing than is there; else nothing."""
+    outside = difference(ANY_CHARACTER, ranges)
+    if not outside:
+        return ["any character"]
+    if 2 * size(outside) > size(ANY_CHARACTER):
+        return []
+    missing = _words(outside)
+    many = len(missing) > _LISTED or missing[0].startswith(_ONE_OF)
+    return [f"any character but {describe(outside) if many else _listed(missing)}"]
+
+
+def _words(ranges: Ranges) -> list[str]:
+    """The members: single ones first, then groups that have a name."""
+    groups: list[str] = []
+    for members, name in _groups():
+        if size(members) <= size(ranges) and not difference(members, ranges):
+            groups.append(name)
+            ranges = difference(ranges, members)
+    if size(ranges) > _LISTED:
+        return [f"{_ONE_OF} {describe(ranges)}", *groups]
+    return [_spoken(code) for low, high in ranges for code in range(low, high + 1)] + groups
+
+
+def _listed(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+@cache
+def _groups() -> list[tuple[Ranges, str]]:
+    """Sets that have a name in sentences, the larger before those inside them."""
+    small, capital = ((0x61, 0x7A),), ((0x41, 0x5A),)
+    return [
+        (python_class("w"), "a letter of any script, a digit or '_'"),
+        (python_class("d"), "a digit of any script"),
+        (python_class("s"), "white space"),
+        (union(small, capital), "a letter"),
+        (small, "a small letter"),
+        (capital, "a capital letter"),
+        (((0x30, 0x39), (0x41, 0x46), (0x61, 0x66)), "a hexadecimal digit"),
+        (((0x30, 0x39), (0x61, 0x66)), "a hexadecimal digit in small letters"),
+        (_DIGITS, "a digit"),
+        (((0x31, 0x39),), "a digit from 1 to 9"),
+        (((0x09, 0x0A), (0x0D, 0x0D), (0x20, 0x20)), "white space"),
+        (((0x00, 0x1F), (0x7F, 0x9F)), "a control character"),
+        (((0x00, 0x1F),), "a control character"),
+    ]
 
 
 def _spoken(code: int) -> str:
