@@ -14,9 +14,10 @@ SHEETS = ("base.css", "grammar.css", "picture.css", "railroad.css", "run.css", "
 
 #: In the order they need each other.
 SCRIPTS = (
-    "core.js", "drafts.js", "share.js", "yours.js", "colour.js", "editor.js", "graph.js",
-    "strip.js", "inspector.js",
-    "models.js", "intro.js", "header.js", "grammar.js", "picture.js", "run.js", "footer.js",
+    "core.js", "drafts.js", "share.js", "yours.js", "export.js", "colour.js", "editor.js",
+    "graph.js", "strip.js", "inspector.js",
+    "models.js", "intro.js", "header.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
+    "footer.js",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
 from workbench.ui.pictures import sentence
 from workbench.ui.runs import run_lines
+from workbench.ui.takeaway import take_code, take_machine
 from workbench.ui.turns import find_tokens, take_token, turn
 
 _Sent = dict[str, Any]
@@ -28,6 +29,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "header": {"model_state": lambda handlers, _: handlers.model_state()},
     "grammar": {"compile_grammar": Handlers.compile, "check_texts": Handlers.check},
     "picture": {"draw_machine": Handlers.draw, "draw_railroad": author.draw_railroad},
+    "takeaway": {"take_machine": take_machine, "take_code": take_code},
     "footer": {"about": about},
     "run": {
         "recorded_run": Handlers.recorded,
@@ -90,6 +92,7 @@ def build(handlers: Handlers) -> gr.Blocks:
             part(handlers, "picture")
         with gr.Column(elem_id="wb-below"):
             run = part(handlers, "run")
+            part(handlers, "takeaway")
         part(handlers, "footer")
         running = run.run(
             stream,

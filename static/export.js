@@ -1,0 +1,97 @@
+/* What leaves the page as files: the grammar, its tests, the machine that is shown, the run. Pictures are made
+   here, from what is on the page; whole machines are written by the server. */
+"use strict";
+wb.take = (() => {
+  const { state } = wb;
+  const MARGIN = 12; // around a picture, in its own points
+  const SCALE = 2, WIDEST = 8192; // pixels a point in a PNG, and pixels a side may have
+  let drawn = null, ran = null;
+
+  wb.on("drawn", (answer) => { drawn = answer?.ok ? { ...answer, tab: state.tab } : null; });
+  // what a run was made with, for whoever opens its file without the page
+  wb.on("finished", (end) => { ran = { ...wb.work.now(), text: state.ran ?? state.text, model: state.model, end }; });
+
+  const called = () => (state.example?.name || "grammar").replace(/[^\w-]+/g, "-");
+
+  // -- the grammar ------------------------------------------------------------------------------
+  const grammar = () => wb.download(`${called()}.${state.notation}`, "text/plain", state.text + "\n");
+  const tests = () => wb.download(called() + ".tests.json", "application/json", JSON.stringify({ notation: state.notation, start: state.start, tests: wb.work.now().tests }, null, 1) + "\n");
+
+  // -- pictures ---------------------------------------------------------------------------------
+  const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity"];
+  const LETTERS = ["font-family", "font-size", "font-weight", "font-style", "text-decoration-line"];
+  const USUAL = { "fill-opacity": "1", "stroke-dasharray": "none", "stroke-linecap": "butt", opacity: "1", "font-weight": "400", "font-style": "normal", "text-decoration-line": "none" };
+
+  /** The picture as it looks here, its colours written into it, so that it looks so anywhere. */
+  function picture() {
+    const shown = [...document.querySelectorAll("#wb-picture svg")].filter((svg) => !svg.closest("button") && svg.getBoundingClientRect().width > 40);
+    const live = shown[shown.length - 1];
+    if (!live) return null;
+    const copy = live.cloneNode(true), box = live.getBBox();
+    const originals = [live, ...live.querySelectorAll("*")];
+    [copy, ...copy.querySelectorAll("*")].forEach((each, index) => {
+      const look = getComputedStyle(originals[index]);
+      if (look.display === "none") { each.setAttribute("display", "none"); return; }
+      const named = /^(text|tspan)$/.test(each.nodeName) ? [...SHAPE, ...LETTERS] : /^(g|svg|title|desc)$/.test(each.nodeName) ? ["opacity"] : SHAPE;
+      for (const name of named) if (look.getPropertyValue(name) !== USUAL[name]) each.setAttribute(name, look.getPropertyValue(name));
+      for (const name of ["class", "style", "tabindex"]) each.removeAttribute(name);
+    });
+    const [x, y, wide, high] = [box.x - MARGIN, box.y - MARGIN, box.width + 2 * MARGIN, box.height + 2 * MARGIN].map((each) => Math.round(100 * each) / 100);
+    const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    for (const [name, value] of Object.entries({ x, y, width: wide, height: high, fill: getComputedStyle(live.closest(".wb")).backgroundColor })) ground.setAttribute(name, value);
+    copy.prepend(ground);
+    for (const [name, value] of Object.entries({ viewBox: [x, y, wide, high].join(" "), width: wide, height: high, xmlns: "http://www.w3.org/2000/svg" })) copy.setAttribute(name, value);
+    return { text: new XMLSerializer().serializeToString(copy), wide, high };
+  }
+
+  const NOTHING = "There is no picture on this tab to save.";
+  function svg() {
+    const made = picture();
+    if (made) wb.download(`${called()}-${state.tab}.svg`, "image/svg+xml", made.text); else wb.notice(NOTHING);
+  }
+
+  async function png() {
+    const made = picture();
+    if (!made) { wb.notice(NOTHING); return; }
+    const scale = Math.min(SCALE, WIDEST / Math.max(made.wide, made.high));
+    const canvas = wb.el("canvas", { width: Math.round(made.wide * scale), height: Math.round(made.high * scale) });
+    const image = new Image();
+    image.src = URL.createObjectURL(new Blob([made.text], { type: "image/svg+xml" }));
+    try { await image.decode(); } catch { wb.notice("This browser cannot make a PNG of it; SVG works."); return; }
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    URL.revokeObjectURL(image.src);
+    canvas.toBlob((blob) => wb.download(`${called()}-${state.tab}.png`, "image/png", blob), "image/png");
+  }
+
+  const dot = () => (drawn?.dot ? wb.download(`${called()}-${drawn.tab}.dot`, "text/vnd.graphviz", drawn.dot) : wb.notice(NOTHING));
+
+  // -- the run ----------------------------------------------------------------------------------
+  const steps = () => state.steps;
+  const bytes = (step) => wb.bytesOf(wb.hexOf(step.token) || "00").slice(0, step.token.end ? 0 : undefined);
+  const spoken = () => new TextDecoder().decode(new Uint8Array(steps().flatMap(bytes)));
+
+  /** All of a run: what it was made with, every token, how it ended. */
+  function records() {
+    const { end, ...made } = ran ?? { ...wb.work.now(), model: state.model };
+    const all = wb.run?.records?.() ?? [...steps(), ...(end ? [{ k: "stop", ...end }] : [])];
+    return [{ k: "grammar", version: 1, ...made }, ...all.filter((record) => record.k !== "grammar" && record.k !== "head")];
+  }
+  const ndjson = () => wb.download(called() + ".run.ndjson", "application/x-ndjson", records().map((record) => JSON.stringify(record) + "\n").join(""));
+
+  const COLUMNS = {
+    index: (step, index) => index, token_id: (step) => step.id,
+    // as a JSON string: white space is seen, and no table takes it for a formula
+    token: (step) => (step.token.end ? "" : JSON.stringify(step.token.text ?? "")), bytes: (step) => wb.hexOf(step.token) ?? "", end: (step) => Boolean(step.token.end),
+    surprisal_bits: (step) => step.s, mask_bits: (step) => step.m, probability: (step) => step.p, probability_after_mask: (step) => step.pm, kept: (step) => step.kept,
+    rank: (step) => step.rank, rank_after_mask: (step) => step.rankm, allowed: (step) => step.allowed, forced: (step) => step.forced, changed_by_mask: (step) => step.cut,
+    state: (step) => step.state, rules: (step) => (step.rules || []).join(" > "), model_ms: (step) => step.ms?.model, mask_ms: (step) => step.ms?.mask, advance_ms: (step) => step.ms?.advance,
+  };
+  const cell = (value) => { const text = value === null || value === undefined ? "" : String(value); return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text; };
+  function csv() {
+    const rows = steps().map((step, index) => Object.values(COLUMNS).map((of) => cell(of(step, index))).join(","));
+    wb.download(called() + ".run.csv", "text/csv", [Object.keys(COLUMNS).join(","), ...rows].join("\r\n") + "\r\n");
+  }
+  const text = () => wb.download(called() + ".run.txt", "text/plain", spoken());
+
+  return { grammar, tests, picture, svg, png, dot, ndjson, csv, text, records, called, hasRun: () => steps().length > 0 };
+})();

@@ -1,0 +1,86 @@
+/* The card of what can be taken away: files of every kind, and the run as code. */
+"use strict";
+wb.parts.takeaway = ({ element, server }) => {
+  const { el, state, take } = wb;
+  const files = element.querySelector(".files"), tabs = element.querySelector(".code .tabs"), pre = element.querySelector("pre"), copy = element.querySelector(".copycode");
+  const MACHINES = { characters: "character automaton", tokens: "token automaton", stack: "stack machine", rules: "rules", detokenizer: "detokenizer" };
+  let programs = null, stale = true, asked = 0, seen = false;
+
+  // -- files ------------------------------------------------------------------------------------
+  const machineNow = () => (state.tab in MACHINES ? state.tab : state.compiled?.tabs?.characters ? "rules" : "characters");
+
+  /** A whole machine, written by the server. */
+  async function machine(form) {
+    const answer = await wb.ask(server.take_machine, { text: state.text, notation: state.notation, start: state.start, machine: machineNow(), form });
+    if (answer.fault) { wb.notice(answer.fault); return; }
+    wb.download(take.called() + "-" + answer.name, answer.type, Uint8Array.from(atob(answer.base64), (c) => c.charCodeAt(0)));
+  }
+
+  async function replay(button) {
+    button.disabled = true;
+    try { await wb.replay(server); } finally { button.disabled = false; }
+  }
+
+  const FINITE = "a machine with a stack is not finite: its characters, tokens and stack stay JSON";
+  const groups = [
+    ["Grammar", null, [["Grammar file", take.grammar, "The text as it stands"], ["Tests", take.tests, "The texts to try with what is expected of each, as JSON"]]],
+    ["Machine", () => MACHINES[machineNow()], [
+      ["SVG", take.svg, "The picture as it looks now"], ["PNG", take.png, "The same, twice as large"], ["DOT", take.dot, "For Graphviz"],
+      ["JSON", () => machine("json"), "The whole machine: states and edges"], ["OpenFst", () => machine("fst"), "AT&T text with tables of symbols, in a zip"]]],
+    ["Run", () => (state.steps.length ? `${wb.number(state.steps.length)} tokens` : "nothing generated yet"), [
+      ["Replay", (button) => replay(button), "One page that plays the run with its machines: opens anywhere, needs no server"], ["Text", take.text, "What was generated"],
+      ["CSV", take.csv, "A row a token"], ["NDJSON", take.ndjson, "Every record; workbench replay makes a page of it"]]],
+  ].map(([name, of, acts]) => {
+    const detail = el("span", { class: "quiet" });
+    const buttons = acts.map(([label, act, title]) => el("button", { type: "button", title, onclick: (event) => act(event.currentTarget) }, label));
+    files.append(el("div", { class: "group", role: "group", "aria-label": name }, el("h3", {}, name, " ", detail), el("div", { class: "acts" }, ...buttons)));
+    return { name, of, detail, buttons };
+  });
+
+  function show() {
+    for (const { name, of, detail, buttons } of groups) {
+      detail.textContent = of ? of() : "";
+      for (const button of buttons) {
+        const stack = button.textContent === "OpenFst" && state.compiled?.tabs?.characters && machineNow() !== "detokenizer";
+        button.disabled = (name === "Machine" && !state.compiled?.ok) || (name === "Run" && (!state.steps.length || state.running)) || Boolean(stack);
+        if (button.textContent === "OpenFst") button.title = stack ? FINITE : "AT&T text with tables of symbols, in a zip";
+      }
+    }
+  }
+  for (const name of ["compiled", "drawn", "finished", "step", "example", "tab"]) wb.on(name, () => setTimeout(show, 0));
+
+  // -- code -------------------------------------------------------------------------------------
+  const chosen = () => tabs.querySelector("[aria-selected=true]").dataset.code;
+  const print = () => { pre.textContent = programs?.[chosen()] ?? programs?.fault ?? ""; pre.setAttribute("aria-label", "Code: " + chosen()); };
+
+  /** Ask for the programs, if anybody can see them and they are not of what stands there now. */
+  async function write() {
+    if (!seen || !stale) return;
+    stale = false;
+    const mine = ++asked, work = wb.work.now();
+    const answer = await wb.ask(server.take_code, { ...work.settings, ...work, settings: undefined, example: state.example?.name || "", address: location.origin + location.pathname });
+    if (mine !== asked) return;
+    programs = answer;
+    print();
+  }
+  const soon = wb.debounce(400, write);
+  const aged = () => { stale = true; soon(); };
+  for (const name of ["compiled", "example", "model"]) wb.on(name, aged);
+  document.addEventListener("input", aged, { capture: true, passive: true });
+  new IntersectionObserver((entries) => { seen = entries[entries.length - 1].isIntersecting; if (seen) soon(); }, { rootMargin: "200px" }).observe(pre);
+
+  const choose = (button) => { wb.choose(tabs, "aria-selected", button); wb.saved.set("code", button.dataset.code); print(); };
+  tabs.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) choose(button); });
+  wb.roving(tabs, choose);
+  copy.addEventListener("click", async () => { soon.now(); await wb.copy(pre.textContent, copy); });
+  const kept = tabs.querySelector(`[data-code="${wb.saved.get("code", "python")}"]`);
+  if (kept) wb.choose(tabs, "aria-selected", kept);
+
+  // the picture card has a menu of its own; what it cannot make itself it finds here
+  wb.on("ready", () => {
+    wb.exports?.add?.("Download PNG", take.png);
+    wb.exports?.add?.("Download JSON", () => machine("json"));
+    wb.exports?.add?.("Download OpenFst text", () => machine("fst"));
+    show();
+  });
+};
