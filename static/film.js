@@ -1,0 +1,129 @@
+/* A figure of a lesson: pictures that stay where they are, and frames that say what of them is lit.
+   In comes a way to ask for the film; a reader steps through it, types a text, or takes tokens. */
+(() => {
+  "use strict";
+  const { el } = wb;
+  const SPEED = 1400; // milliseconds a frame: long enough to read its sentence
+  const LARGEST = 1.35, ROOM = { 1: 330, 2: 240, 3: 190 }; // pixels a picture may be high, by how many there are
+
+  wb.film = (ask, caption, source) => {
+    const screens = el("div", { class: "screens" }), bars = el("div", { class: "bars", hidden: true }), rows = el("div", { class: "rows" });
+    const say = el("p", { class: "say", role: "status" }, "Drawing…"), player = el("div", { class: "player", role: "group", "aria-label": "Steps of the figure" }), hand = el("div", { class: "hand" });
+    const figure = el("figure", { class: "film" }, screens, bars, rows, say, player, hand, el("figcaption", {}, caption, source ? el("span", { class: "quiet" }, " " + source) : null));
+    let film = null, at = 0, timer = 0, request = 0, pictures = [];
+
+    // the page scrolls over a figure; with Ctrl the wheel zooms it
+    screens.addEventListener("wheel", (event) => { if (!event.ctrlKey) event.stopPropagation(); }, { capture: true, passive: true });
+
+    // -- pictures -----------------------------------------------------------------------------
+    function draw(graphs) {
+      screens.replaceChildren();
+      pictures = graphs.map((graph) => {
+        const pic = el("div", { class: "pic", tabindex: "0", role: "group", "aria-label": `${graph.name}: ${graph.states.length} states. Arrow keys move it, plus and minus zoom, comma and full stop go from state to state.` }, el("div", { class: "canvas" }));
+        const box = el("div", { class: "screen" }, graphs.length > 1 ? el("span", { class: "name" }, graph.name) : null, pic);
+        screens.append(box);
+        size(pic, graph.svg, graphs.length);
+        const moved = wb.graph(pic, () => {}, { camera: { top: 8 } });
+        moved.show(graph);
+        return pic;
+      });
+      screens.hidden = !graphs.length;
+    }
+    /** As high as the drawing needs, so that nothing moves while it plays. */
+    function size(pic, svg, count) {
+      const found = /viewBox="([^"]+)"/.exec(svg), [, , wide, high] = (found ? found[1] : "0 0 100 100").split(/\s+/).map(Number);
+      const scale = Math.min(LARGEST, (screens.clientWidth || 560) / (wide + 30));
+      pic.style.height = Math.round(Math.max(84, Math.min(ROOM[Math.min(3, count)], high * scale + 26))) + "px";
+    }
+    const part = (pic, id) => pic.querySelector(`[data-id="${id}"]`) || pic.querySelector("#" + CSS.escape(id));
+
+    function light(pic, view) {
+      for (const found of pic.querySelectorAll(".now, .gone, .dead")) found.classList.remove("now", "gone", "dead");
+      const shown = view.shown && new Set(view.shown);
+      for (const found of pic.querySelectorAll(".node, .edge")) found.classList.toggle("later", Boolean(shown) && !shown.has(found.dataset.id || found.id));
+      for (const [ids, name] of [[view.lit, "now"], [view.arcs, "gone"], [view.dead, "dead"]]) for (const id of ids) part(pic, id)?.classList.add(name);
+      pic.closest(".screen").classList.toggle("unmade", Boolean(shown) && !shown.size);
+    }
+
+    // -- what stands under them -----------------------------------------------------------------
+    const percent = (p) => (100 * p).toFixed(1).replace(/\.0$/, "") + " %";
+    function bar(share, name) { return el("span", { class: "track" }, el("i", { class: name, style: `width:${(100 * share).toFixed(2)}%` })); }
+    function showBars(frame) {
+      bars.hidden = !frame.bars.length;
+      if (bars.hidden) return;
+      const line = (b) => el("tr", { class: b.after === null ? "no" : b.taken ? "taken" : null }, el("th", { scope: "row" }, b.text), el("td", {}, bar(b.before, "before"), percent(b.before)), el("td", {}, b.after === null ? el("span", { class: "quiet" }, "✕ forbidden") : bar(b.after, "after"), b.after === null ? null : percent(b.after)));
+      bars.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...["token", "before the mask", "after the mask"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...frame.bars.map(line))));
+    }
+    function showRows(frame) {
+      rows.replaceChildren(...frame.rows.map((row) => el("div", { class: "line" }, el("span", { class: "what" }, row.name), el("span", { class: "chips" }, ...row.chips.map((chip, i) => el("span", { class: i === row.now ? "chip now" : "chip" }, chip))))));
+    }
+
+    function show(index) {
+      at = Math.max(0, Math.min(film.frames.length - 1, index));
+      const frame = film.frames[at];
+      pictures.forEach((pic, i) => { if (frame.views[i]) light(pic, frame.views[i]); });
+      showBars(frame);
+      showRows(frame);
+      say.replaceChildren(...(frame.good === null ? [] : [el("b", { class: frame.good ? "good" : "no" }, frame.good ? "✓ " : "✗ ")]), frame.say);
+      slider.value = String(at);
+      slider.setAttribute("aria-valuetext", `${at + 1} of ${film.frames.length}: ${frame.say}`);
+      count.textContent = `${at + 1} / ${film.frames.length}`;
+      [first.disabled, back.disabled, next.disabled] = [at === 0, at === 0, at === film.frames.length - 1];
+      if (film.takes === "tokens") tokens(frame);
+    }
+
+    // -- the player ------------------------------------------------------------------------------
+    const button = (name, sign, act) => el("button", { type: "button", class: "icon", "aria-label": name, title: name, onclick: act }, sign);
+    const halt = () => { clearInterval(timer); timer = 0; play.textContent = "▶"; play.setAttribute("aria-label", "Play"); play.title = "Play"; };
+    const go = (index) => { halt(); show(index); };
+    const first = button("First frame", "⏮\uFE0E", () => go(0)), back = button("Frame before", "‹", () => go(at - 1)), next = button("Next frame", "›", () => go(at + 1));
+    const play = button("Play", "▶", () => {
+      if (timer) { halt(); return; }
+      if (at === film.frames.length - 1) show(0);
+      play.textContent = "❚❚"; play.setAttribute("aria-label", "Pause"); play.title = "Pause";
+      timer = setInterval(() => { if (!figure.isConnected || at === film.frames.length - 1) halt(); else show(at + 1); }, SPEED);
+    });
+    const slider = el("input", { type: "range", min: "0", value: "0", step: "1", "aria-label": "Frame", oninput: () => go(Number(slider.value)) });
+    const count = el("span", { class: "count" });
+    player.append(first, back, play, next, slider, count);
+    player.hidden = true;
+
+    // -- what a reader hands in ---------------------------------------------------------------------
+    async function load(given, again) {
+      const mine = ++request;
+      halt();
+      const answer = await wb.ask(ask, { given, again, narrow: innerWidth < 560 });
+      if (mine !== request) return;
+      if (answer.fault || !answer.ok) { say.replaceChildren(el("b", { class: "no" }, "✗ "), answer.fault || answer.why); return; }
+      film = answer;
+      if (!again) draw(answer.graphs);
+      player.hidden = film.frames.length < 2;
+      slider.max = String(film.frames.length - 1);
+      if (!again && film.takes === "text") typing();
+      show(film.opens_at);
+    }
+    function typing() {
+      const input = el("input", { type: "text", maxlength: "60", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "Type a text of your own", "aria-label": "A text for the machine to read" });
+      const later = wb.debounce(90, () => load(input.value || null, true));
+      input.addEventListener("input", () => later());
+      hand.replaceChildren(input);
+    }
+    /** The tokens that may follow in this frame, as buttons; a forbidden one says why. */
+    function tokens(frame) {
+      if (!frame.choices.length) { hand.replaceChildren(el("button", { type: "button", onclick: () => load([], true) }, "Begin again")); return; }
+      const kept = film.taken.slice(0, frame.rows.find((row) => row.name === "tokens")?.chips.length ?? 0);
+      const focused = hand.contains(document.activeElement) ? document.activeElement.textContent : null;
+      const choose = (choice) => () => { if (choice.ok) load([...kept, choice.id], true); else { say.replaceChildren(el("b", { class: "no" }, "✗ "), `${choice.text}: ${choice.why}`); } };
+      const made = frame.choices.map((choice) => el("button", { type: "button", class: choice.ok ? "token" : "token no", title: choice.why || null, "aria-label": choice.ok ? `take ${choice.text}` : `${choice.text}, forbidden: ${choice.why}`, onclick: choose(choice) }, choice.text));
+      const again = el("button", { type: "button", class: "link", hidden: !kept.length, onclick: () => load([], true) }, "Begin again");
+      hand.replaceChildren(el("span", { class: "what" }, "take"), ...made, again);
+      const stops = [...hand.querySelectorAll("button")];
+      const stop = stops.find((each) => focused !== null && each.textContent === focused) || stops[0];
+      for (const each of stops) each.tabIndex = each === stop ? 0 : -1;
+      if (focused !== null) stop.focus();
+    }
+    wb.roving(hand, (chosen) => { for (const each of hand.querySelectorAll("button")) each.tabIndex = each === chosen ? 0 : -1; });
+
+    return { figure, load: () => load(null, false), step: (by) => { if (film && film.frames.length > 1) go(at + by); }, last: () => { if (film) show(film.frames.length - 1); } };
+  };
+})();

@@ -1,0 +1,162 @@
+/* The lessons: a shelf of them on the left, one step at a time on the right, the place in the address. */
+"use strict";
+wb.parts.learn = ({ element, server }) => {
+  const { el, state } = wb;
+  const shelf = element.querySelector(".shelf ol"), page = element.querySelector(".lesson");
+  let lessons = [], lesson = null, step = 0, film = null;
+
+  // -- what has been done ---------------------------------------------------------------------
+  const done = () => wb.saved?.get("lessons done", {}) || {};
+  const isDone = (name, number) => Boolean(done()[name]?.includes(number));
+  function tick(name, number) {
+    const kept = done();
+    if (isDone(name, number)) return;
+    kept[name] = [...(kept[name] || []), number];
+    wb.saved?.set("lessons done", kept);
+    list();
+    marks();
+  }
+
+  function list() {
+    const kept = done();
+    shelf.replaceChildren(...lessons.map((each, i) => {
+      const count = (kept[each.name] || []).filter((n) => n < each.steps.length).length, whole = count === each.steps.length;
+      const told = whole ? "✓" : count ? `${count}/${each.steps.length}` : "";
+      return el("li", {}, el("button", { type: "button", "aria-current": lesson?.name === each.name ? "page" : null, onclick: () => open(each.name, 0) },
+        el("span", { class: "n" }, String(i + 1)), el("span", { class: "t" }, each.title), el("span", { class: whole ? "m good" : "m", "aria-label": whole ? "done" : count ? `${count} of ${each.steps.length} steps done` : null }, told)));
+    }));
+  }
+
+  // -- one step ---------------------------------------------------------------------------------
+  /** Words with `code` and *terms*; everything enters as text. */
+  function words(text) {
+    return text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map((piece) => {
+      if (/^`.+`$/.test(piece)) return el("code", {}, piece.slice(1, -1));
+      if (/^\*.+\*$/.test(piece)) return el("em", {}, piece.slice(1, -1));
+      return piece;
+    });
+  }
+  function worked(table) {
+    const cell = (text) => (text === "✓" ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes")) : text === "✗" ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no")) : el("td", {}, text));
+    const body = table.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row[0]), ...row.slice(1).map(cell)));
+    return el("div", { class: "worked", tabindex: "0", role: "region", "aria-label": table.caption }, el("table", {}, el("caption", {}, table.caption), el("thead", {}, el("tr", {}, ...table.heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...body)));
+  }
+  /** A step as it stands on the page, and its film if it has one. */
+  function leaf(number) {
+    const one = lesson.pages[number], asked = (question) => (sent) => server[question]({ ...sent, lesson: lesson.name, step: number });
+    const made = one.figure ? wb.film(asked("lesson_figure"), one.caption, "") : null;
+    const opens = one.open && el("button", { type: "button", class: "bench", onclick: () => wb.emit("open", { ...one.open, title: `From the lesson: ${one.title}` }) }, "Open in the workbench");
+    const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), el("p", { class: "source quiet" }, "Source: ", one.source), opens);
+    const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), isDone(lesson.name, number), () => tick(lesson.name, number));
+    const right = el("div", { class: "shown" }, made?.figure ?? null, one.table ? worked(one.table) : null, made || one.table ? null : quiz);
+    return { box: el("section", { class: "leaf", "aria-label": one.title }, text, right, made || one.table ? quiz : null), film: made };
+  }
+
+  function marks() {
+    for (const button of page.querySelectorAll(".steps button")) {
+      const number = Number(button.dataset.step), had = isDone(lesson.name, number);
+      button.classList.toggle("done", had);
+      button.setAttribute("aria-label", `Step ${number + 1}: ${lesson.steps[number]}${had ? ", done" : ""}`);
+      button.setAttribute("aria-current", String(number === step));
+      button.tabIndex = number === step ? 0 : -1;
+    }
+  }
+  function show(focus) {
+    const one = leaf(step), last = lesson.pages.length - 1, after = lessons[lessons.findIndex((each) => each.name === lesson.name) + 1];
+    film = one.film;
+    const steps = el("div", { class: "steps", role: "group", "aria-label": "Steps of this lesson" }, ...lesson.steps.map((title, i) => el("button", { type: "button", "data-step": String(i), title, onclick: () => turn(i) }, String(i + 1))));
+    wb.roving(steps, (button) => turn(Number(button.dataset.step), ".steps [aria-current='true']"));
+    const forward = step < last ? el("button", { type: "button", class: "primary next", onclick: () => turn(step + 1, "h3") }, "Next", el("kbd", {}, "n")) : after ? el("button", { type: "button", class: "primary next", onclick: () => open(after.name, 0, "h2") }, "Next lesson: " + after.title) : null;
+    page.replaceChildren(
+      el("header", { class: "head" }, el("div", {}, el("h2", { tabindex: "-1" }, lesson.title), el("p", { class: "aim" }, lesson.aim)), el("button", { type: "button", class: "print", onclick: print_ }, "Print")),
+      steps, one.box,
+      el("div", { class: "turn" }, el("button", { type: "button", class: "back", disabled: step === 0, onclick: () => turn(step - 1, "h3") }, "Back", el("kbd", {}, "p")), el("span", { class: "quiet" }, `Step ${step + 1} of ${lesson.pages.length}`), forward));
+    marks();
+    page.querySelector("h3").tabIndex = -1;
+    if (focus) page.querySelector(focus)?.focus({ preventScroll: focus !== "h3" });
+    film?.load();
+    if (!lesson.pages[step].question) tick(lesson.name, step);
+    address();
+  }
+  function turn(number, focus) {
+    if (!lesson || number < 0 || number >= lesson.pages.length || number === step && page.querySelector(".leaf")) return;
+    step = number;
+    show(focus);
+    if (focus === "h3") scrollTo({ top: 0 });
+  }
+
+  async function open(name, number = 0, focus = null) {
+    if (!lessons.some((each) => each.name === name)) name = lessons[0]?.name;
+    if (lesson?.name !== name) {
+      const answer = await wb.ask(server.lesson, { lesson: name });
+      if (answer.fault || !answer.ok) { fault(answer.fault || answer.why); return; }
+      lesson = answer;
+    }
+    step = Math.max(0, Math.min(lesson.pages.length - 1, number));
+    list();
+    show(focus);
+    scrollTo({ top: 0 });
+  }
+  const fault = (why) => page.replaceChildren(el("p", { class: "no" }, "✗ " + why), el("button", { type: "button", onclick: begin }, "Try again"));
+
+  /** A whole lesson on paper: every step with its figure as it ends. */
+  async function print_() {
+    const leaves = lesson.pages.map((_, number) => leaf(number));
+    const sheet = el("div", { class: "sheets" }, el("h2", {}, lesson.title), el("p", { class: "aim" }, lesson.aim), ...leaves.map((each) => each.box));
+    page.replaceChildren(sheet);
+    await Promise.all(leaves.map(async (each) => { await each.film?.load(); each.film?.last(); }));
+    print();
+    show();
+  }
+
+  // -- the place in the address -------------------------------------------------------------------
+  const place = () => new URLSearchParams(location.search);
+  function address() {
+    wb.saved?.set("lesson at", [lesson.name, step]);
+    if (state.view !== "learn") return;
+    const asked = place();
+    asked.set("learn", lesson.name);
+    asked.set("step", String(step + 1));
+    history.replaceState(null, "", `?${asked}${location.hash}`);
+  }
+  function leave() {
+    const asked = place();
+    if (!asked.has("learn")) return;
+    asked.delete("learn");
+    asked.delete("step");
+    const rest = String(asked);
+    history.replaceState(null, "", (rest ? "?" + rest : location.pathname) + location.hash);
+  }
+
+  let begun = false;
+  async function begin() {
+    begun = true;
+    const answer = await wb.ask(server.lesson_list, {});
+    if (answer.fault || !answer.ok) { begun = false; fault(answer.fault || answer.why); return; }
+    lessons = answer.lessons;
+    const asked = place(), kept = wb.saved?.get("lesson at", null);
+    if (asked.get("learn")) await open(asked.get("learn"), Number(asked.get("step") || 1) - 1);
+    else await open(kept?.[0] ?? lessons[0].name, Number(kept?.[1] ?? 0));
+  }
+  wb.on("view", (view) => {
+    if (view !== "learn") { leave(); return; }
+    if (begun) { if (lesson) show(); } else begin();
+  });
+  // a link to a lesson opens it, whatever the workbench begins with
+  if (place().has("learn")) {
+    const asked = location.search;
+    let waiting = true;
+    const look = () => { history.replaceState(null, "", asked + location.hash); wb.emit("look", "learn"); };
+    wb.on("ready", look);
+    wb.on("example", () => { if (waiting) { waiting = false; setTimeout(look); } });
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (state.view !== "learn" || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const on = document.activeElement;
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(on?.tagName)) return;
+    const own = on?.closest(".pic, .options, .steps, .hand, .worked, .views");
+    const act = { n: () => turn(step + 1, "h3"), p: () => turn(step - 1, "h3"), ArrowRight: () => !own && film?.step(1), ArrowLeft: () => !own && film?.step(-1) }[event.key];
+    if (act && act() !== false) event.preventDefault();
+  });
+};

@@ -1,0 +1,150 @@
+"""What a mask does to a model's chances: a world with known chances in, films and numbers out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workbench.decoding.generate import generate
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import Step, perplexity
+from workbench.lessons.lesson import Bar, Film, Frame, Given, Row
+from workbench.lessons.running import opens_at
+from workbench.lessons.taking import taken, taken_row
+from workbench.lessons.world import World
+from workbench.vocabulary.vocabulary import TokenId
+
+_BITS = 1 / math.log(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One step of a path through the model, as the engine's trace has it."""
+
+    step: Step
+    token_id: TokenId
+
+    @property
+    def before(self) -> float:
+        """The probability of the token, every token allowed."""
+        return next(c.probability for c in self.step.wanted if c.token_id == self.token_id)
+
+    @property
+    def after(self) -> float:
+        """The same among the allowed tokens; 0 where the mask forbids it."""
+        found = (c.masked_probability for c in self.step.allowed if c.token_id == self.token_id)
+        return next(found, 0.0)
+
+    @property
+    def kept(self) -> float:
+        """The probability of everything the mask let through."""
+        return self.step.kept
+
+
+def turn(world: World, prefix: tuple[TokenId, ...], token_id: TokenId | None = None) -> Turn:
+    """The engine's step after some tokens; of the likeliest allowed token unless one is named."""
+    everything = len(world.vocabulary)
+    run = generate(
+        world.model, world.constraint, "", Sampling(), max_tokens=1, top=everything, prefix=prefix
+    )
+    step = next(run)
+    return Turn(step, step.token_id if token_id is None else token_id)
+
+
+def turns(world: World, ids: tuple[TokenId, ...]) -> list[Turn]:
+    """A step for each token of a path."""
+    return [turn(world, ids[:place], token_id) for place, token_id in enumerate(ids)]
+
+
+def bars(made: Turn, world: World, taken_id: TokenId | None) -> tuple[Bar, ...]:
+    """Every token, likeliest first, before the mask and after it."""
+    after = {c.token_id: c.masked_probability for c in made.step.allowed}
+    return tuple(
+        Bar(world.shown(c.token_id), c.probability, after.get(c.token_id), c.token_id == taken_id)
+        for c in made.step.wanted
+    )
+
+
+def bits(probability: float) -> float:
+    """−log2 of a probability: how surprising it is."""
+    return math.inf if probability == 0 else -math.log2(probability)
+
+
+def number(value: float) -> str:
+    """A number as a table shows it: no zeros at its end, two places at most."""
+    if math.isinf(value):
+        return "∞"
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def share(value: float) -> str:
+    """A probability as a reader wants it: per cent, two places at most."""
+    return f"{100 * value:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
+    """Two columns for every step: what the model wants, and what is left after the mask."""
+    ids = taken(world, given, tokens)
+    frames = []
+    for place, made in enumerate(turns(world, ids)):
+        say = (
+            f"The mask keeps {share(made.kept)} of the probability, which costs"
+            f" {number(bits(made.kept))} bits; {world.shown(made.token_id)} rises from"
+            f" {share(made.before)} to {share(made.after)}."
+        )
+        rows = (taken_row(world, ids, place), *_sums(made))
+        frames.append(Frame(say, (), rows, (), bars(made, world, made.token_id)))
+    if not frames:
+        made = turn(world, ())
+        say = f"Before the mask all tokens share 100 %; the mask keeps {share(made.kept)} of it."
+        frames.append(Frame(say, (), (), (), bars(made, world, None)))
+    return Film((), tuple(frames), "", opens_at(given))
+
+
+def _sums(made: Turn) -> Iterator[Row]:
+    """Surprisal before = what the mask takes + surprisal after."""
+    parts = (
+        f"surprisal {number(bits(made.before))} bits",
+        f"mask {number(bits(made.kept))} bits",
+        f"after it {number(bits(made.after))} bits",
+    )
+    yield Row("bits", parts)
+
+
+# -- whole texts ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A token sequence of a finite language, with its chances."""
+
+    ids: tuple[TokenId, ...]
+    #: Of the model alone.
+    free: float
+    #: Of sampling under the mask, token by token.
+    masked: float
+
+
+def wholes(world: World) -> list[Whole]:
+    """Every accepted token sequence of a small finite language."""
+    constraint, found = world.constraint, []
+    waiting: list[tuple[tuple[TokenId, ...], float, float]] = [((), 1.0, 1.0)]
+    while waiting:
+        ids, free, masked = waiting.pop(0)
+        state = constraint.initial
+        for token_id in ids:
+            state = constraint.advance(state, token_id)
+        for token_id in constraint.mask(state):
+            made = turn(world, ids, token_id)
+            longer = ((*ids, token_id), free * made.before, masked * made.after)
+            if token_id == world.vocabulary.end:
+                found.append(Whole(*longer))
+            else:
+                waiting.append(longer)
+    return found
+
+
+def path_perplexity(world: World, ids: tuple[TokenId, ...]) -> float:
+    """exp of the mean surprisal of a path, before the mask."""
+    return perplexity(math.log(made.before) for made in turns(world, ids))

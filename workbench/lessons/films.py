@@ -1,0 +1,80 @@
+"""The figures a lesson may name: functions of a world, of what a reader gave, and of settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from workbench.drawing.figures import figure
+from workbench.lessons import (
+    chances,
+    constructing,
+    deriving,
+    finishing,
+    indexing,
+    running,
+    stacking,
+    taking,
+    transducing,
+)
+from workbench.lessons.lesson import Film, Frame, Given, Kind, LessonError, View
+from workbench.lessons.world import World
+
+
+def named(world: World, given: Given, *, name: str) -> Film:
+    """A figure of Koo, Liu & He 2024 by its number and place, as ``drawing.figures`` has it."""
+    return Film((figure(name),), (Frame("", (View(),)),))
+
+
+#: By the name a lesson's file uses.
+FILMS: dict[str, Callable[..., Film]] = {
+    "figure": named,
+    "characters": running.characters,
+    "nondeterministic": running.nondeterministic,
+    "subsets": constructing.subsets,
+    "minimise": constructing.minimise,
+    "tokens": taking.over_tokens,
+    "bytes": taking.over_bytes,
+    "algorithm 1": transducing.algorithm_1,
+    "merging": transducing.merging,
+    "composition": transducing.composition,
+    "index": indexing.index,
+    "stack": stacking.over_characters,
+    "rules": stacking.rules,
+    "token stack": stacking.over_tokens,
+    "trees": deriving.trees,
+    "eager": finishing.eager,
+    "chances": chances.chances,
+}
+
+
+def film(kind: Kind, world: World, given: Given = None) -> Film:
+    """The film of a step, of what the lesson names or of what a reader gave.
+
+    Raises: LessonError for a figure nobody knows, or settings it does not have.
+    """
+    made = called(FILMS, "figure", kind, kind.world or world, given)
+    assert isinstance(made, Film)
+    return made
+
+
+def called(known: dict[str, Callable[..., Any]], what: str, kind: Kind, *given: object) -> Any:  # noqa: ANN401
+    """Call what a lesson names with its settings.
+
+    Raises: LessonError for a name that is none, or settings it does not have.
+    """
+    if kind.name not in known:
+        raise LessonError(f"expected a {what}, not {kind.name!r}", f"there are {', '.join(known)}")
+    make = known[kind.name]
+    try:
+        inspect.signature(make).bind(*given, **kind.settings)
+    except TypeError as error:
+        has = ", ".join(
+            p for p, q in inspect.signature(make).parameters.items() if q.kind is q.KEYWORD_ONLY
+        )
+        raise LessonError(
+            f"the {what} {kind.name!r} cannot be made: {error}",
+            f"its settings are {has}" if has else "it has no settings",
+        ) from None
+    return make(*given, **kind.settings)

@@ -1,0 +1,207 @@
+"""Questions the engine answers: a world and an answer come in, a reply with its reasons goes out.
+
+No question has its answer written down: what is right is asked of the machine each time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.automata.dfa import DEAD
+from workbench.drawing.text import visible
+from workbench.lessons.films import called
+from workbench.lessons.lesson import Kind, LessonError, Reply
+from workbench.lessons.quantities import quantity
+from workbench.lessons.running import closure, moved
+from workbench.lessons.tables import cut_ways
+from workbench.lessons.taking import choices
+from workbench.lessons.world import World, spelt
+
+#: What a reader answers: several options by number, or a text, or nothing that is either.
+Answer = Sequence[int] | str
+
+#: The longest text an answer may be.
+LONGEST = 200
+
+#: A number is right within one part in a hundred, where it is none that is counted.
+_CLOSE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: its options, or none where a text is asked for, and how an answer is judged."""
+
+    #: ``several`` of the options, or a ``text``, ``tokens`` or ``number`` to be typed.
+    form: str
+    options: tuple[str, ...]
+    judge: Callable[[Answer], Reply]
+
+
+def which(options: tuple[str, ...], right: set[int], why: Callable[[int], str]) -> Asked:
+    """Several options, of which the engine says which are right, and why the others are not."""
+
+    def judge(answer: Answer) -> Reply:
+        chosen = _chosen(answer, len(options))
+        wrong = sorted(chosen ^ right)
+        if not wrong:
+            return Reply(True, "Right.")
+        notes = tuple((options[i], why(i)) for i in wrong if i in chosen)
+        missing = len(right - chosen)
+        told = []
+        if notes:
+            told.append(f"{len(notes)} of your choices {_is(len(notes))} not right")
+        if missing:
+            told.append(f"{missing} {'is' if missing == 1 else 'are'} missing")
+        return Reply(False, "Not yet: " + ", and ".join(told) + ".", notes)
+
+    return Asked("several", options, judge)
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _chosen(answer: Answer, count: int) -> set[int]:
+    if isinstance(answer, str) or any(type(i) is not int or not 0 <= i < count for i in answer):
+        raise LessonError("expected some of the options")
+    return set(answer)
+
+
+def tokens(world: World, *, after: str = "") -> Asked:
+    """Which tokens the mask allows after a text."""
+    every = choices(world, spelt(after))
+    right = {i for i, choice in enumerate(every) if choice.allowed}
+    return which(tuple(c.text for c in every), right, lambda i: every[i].why)
+
+
+def texts(world: World, *, options: Sequence[str]) -> Asked:
+    """Which of these texts are accepted."""
+    grammar = world.grammar
+    right = {i for i, text in enumerate(options) if grammar.accepts(text)}
+    shown = tuple(visible(text) or "(the empty text)" for text in options)
+    return which(shown, right, lambda i: str(grammar.check(options[i])))
+
+
+def states(world: World, *, after: str) -> Asked:
+    """In which states Thompson's machine can be after a text."""
+    nfa = world.nfa
+    here = closure(nfa, {nfa.initial})
+    for byte in after.encode():
+        here = closure(nfa, moved(nfa, here, byte))
+    return which(
+        tuple(str(state) for state in range(len(nfa))),
+        set(here),
+        lambda state: f"no way of reading {visible(after)} ends in state {state}",
+    )
+
+
+def write(
+    world: World, *, accepted: bool = True, length: int = 0, refuse: Sequence[str] = ()
+) -> Asked:
+    """Write a text the machine accepts, or one it rejects; of a length, where one is given."""
+
+    def judge(answer: Answer) -> Reply:
+        text = _text(answer)
+        if text in refuse:
+            return Reply(False, "That one is in the lesson; find another.")
+        if length and len(text) != length:
+            return Reply(
+                False, f"{visible(text) or 'nothing'} has {len(text)} characters, not {length}."
+            )
+        verdict = world.grammar.check(text)
+        if verdict.accepted is accepted:
+            return Reply(
+                True, f"Right: the machine {'accepts' if accepted else 'rejects'} {visible(text)}."
+            )
+        if accepted:
+            return Reply(False, f"The machine rejects it: it {verdict}.")
+        return Reply(False, "The machine accepts it; one it rejects is asked for.")
+
+    return Asked("text", (), judge)
+
+
+def cut(world: World, *, text: str, refuse: Sequence[str] = ()) -> Asked:
+    """Cut a text into tokens, in a way the lesson has not shown."""
+
+    def judge(answer: Answer) -> Reply:
+        pieces = _text(answer).split()
+        unknown = [p for p in pieces if spelt(p) not in world.vocabulary.ids_of]
+        if unknown:
+            return Reply(False, f"{unknown[0]} is no token of this vocabulary.")
+        joined = "".join(pieces)
+        if joined != text:
+            return Reply(
+                False, f"Your tokens spell {visible(joined) or 'nothing'}, not {visible(text)}."
+            )
+        if " ".join(pieces) in refuse:
+            return Reply(False, "That one is in the lesson; find another.")
+        assert tuple(map(spelt, pieces)) in cut_ways(world, text)
+        return Reply(
+            True, f"Right: {len(cut_ways(world, text))} sequences of tokens spell this text."
+        )
+
+    return Asked("tokens", (), judge)
+
+
+def number(world: World, *, of: str, hint: str = "", **settings: Any) -> Asked:  # noqa: ANN401
+    """A number the engine computes."""
+
+    def judge(answer: Answer) -> Reply:
+        value = quantity(Kind(of, settings), world)
+        try:
+            said = float(_text(answer).replace(",", ".").strip().removesuffix("%"))
+        except ValueError:
+            return Reply(False, "A number is asked for.")
+        exact = value == int(value)
+        if said == value or (not exact and math.isclose(said, value, rel_tol=_CLOSE)):
+            return Reply(True, f"Right: {_shown(value)}.")
+        size = "Too many" if said > value else "Too few"
+        if not exact:
+            size = "Too much" if said > value else "Too little"
+        return Reply(False, f"{size}. {hint}".strip())
+
+    return Asked("number", (), judge)
+
+
+def _shown(value: float) -> str:
+    return str(int(value)) if value == int(value) else f"{value:.2f}"
+
+
+def _text(answer: Answer) -> str:
+    if not isinstance(answer, str) or len(answer) > LONGEST:
+        raise LessonError(f"expected a text of at most {LONGEST} characters")
+    return answer
+
+
+def ends(world: World, *, tokens: Sequence[str]) -> Asked:
+    """In which state the automaton stands after these tokens."""
+    here = world.dfa.initial
+    for token in tokens:
+        here = world.dfa.run(spelt(token), here) if here != DEAD else DEAD
+    every = tuple(str(s) for s in range(len(world.dfa)))
+    return which(every, {here}, lambda i: f"follow the edges of {' '.join(tokens)} from state 0")
+
+
+#: By the name a lesson's file uses.
+QUESTIONS: Mapping[str, Callable[..., Asked]] = {
+    "tokens": tokens,
+    "texts": texts,
+    "states": states,
+    "write": write,
+    "cut": cut,
+    "number": number,
+    "ends": ends,
+}
+
+
+def question(kind: Kind, world: World) -> Asked:
+    """The question of a step.
+
+    Raises: LessonError for a question nobody knows, or settings it does not have.
+    """
+    made = called(dict(QUESTIONS), "question", kind, kind.world or world)
+    assert isinstance(made, Asked)
+    return made

@@ -1,0 +1,159 @@
+"""A lesson's file → ``Lesson``: everything is checked, and what is wrong is told with its place."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench.lessons.films import FILMS
+from workbench.lessons.lesson import Kind, Lesson, LessonError, Opening, Step
+from workbench.lessons.questions import QUESTIONS
+from workbench.lessons.tables import TABLES
+from workbench.lessons.world import World
+
+_WORLD = ("regex", "kbnf", "start", "tokens", "chances")
+_LESSON = {"title", "aim", "source", "steps", *_WORLD}
+_STEP = {"title", "text", "source", "figure", "caption", "table", "question", "open", *_WORLD}
+_OPEN = {"prompt", "tab", "tests", "text", "notation", "start"}
+
+_Table = Mapping[str, Any]
+
+
+def read_lesson(path: Path) -> Lesson:
+    """A lesson from its file; its name is the file's.
+
+    Raises: LessonError with the file, the step and what was expected there.
+    """
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise LessonError(f"{path.name}: this is no TOML: {error}") from None
+    try:
+        return lesson_of(data, path.stem)
+    except LessonError as error:
+        raise LessonError(f"{path.name}: {error.message}", error.hint) from None
+
+
+def lesson_of(data: _Table, name: str) -> Lesson:
+    """A lesson from its data.
+
+    Raises: LessonError.
+    """
+    _check_keys(data, _LESSON, "the lesson")
+    listed = data.get("steps")
+    if not isinstance(listed, list) or not listed:
+        raise LessonError("expected at least one [[steps]]")
+    steps = []
+    for number, step in enumerate(listed, start=1):
+        try:
+            steps.append(_step(step, data))
+        except LessonError as error:
+            raise LessonError(f"step {number}: {error.message}", error.hint) from None
+    return Lesson(
+        name, _text(data, "title"), _text(data, "aim"), _text(data, "source"), tuple(steps)
+    )
+
+
+def _step(data: _Table, lesson: _Table) -> Step:
+    _check_keys(data, _STEP, "a step")
+    world = _world(data, lesson)
+    paragraphs = tuple(" ".join(part.split()) for part in _text(data, "text").strip().split("\n\n"))
+    return Step(
+        title=_text(data, "title"),
+        paragraphs=paragraphs,
+        source=_text(data, "source", str(lesson.get("source", ""))),
+        world=world,
+        figure=_kind(data, "figure", FILMS),
+        caption=_text(data, "caption", ""),
+        table=_kind(data, "table", TABLES),
+        question=_question(data),
+        opening=_opening(data, world),
+    )
+
+
+def _world(data: _Table, lesson: _Table) -> World:
+    """The step's own world; what it leaves out is the lesson's."""
+    own = {key: data[key] for key in _WORLD if key in data}
+    shared = {key: lesson[key] for key in _WORLD if key in lesson}
+    if "regex" in own or "kbnf" in own:
+        shared = {k: v for k, v in shared.items() if k not in ("regex", "kbnf", "start")}
+    merged = {**shared, **own}
+    if "regex" in merged and "kbnf" in merged:
+        raise LessonError("expected a regex or kbnf, not both")
+    return World(
+        regex=_text(merged, "regex", ""),
+        kbnf=_text(merged, "kbnf", ""),
+        start=_text(merged, "start", "start"),
+        tokens=tuple(_list(merged, "tokens")),
+        chances=merged.get("chances", {}),
+    )
+
+
+def _kind(data: _Table, key: str, known: Mapping[str, object]) -> Kind | None:
+    """``figure = "subsets"``, or ``figure = { kind = "characters", text = "ab" }``."""
+    if key not in data:
+        return None
+    given = data[key]
+    if not isinstance(given, str | dict):
+        raise LessonError(f"expected a name or a table as {key!r}")
+    settings: dict[str, Any] = {"kind": given} if isinstance(given, str) else dict(given)
+    name = settings.pop("kind", None)
+    if name not in known:
+        raise LessonError(f"expected a {key}, not {name!r}", f"there are {', '.join(known)}")
+    own = settings.pop("world", None)
+    return Kind(str(name), settings, world=None if own is None else _world(own, {}))
+
+
+def _question(data: _Table) -> Kind | None:
+    """The same, with what is asked."""
+    kind = _kind(data, "question", QUESTIONS)
+    if kind is None:
+        return None
+    settings = dict(kind.settings)
+    ask = settings.pop("ask", None)
+    if not isinstance(ask, str) or not ask:
+        raise LessonError("expected 'ask', a sentence, in the question")
+    return replace(kind, settings=settings, ask=ask)
+
+
+def _opening(data: _Table, world: World) -> Opening | None:
+    given = data.get("open")
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise LessonError("expected a table as 'open', for example { tab = \"characters\" }")
+    _check_keys(given, _OPEN, "open")
+    is_kbnf = bool(world.kbnf)
+    tests = given.get("tests", [])
+    return Opening(
+        text=_text(given, "text", world.kbnf or world.regex),
+        notation=_text(given, "notation", "kbnf" if is_kbnf else "regex"),
+        start=_text(given, "start", world.start),
+        prompt=_text(given, "prompt", ""),
+        tab=_text(given, "tab", "characters"),
+        tests=tuple((str(t["text"]), t.get("expect")) for t in tests),
+    )
+
+
+def _check_keys(data: _Table, known: set[str], what: str) -> None:
+    if unknown := set(data) - known:
+        raise LessonError(
+            f"{what} has no {sorted(unknown)[0]!r}", f"it has {', '.join(sorted(known))}"
+        )
+
+
+def _text(data: _Table, key: str, otherwise: str | None = None) -> str:
+    value = data.get(key, otherwise)
+    if not isinstance(value, str) or (otherwise is None and not value.strip()):
+        raise LessonError(f"expected a text as {key!r}")
+    return value
+
+
+def _list(data: _Table, key: str) -> list[str]:
+    value = data.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise LessonError(f"expected a list of texts as {key!r}")
+    return value

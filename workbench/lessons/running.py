@@ -1,0 +1,143 @@
+"""Machines that read: a world and a text or tokens come in, out comes a film of where it stands.
+
+Every frame is the state of the engine's own machine; what a sentence says is read off it.
+"""
+
+from __future__ import annotations
+
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.nfa import Nfa
+from workbench.drawing.graph import Graph
+from workbench.drawing.machines import draw_dfa, draw_nfa
+from workbench.drawing.text import visible
+from workbench.lessons.lesson import Film, Frame, Given, Row, View
+from workbench.lessons.world import World
+
+#: Characters of a text a reader may type, tokens a reader may take.
+LONGEST = 60
+
+
+def characters(world: World, given: Given, *, text: str = "") -> Film:
+    """The minimal automaton reading a text, character by character."""
+    dfa, graph = world.dfa, draw_dfa(world.dfa, name_of(world))
+    read = given if isinstance(given, str) else text
+    frames = [_standing(graph, dfa, dfa.initial, read, 0, "The machine starts in state 0.")]
+    here = dfa.initial
+    for place, character in enumerate(read):
+        there = dfa.run(character.encode(), here)
+        if there == DEAD:
+            say = f"No edge for {visible(character)} leaves state {here}: the text is rejected."
+            frames.append(_standing(graph, dfa, None, read, place, say))
+            return Film((graph,), tuple(frames), "text", opens_at(given))
+        say = f"It reads {visible(character)} and goes from state {here} to state {there}."
+        frames.append(_standing(graph, dfa, there, read, place + 1, say, here))
+        here = there
+    if read:
+        final = dfa.is_final(here)
+        ends = "a final state: the text is accepted" if final else "which is not final: rejected"
+        frames.append(
+            _standing(graph, dfa, here, read, len(read), f"It ends in state {here}, {ends}.")
+        )
+    return Film((graph,), tuple(frames), "text", opens_at(given))
+
+
+def opens_at(given: Given) -> int:
+    """A film somebody plays begins at its beginning, one somebody types at its end."""
+    return 0 if given is None else -1
+
+
+def name_of(world: World) -> str:
+    """What the automaton of a world is called in a picture."""
+    return f"/{world.regex}/" if world.regex else "character automaton"
+
+
+def _standing(
+    graph: Graph,
+    dfa: Dfa,
+    state: int | None,
+    text: str,
+    place: int,
+    say: str,
+    came: int | None = None,
+) -> Frame:
+    lit = () if state is None else (str(state),)
+    arcs = () if came is None else arcs_between(graph, (str(came),), lit)
+    good = (
+        None
+        if state is not None and place < len(text)
+        else state is not None and dfa.is_final(state)
+    )
+    return Frame(say, (View(lit, arcs),), reading(text, place), good=good if text else None)
+
+
+def reading(text: str, place: int) -> tuple[Row, ...]:
+    """The text with the character that comes next marked; no row for no text."""
+    return (Row("reads", tuple(map(visible, text)), place),) if text else ()
+
+
+def arcs_between(
+    graph: Graph, sources: tuple[str, ...], targets: tuple[str, ...]
+) -> tuple[int, ...]:
+    """The numbers of the edges from one of these nodes to one of those."""
+    return tuple(
+        number
+        for number, edge in enumerate(graph.edges)
+        if edge.source in sources and edge.target in targets
+    )
+
+
+def nondeterministic(world: World, given: Given, *, text: str = "") -> Film:
+    """Thompson's machine reading a text: all states it can be in, at once."""
+    nfa, graph = world.nfa, draw_nfa(world.nfa, name_of(world))
+    read = given if isinstance(given, str) else text
+    here = closure(nfa, {nfa.initial})
+    frames = [_crowd(graph, nfa, here, read, 0, "It may start in {}, ε-edges cost nothing.")]
+    for place, character in enumerate(read):
+        there = here
+        for byte in character.encode():
+            there = closure(nfa, moved(nfa, there, byte))
+        if not there:
+            say = f"None of these states has an edge for {visible(character)}: rejected."
+            frames.append(_crowd(graph, nfa, there, read, place, say))
+            break
+        say = f"After {visible(read[: place + 1])} it may be in {{}}."
+        frames.append(_crowd(graph, nfa, there, read, place + 1, say, here))
+        here = there
+    return Film((graph,), tuple(frames), "text", opens_at(given))
+
+
+def _crowd(
+    graph: Graph,
+    nfa: Nfa,
+    states: frozenset[int],
+    text: str,
+    place: int,
+    say: str,
+    came: frozenset[int] = frozenset(),
+) -> Frame:
+    lit = tuple(str(s) for s in sorted(states))
+    arcs = arcs_between(graph, tuple(str(s) for s in came), lit)
+    arcs = tuple(a for a in arcs if "epsilon" not in graph.edges[a].kinds)
+    good = bool(states & nfa.finals) if text and (place == len(text) or not states) else None
+    return Frame(say.format(set_name(states)), (View(lit, arcs),), reading(text, place), good=good)
+
+
+def set_name(states: frozenset[int] | set[int]) -> str:
+    """A set of states as it is written: ``{0, 3}``."""
+    return "{" + ", ".join(map(str, sorted(states))) + "}"
+
+
+def closure(nfa: Nfa, states: set[int]) -> frozenset[int]:
+    """The states reached without reading, these included."""
+    found, waiting = set(states), list(states)
+    while waiting:
+        for target in nfa.epsilons[waiting.pop()]:
+            if target not in found:
+                found.add(target)
+                waiting.append(target)
+    return frozenset(found)
+
+
+def moved(nfa: Nfa, states: frozenset[int], byte: int) -> set[int]:
+    """The states an edge for this byte leads to."""
+    return {t for s in states for low, high, t in nfa.edges[s] if low <= byte <= high}

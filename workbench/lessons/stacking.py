@@ -1,0 +1,224 @@
+"""Machines with a stack: in come a grammar and a text or tokens, out come films of the stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.automata.dfa import DEAD
+from workbench.constraint.compose_pda import compose_pda
+from workbench.drawing.graph import Graph
+from workbench.drawing.stack_machines import draw_network, draw_pda, draw_token_pda
+from workbench.drawing.text import visible
+from workbench.lessons.lesson import Film, Frame, Given, Row, View
+from workbench.lessons.running import arcs_between, opens_at, reading
+from workbench.lessons.taking import allows, choices, taken, taken_row, why
+from workbench.lessons.world import World
+from workbench.pushdown.dotted import dotted
+from workbench.pushdown.pda import pda
+from workbench.pushdown.runner import Runner
+
+#: Stacks shown at once of a machine that is in several.
+_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One way a text can have been read: a state of a rule, and the places to return to."""
+
+    state: int
+    stack: tuple[int, ...]
+
+
+def standings(runner: Runner, data: bytes) -> list[Standing] | None:
+    """All ways the text can have been read; None where there is none."""
+    if (situation := runner.run(data)) == DEAD:
+        return None
+    found = runner.configurations(situation)
+    return [Standing(state, runner.stack(node)) for state, node in found]
+
+
+def stack_rows(world: World, ways: list[Standing]) -> tuple[Row, ...]:
+    """The stacks, the bottom first; the initial symbol is a dot, as in Koo's Figure 6."""
+    rules = world.grammar.rules
+    return tuple(
+        Row(
+            "stack" if len(ways) == 1 else f"stack {number}",
+            ("·", *(dotted(rules, state) for state in way.stack)),
+            len(way.stack),
+        )
+        for number, way in enumerate(ways[:_MOST], start=1)
+    )
+
+
+def over_characters(world: World, given: Given, *, text: str = "") -> Film:
+    """The push-down automaton reading a text, with its stack or, where it has to guess, stacks."""
+    return _reading(world, draw_pda(pda(world.grammar.rules), "push-down automaton"), given, text)
+
+
+def rules(world: World, given: Given, *, text: str = "") -> Film:
+    """The rules as small machines that call each other; lit is where reading stands in each."""
+    return _reading(world, draw_network(world.grammar.rules), given, text)
+
+
+def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
+    read = given if isinstance(given, str) else text
+    runner = Runner(world.grammar.rules)
+    ways = standings(runner, b"") or []
+    frames = [
+        _frame(world, graph, ways, read, 0, "Nothing is read; the stack holds its first symbol.")
+    ]
+    for place, character in enumerate(read):
+        there = standings(runner, read[: place + 1].encode())
+        if there is None:
+            verdict = world.grammar.check(read[: place + 1])
+            frames.append(
+                _frame(
+                    world,
+                    graph,
+                    ways,
+                    read,
+                    place,
+                    f"{visible(character)} cannot be read: {verdict}.",
+                )
+            )
+            return Film((graph,), tuple(frames), "text", opens_at(given))
+        say = f"It reads {visible(character)}{_change(ways, there)}."
+        frames.append(_frame(world, graph, there, read, place + 1, say, ways))
+        ways = there
+    if read:
+        good = world.grammar.accepts(read)
+        say = (
+            "Every rule is finished and the stack is empty: the text is accepted."
+            if good
+            else f"The text may not end here: {world.grammar.check(read)}."
+        )
+        frames.append(_frame(world, graph, ways, read, len(read), say))
+    return Film((graph,), tuple(frames), "text", opens_at(given))
+
+
+def _change(before: list[Standing], after: list[Standing]) -> str:
+    """What happened to the stack, where that can be said in a word."""
+    if len(after) > 1:
+        return f"; now there are {len(after)} ways to have read this, each with a stack of its own"
+    if len(before) > 1:
+        return "; one way is left"
+    change = len(after[0].stack) - len(before[0].stack)
+    if change > 0:
+        return f" and pushes {_symbols(change)}"
+    return f" after popping {_symbols(-change)}" if change < 0 else "; the stack stays as it is"
+
+
+def _symbols(count: int) -> str:
+    return "one symbol" if count == 1 else f"{count} symbols"
+
+
+def _frame(
+    world: World,
+    graph: Graph,
+    ways: list[Standing],
+    text: str,
+    place: int,
+    say: str,
+    came: list[Standing] | None = None,
+) -> Frame:
+    good = world.grammar.accepts(text) if text and place == len(text) else None
+    if "cannot be read" in say:
+        good = False
+    view = _view(graph, ways, came or [])
+    return Frame(say, (view,), (*reading(text, place), *stack_rows(world, ways)), good=good)
+
+
+def _view(graph: Graph, ways: list[Standing], came: list[Standing]) -> View:
+    """The states lit; among the rules also the calls that wait."""
+    known = {node.id for node in graph.nodes}
+    calls = {
+        node.id for node in graph.nodes for way in ways for waiting in way.stack
+        if node.id.startswith("call-") and node.id.endswith(f"-{waiting}")
+    }  # fmt: skip
+    lit = {str(way.state) for way in ways} & known
+    if ways and not lit and "end" in known:
+        lit = {"end"}  # the token read the last character and took the first symbol off
+    arcs = _way(graph, tuple(str(way.state) for way in came), lit)
+    return View((*sorted(lit), *sorted(calls)), arcs)
+
+
+def _way(graph: Graph, came: tuple[str, ...], lit: set[str]) -> tuple[int, ...]:
+    """The edges from where it came: one that reads, then any that only pop."""
+    if direct := arcs_between(graph, came, tuple(lit)):
+        return direct
+    for first, edge in enumerate(graph.edges):
+        if edge.source in came and "epsilon" not in edge.kinds:
+            then = arcs_between(graph, (edge.target,), tuple(lit))
+            if popping := tuple(a for a in then if "epsilon" in graph.edges[a].kinds):
+                return (first, *popping)
+    return ()
+
+
+def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
+    """The push-down automaton over tokens: one token may push and pop several symbols."""
+    network = world.grammar.rules
+    graph = draw_token_pda(compose_pda(network, world.vocabulary), network, "over tokens")
+    runner = Runner(network)
+    ids, so_far = taken(world, given, tokens), b""
+    ways = standings(runner, b"") or []
+    say = "Nothing is read; these tokens may come first."
+    frames = [_token_frame(world, graph, ways, ids, 0, so_far, say)]
+    for place, token_id in enumerate(ids):
+        token = world.vocabulary.tokens[token_id]
+        if not allows(world, so_far, token_id):
+            say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
+            frames.append(_token_frame(world, graph, ways, ids, place, so_far, say))
+            break
+        if token is None:
+            rows = (taken_row(world, ids, place + 1), *stack_rows(world, ways))
+            view = View(("end",), arcs_between(graph, (str(ways[0].state),), ("end",)))
+            frames.append(Frame("The end: the text is accepted.", (view,), rows, good=True))
+            break
+        there = standings(runner, so_far + token) or []
+        say = f"{world.shown(token_id)}{_edits(runner, so_far, token)}."
+        so_far += token
+        frames.append(_token_frame(world, graph, there, ids, place + 1, so_far, say, ways))
+        ways = there
+    return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
+
+
+def _edits(runner: Runner, so_far: bytes, token: bytes) -> str:
+    """How often the token pushed and popped on its way, character by character."""
+    pushes = pops = 0
+    before = standings(runner, so_far) or []
+    for place in range(len(token)):
+        after = standings(runner, so_far + token[: place + 1]) or []
+        change = len(after[0].stack) - len(before[0].stack)
+        pushes += max(0, change)
+        pops += max(0, -change)
+        before = after
+    told = [f"pushes {_symbols(pushes)}"] * bool(pushes) + [f"pops {_symbols(pops)}"] * bool(pops)
+    return f" {' and '.join(told)}" if told else " leaves the stack as it is"
+
+
+def _token_frame(
+    world: World,
+    graph: Graph,
+    ways: list[Standing],
+    ids: tuple[int, ...],
+    place: int,
+    so_far: bytes,
+    say: str,
+    came: list[Standing] | None = None,
+) -> Frame:
+    view = _view(graph, ways, came or [])
+    if came and place:
+        named = [
+            a for a in view.arcs if _spells(graph.edges[a].labels, world.shown(ids[place - 1]))
+        ]
+        view = View(view.lit, tuple(named[:1]) or view.arcs)
+    rows = (taken_row(world, ids, place), *stack_rows(world, ways))
+    return Frame(say, (view,), rows, choices(world, so_far))
+
+
+def _spells(labels: tuple[str, ...], token: str) -> bool:
+    """Whether an edge's label is this token, the brackets between its characters left out."""
+    return any(label.translate(_NO_BRACKETS) == token for label in labels)
+
+
+_NO_BRACKETS = str.maketrans("", "", "()[]·")

@@ -1,0 +1,150 @@
+"""World: the small world of a step: a language, a handful of tokens, a model with known chances."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from workbench.automata.dfa import Dfa
+from workbench.automata.nfa import Nfa
+from workbench.automata.thompson import thompson
+from workbench.constraint.automaton import AutomatonConstraint
+from workbench.constraint.compile import compile as compile_constraint
+from workbench.decoding.model import Logits
+from workbench.drawing.text import visible
+from workbench.errors import WorkbenchError
+from workbench.grammar import Grammar
+from workbench.source import Source
+from workbench.syntax.regex_parser import parse_regex
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: A byte in a token of a lesson, where the token is no text: ``<0xC3>``.
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A language over characters and the tokens it is spelt with; made when first asked for.
+
+    ``chances`` is a model: for each text so far how likely every token is, the end under
+    the name ``end``.
+    """
+
+    regex: str = ""
+    kbnf: str = ""
+    start: str = "start"
+    tokens: tuple[str, ...] = ()
+    chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The language.
+
+        Raises: WorkbenchError where the step names none, ParseError for one nobody can read.
+        """
+        if self.kbnf:
+            return Grammar.from_kbnf(self.kbnf, self.start)
+        if self.regex:
+            return Grammar.from_regex(self.regex)
+        raise WorkbenchError("expected a regex or a KBNF grammar in this step")
+
+    @cached_property
+    def nfa(self) -> Nfa:
+        """The regex after Thompson's construction."""
+        return thompson(parse_regex(Source(self.regex, "lesson")))
+
+    @cached_property
+    def dfa(self) -> Dfa:
+        """The minimal automaton.
+
+        Raises: WorkbenchError where the language needs a stack.
+        """
+        if (dfa := self.grammar.dfa) is None:
+            raise WorkbenchError("expected a language that needs no stack")
+        return dfa
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens of the step, and an end token after them."""
+        if not self.tokens:
+            raise WorkbenchError("expected tokens in this step")
+        return toy([spelt(token) for token in self.tokens], name="this lesson's")
+
+    @cached_property
+    def words(self) -> tuple[bytes, ...]:
+        """The tokens that spell something, in their order."""
+        return tuple(token for token in self.vocabulary.tokens if token is not None)
+
+    @cached_property
+    def constraint(self) -> AutomatonConstraint:
+        """The exact mask of the language over the tokens."""
+        made = compile_constraint(self.grammar, self.vocabulary)
+        assert isinstance(made, AutomatonConstraint), "the usual method"
+        return made
+
+    @cached_property
+    def model(self) -> KnownModel:
+        """The model whose chances the step writes out."""
+        return KnownModel(self.vocabulary, self.chances)
+
+    def shown(self, token_id: TokenId) -> str:
+        """A token as a reader sees it."""
+        token = self.vocabulary.tokens[token_id]
+        return "end" if token is None else visible(token)
+
+
+def spelt(token: str) -> bytes:
+    """The bytes of a token as a lesson writes it: text, with ``<0xC3>`` for a single byte."""
+    pieces = _BYTE.split(token)
+    return b"".join(
+        bytes((int(piece, 16),)) if number % 2 else piece.encode()
+        for number, piece in enumerate(pieces)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class KnownModel:
+    """A language model with chances written out, so that its numbers can be checked by hand.
+
+    Raises: WorkbenchError where the chances after a text are no distribution over the tokens.
+    """
+
+    vocabulary: Vocabulary
+    chances: Mapping[str, Mapping[str, float]]
+    name: str = "known"
+
+    def __post_init__(self) -> None:
+        known = {self._name(i) for i in range(len(self.vocabulary))}
+        for text, row in self.chances.items():
+            if unknown := set(row) - known:
+                raise WorkbenchError(f"expected tokens of the step after {text!r}, not {unknown}")
+            if not math.isclose(math.fsum(row.values()), 1, abs_tol=1e-9):
+                raise WorkbenchError(f"expected chances that add up to 1 after {text!r}")
+
+    def _name(self, token_id: TokenId) -> str:
+        token = self.vocabulary.tokens[token_id]
+        return "end" if token is None else token.decode("utf-8", "backslashreplace")
+
+    def encode(self, text: str) -> list[TokenId]:
+        """The end token stands before the text, since a prompt is never empty."""
+        return [len(self.vocabulary) - 1]
+
+    def session(self) -> KnownModel:
+        return self
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        """The logarithms of the chances (V,)."""
+        text = self.vocabulary.decode(token_ids).decode("utf-8", "backslashreplace")
+        if text not in self.chances:
+            raise WorkbenchError(f"expected chances after {text!r}")
+        row = self.chances[text]
+        given = [row.get(self._name(i), 0.0) for i in range(len(self.vocabulary))]
+        with np.errstate(divide="ignore"):
+            logits: Logits = np.log(np.array(given)).astype(np.float32)
+        return logits
