@@ -1,63 +1,182 @@
 /* The editor: a plain text area over a coloured copy of its text. The area keeps what browsers do well
-   (typing, undo, input methods, screen readers); the copy carries colours, line numbers and squiggles. */
+   (typing, undo, input methods, screen readers); the copy carries colours, line numbers and marks: problems as wavy
+   lines, places that could read on as boxes, a rule's name wherever it stands, the bracket that belongs to one. */
 (() => {
   "use strict";
-  const { el } = wb;
 
-  // Python counts code points, the text area counts UTF-16 units
-  const unitsOf = (text, points) => {
-    let units = 0;
-    for (const character of text) { if (points-- <= 0) break; units += character.length; }
-    return units;
-  };
+  const NAME = /[A-Za-z_][A-Za-z0-9_]*/g;
+  const PAIRS = { "(": ")", "[": "]", "{": "}" };
+  const CLOSING = new Set(Object.values(PAIRS));
+
+  /** From code points, which Python counts, to UTF-16 units, which the text area counts. */
+  function unitsIn(text) {
+    if (!/[\ud800-\udfff]/.test(text)) return (points) => Math.min(points, text.length);
+    const units = [0];
+    for (const character of text) units.push(units[units.length - 1] + character.length);
+    return (points) => units[Math.min(points, units.length - 1)];
+  }
+
+  /** Marks where their text stands after an edit; those of text that was edited are gone. */
+  function moved(marks, before, after) {
+    let head = 0, tail = 0;
+    const most = Math.min(before.length, after.length);
+    while (head < most && before[head] === after[head]) head++;
+    while (tail < most - head && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail++;
+    const by = after.length - before.length, from = before.length - tail;
+    return marks.flatMap((mark) => (mark.to <= head ? [mark] : mark.from >= from ? [{ ...mark, from: mark.from + by, to: mark.to + by }] : []));
+  }
 
   function editor(box, changed) {
     const area = box.querySelector("textarea.text");
-    const paint = box.querySelector(".paint");
-    let problems = [];
-    let live = new Set();
+    const painter = wb.painter(box.querySelector(".paint"));
+    let shown = "";
     let notation = "regex";
+    let problems = [], places = [], names = [], brackets = [];
+    let live = new Set();
+    let asked = 0;
 
-    /** Cut coloured pieces at line breaks and at the edges of problems, then lay them down line by line. */
-    function draw() {
-      const text = area.value;
-      const marks = problems.map((p) => ({ ...p, from: unitsOf(text, p.start), to: Math.max(unitsOf(text, p.start), unitsOf(text, p.end)) }));
-      const cuts = new Set(marks.flatMap((m) => [m.from, m.to]));
-      const lines = [el("span", { class: "l" })];
-      let at = 0;
-      const mark = (from) => marks.find((m) => m.from <= from && from < m.to);
-      const put = (piece, name) => {
-        const hit = mark(at);
-        const classes = [name, hit ? "squig " + hit.severity : ""].filter(Boolean).join(" ");
-        lines[lines.length - 1].append(classes ? el("span", { class: classes }, piece) : piece);
-        at += piece.length;
-      };
-      const empties = () => { for (const m of marks) if (m.from === m.to && m.from === at) lines[lines.length - 1].append(el("span", { class: "squig void " + m.severity })); };
-      empties();
-      for (const [piece, name] of wb.colour(text, notation)) {
-        let rest = piece;
-        while (rest) {
-          let size = rest.indexOf("\n");
-          if (size === 0) { at += 1; rest = rest.slice(1); lines.push(el("span", { class: "l" })); empties(); continue; }
-          if (size < 0) size = rest.length;
-          for (let i = 1; i < size; i++) if (cuts.has(at + i)) { size = i; break; }
-          put(rest.slice(0, size), name);
-          rest = rest.slice(size);
-          empties();
-        }
-      }
-      for (const line of lines) {
-        const rule = line.querySelector(".rule");
-        if (notation === "kbnf" && rule && live.has(rule.textContent)) line.classList.add("live");
-      }
-      paint.replaceChildren(...lines);
+    const draw = () => painter.draw(shown, notation, [...problems, ...places, ...names, ...brackets], live);
+
+    function markOf(spans, name) {
+      const units = unitsIn(shown);
+      return spans.map((span) => {
+        const from = units(span.start);
+        return { from, to: Math.max(from, units(span.end)), name: typeof name === "string" ? name : name(span) };
+      });
     }
 
-    area.addEventListener("input", () => { problems = []; live = new Set(); draw(); changed(area.value); });
-    area.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      area.blur(); // so that Tab and the page's own keys work from here
+    // -- rules by name, brackets by their other half ------------------------------------------
+
+    /** Every name outside strings and comments: [{from, to, word, defines}]. */
+    function wordsOf() {
+      if (notation !== "kbnf") return [];
+      const found = [];
+      for (const line of painter.lines) {
+        let at = line.at;
+        for (const [piece, name] of line.pieces) {
+          if (name === "rule" || name === "") for (const match of piece.matchAll(NAME)) found.push({ from: at + match.index, to: at + match.index + match[0].length, word: match[0], defines: name === "rule" });
+          at += piece.length;
+        }
+      }
+      return found;
+    }
+
+    function sameName(place) {
+      const words = wordsOf();
+      const here = words.find((one) => one.from <= place && place <= one.to);
+      return here ? { here, all: words.filter((one) => one.word === here.word) } : null;
+    }
+
+    /** The bracket beside the caret and the one that belongs to it. */
+    function pairAt(place) {
+      const open = [];
+      for (const line of painter.lines) {
+        let at = line.at;
+        for (const [piece, name] of line.pieces) {
+          if (name === "op") {
+            for (let i = 0; i < piece.length; i++) {
+              if (PAIRS[piece[i]]) open.push([at + i, PAIRS[piece[i]]]);
+              else if (CLOSING.has(piece[i]) && open.length && open[open.length - 1][1] === piece[i]) {
+                const [from] = open.pop(), to = at + i;
+                if (from === place || from === place - 1 || to === place || to === place - 1) return [from, to];
+              }
+            }
+          }
+          at += piece.length;
+        }
+      }
+      return [];
+    }
+
+    /** What belongs to the place of the caret, or of the pointer. */
+    function belongs(place, only) {
+      const found = sameName(place);
+      names = found && found.all.length > 1 ? found.all.map((one) => ({ from: one.from, to: one.to, name: one.defines ? "named def" : "named" })) : [];
+      if (!only) brackets = pairAt(place).map((at) => ({ from: at, to: at + 1, name: "bracket" }));
+      const now = [...names, ...brackets].map((mark) => mark.from + mark.name).join();
+      if (now === belongs.last) return;
+      belongs.last = now;
+      draw();
+    }
+    belongs.last = "";
+
+    const atCaret = () => (area.selectionStart === area.selectionEnd && document.activeElement === area ? area.selectionStart : -1);
+    const caretMoved = () => {
+      cancelAnimationFrame(asked);
+      asked = requestAnimationFrame(() => belongs(atCaret()));
+    };
+
+    /** To the rule's definition; from there to where it is named next. */
+    function define(place) {
+      const found = sameName(place);
+      if (!found) return false;
+      const { here, all } = found;
+      const next = here.defines ? all[(all.indexOf(here) + 1) % all.length] : all.find((one) => one.defines) ?? here;
+      go(next.from, next.to);
+      return true;
+    }
+
+    // -- going somewhere ----------------------------------------------------------------------
+
+    function go(from, to) {
+      area.focus({ preventScroll: true });
+      area.setSelectionRange(from, to);
+      const line = painter.element(from), seen = box.getBoundingClientRect(), stands = line?.getBoundingClientRect();
+      if (line && (stands.top < Math.max(0, seen.top) || stands.bottom > Math.min(innerHeight, seen.bottom))) {
+        box.scrollTop += stands.top - seen.top - (seen.height - stands.height) / 2;
+        line.scrollIntoView({ block: "nearest" });
+      }
+      belongs(from);
+    }
+
+    /** Type something as a person would: the browser's undo knows it. */
+    function type(text) {
+      if (!document.execCommand("insertText", false, text)) { area.setRangeText(text, area.selectionStart, area.selectionEnd, "end"); area.dispatchEvent(new Event("input")); }
+    }
+
+    area.addEventListener("input", () => {
+      const text = area.value;
+      [problems, places] = [problems, places].map((marks) => moved(marks, shown, text));
+      [names, brackets, live, belongs.last] = [[], [], new Set(), ""];
+      shown = text;
+      draw();
+      changed(text);
     });
+    area.addEventListener("keydown", (event) => {
+      const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
+      if (event.key === "Escape") area.blur(); // so that Tab and the page's own keys work from here
+      else if (event.key === "F12" && define(area.selectionStart)) event.preventDefault();
+      else if (event.key === "Enter" && plain && !event.shiftKey && notation === "kbnf") {
+        const line = shown.slice(shown.lastIndexOf("\n", area.selectionStart - 1) + 1, area.selectionStart);
+        const indent = line.match(/^[ \t]*/)[0];
+        if (!indent) return;
+        event.preventDefault();
+        type("\n" + indent);
+      }
+    });
+    area.addEventListener("click", (event) => {
+      if ((event.ctrlKey || event.metaKey) && define(area.selectionStart)) event.preventDefault();
+    });
+    area.addEventListener("pointermove", (event) => {
+      if (notation !== "kbnf" || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
+      cancelAnimationFrame(asked);
+      asked = requestAnimationFrame(() => {
+        const under = document.caretPositionFromPoint(event.clientX, event.clientY);
+        const over = under?.offsetNode === area ? under.offset : -1;
+        belongs(sameName(over) ? over : atCaret(), true);
+      });
+    });
+    area.addEventListener("pointerleave", caretMoved);
+    area.addEventListener("blur", caretMoved);
+    document.addEventListener("selectionchange", () => { if (document.activeElement === area) caretMoved(); });
+
+    function put(text, kind) {
+      area.value = text;
+      [shown, notation] = [area.value, kind];
+      [problems, places, names, brackets, live, belongs.last] = [[], [], [], [], new Set(), ""];
+      draw();
+    }
+    draw();
 
     return {
       area,
@@ -65,19 +184,17 @@
       replace(text) {
         area.focus();
         area.select();
-        if (!document.execCommand("insertText", false, text)) { area.value = text; area.dispatchEvent(new Event("input")); }
+        type(text);
       },
-      set(text, kind) { area.value = text; notation = kind; problems = []; live = new Set(); draw(); },
-      notation(kind) { notation = kind; draw(); },
-      problems(list) { problems = list; draw(); },
-      live(names) { const next = new Set(names); if ([...next].join() !== [...live].join()) { live = next; draw(); } },
-      jump(problem) {
-        const from = unitsOf(area.value, problem.start);
-        area.focus();
-        area.setSelectionRange(from, unitsOf(area.value, problem.end));
-        const place = paint.querySelector(".squig");
-        place?.scrollIntoView({ block: "nearest" });
-      },
+      set: put,
+      notation(kind) { notation = kind; names = []; draw(); },
+      /** Problems: [{start, end, severity}] in code points. */
+      problems(list) { problems = markOf(list, (problem) => "squig " + problem.severity); draw(); },
+      /** Pieces of the grammar that could have read on: [{start, end}]; none takes them away. */
+      places(list) { places = markOf(list, "place"); draw(); },
+      live(rules) { const next = new Set(rules); if ([...next].join() !== [...live].join()) { live = next; draw(); } },
+      /** Select a piece of the text and bring it into sight. */
+      jump(span) { const units = unitsIn(shown); go(units(span.start), units(span.end)); },
     };
   }
 

@@ -1,22 +1,31 @@
+"""Why a token is forbidden: the notes in a list, and the whole answer as the page's record."""
+
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from workbench.grammar import Grammar
-from workbench.ui.explain import reasons
+from workbench.ui.explain import explain_tokens, reasons, why
+from workbench.ui.handlers import Handlers
 
 TIME = Grammar.from_regex("[0-8]{2}:[0-8]{2}")
+
+NESTED = """start ::= list;
+list ::= '[' (item (',' item)*)? ']';
+item ::= list | #'[0-9]+';"""
 
 
 @pytest.mark.parametrize(
     ("so_far", "token", "told", "why"),
     [
-        (b"", b"x", "expected [0-8]", "it fails at once"),
-        (b"1", b"4x", "after 4: expected :", "its first character is right"),
-        (b"14", None, "not finished: expected :", "the end comes too early"),
+        (b"", b"x", "expected one of [0-8]", "it fails at once"),
+        (b"1", b"4x", "after 4: expected ':'", "its first character is right"),
+        (b"14", None, "the text is not finished: expected ':'", "the end comes too early"),
         (b"14:30", None, "", "the end is allowed"),
         (b"14", b":3", "", "it is allowed"),
-        (b"14:30", b"1", "expected the end", "nothing more may come"),
+        (b"14:30", b"1", "nothing more may follow", "nothing more may come"),
         (b"xx", b"1", "the text has left the grammar", "a run without a mask"),
     ],
 )
@@ -26,16 +35,109 @@ def test_why_a_token_is_forbidden(so_far: bytes, token: bytes | None, told: str,
 
 def test_a_character_is_told_whole_wherever_its_bytes_fail() -> None:
     grammar = Grammar.from_regex("ä+")
-    assert reasons(grammar, b"", ["äö".encode()]) == ["after ä: expected ä or the end"]
+    assert reasons(grammar, b"", ["äö".encode()]) == ["after ä: expected 'ä' or the end"]
 
 
 def test_a_long_list_is_cut() -> None:
-    grammar = Grammar.from_regex("[acegikmoqsuwyACEGIKMOQSUWY02468!#%*+,/:;=@~]")
-    (told,) = reasons(grammar, b"", [b"b"])
-    assert "…" in told
-    assert len(told) < 80
+    grammar = Grammar.from_regex("a{30}[acegikmoqsuwyACEGIKMOQSUWY02468!#%*+,/:;=@~]")
+    (told,) = reasons(grammar, b"", [b"a" * 30 + b"b"])
+    assert told.endswith("…")
+    assert len(told) == 64
 
 
 def test_in_a_grammar_that_nests() -> None:
     grammar = Grammar.from_kbnf("start ::= '(' start? ')';")
     assert reasons(grammar, b"((", [b")))", b"x"])[0].startswith("after ))")
+
+
+def asked(handlers: Handlers, text: str, so_far: str, token: str | None) -> Any:
+    hexed = None if token is None else token.encode().hex()
+    notation = "kbnf" if "::=" in text else "regex"
+    sent = {"text": text, "notation": notation, "so_far": so_far.encode().hex(), "token": hexed}
+    return why(handlers, sent)
+
+
+def test_the_whole_answer(handlers: Handlers) -> None:
+    told = asked(handlers, NESTED, "[1", "2 x")
+    assert told["ok"]
+    assert (told["read"], told["failing"]) == ("2", "·")
+    assert told["reason"] == "expected ',', ']' or a digit"
+    assert told["cells"] == [
+        {"text": "2", "is": "read"},
+        {"text": "·", "is": "fails"},
+        {"text": "x", "is": "after"},
+    ]
+    assert [[f["rule"] for f in frames] for frames in told["stacks"]] == [
+        ["start", "list"],
+        ["start", "list", "item"],
+    ]
+    places = [(p["line"], p["column"], p["what"], p["rule"]) for p in told["spans"]]
+    assert places == [(2, 22, ",", "list"), (2, 34, "]", "list"), (3, 20, "[0-9]", "item")]
+    for place in told["spans"]:
+        assert NESTED[place["start"] : place["end"]] == place["what"]
+    # the picture follows what the token read
+    assert any(len(moments) == 2 for moments in told["path"].values())
+
+
+def test_a_test_that_fails_is_a_token_after_nothing(handlers: Handlers) -> None:
+    told = asked(handlers, "[0-9]+é", "", "12x")
+    assert (told["read"], told["failing"], told["may_end"]) == ("12", "x", False)
+    assert told["stacks"] == []
+    assert [place["what"] for place in told["spans"]] == ["[0-9]", "é"]
+
+
+def test_the_end_too_early(handlers: Handlers) -> None:
+    told = asked(handlers, NESTED, "[1", None)
+    assert told["cells"] == []
+    assert told["token"] is None
+    assert told["reason"] == "list is not finished: expected ',', ']' or a digit"
+
+
+def test_bytes_that_are_no_characters_are_cells_of_their_own(handlers: Handlers) -> None:
+    sent = {"text": "aé", "notation": "regex", "so_far": "", "token": b"a\xc3(".hex()}
+    told = why(handlers, sent)
+    assert [(cell["text"], cell["is"]) for cell in told["cells"]] == [
+        ("a", "read"),
+        ("<0xC3>", "read"),
+        ("(", "fails"),
+    ]
+    told = asked(handlers, "aé", "", "aè!")
+    assert [(cell["text"], cell["is"]) for cell in told["cells"]] == [
+        ("a", "read"),
+        ("è", "fails"),
+        ("!", "after"),
+    ]
+
+
+def test_long_tokens_and_deep_stacks_are_cut(handlers: Handlers) -> None:
+    told = asked(handlers, NESTED, "", "[" * 300 + "x" + "y" * 100)
+    kinds = [cell["is"] for cell in told["cells"]]
+    assert (kinds[0], kinds[-1]) == ("more", "more")
+    assert (kinds.count("read"), kinds.count("fails"), kinds.count("after")) == (40, 1, 24)
+    assert len(told["stacks"][0]) == 24
+    assert told["left_out"][0] > 500
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ({"text": "(", "notation": "regex", "so_far": ""}, "cannot be read"),
+        ({"text": "a", "notation": "regex", "so_far": "zz"}, "hexadecimal"),
+        ({"text": "a", "notation": "regex", "so_far": "", "token": 5}, "hexadecimal"),
+        ({"text": "a", "notation": "regex", "so_far": "62", "token": "61"}, "no beginning"),
+        ({"text": "a", "notation": "what", "so_far": ""}, "expected one of"),
+        ({"notation": 5}, "expected one of"),
+    ],
+)
+def test_error_becomes_a_sentence(handlers: Handlers, sent: dict[str, Any], told: str) -> None:
+    answer = why(handlers, sent)
+    assert not answer["ok"]
+    assert told in answer["why"]
+
+
+def test_notes_for_a_list_of_tokens(handlers: Handlers) -> None:
+    sent = {"text": "[0-8]{2}", "notation": "regex", "so_far": "31", "tokens": ["61", None]}
+    told = ["expected one of [0-8]", "the text is not finished: expected one of [0-8]"]
+    assert explain_tokens(handlers, sent)["reasons"] == told
+    assert explain_tokens(handlers, {**sent, "so_far": "zz"})["reasons"] == []
+    assert explain_tokens(handlers, {**sent, "tokens": [5]})["reasons"] == []

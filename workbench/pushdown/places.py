@@ -7,6 +7,7 @@ checked against them. Nothing is determinized or unrolled, so what explodes ther
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,6 +39,9 @@ _REGEX = ""
 
 #: The last character that is one byte.
 _ASCII = 0x7F
+
+#: The bytes from which on a character has one, two, three bytes after its first.
+_LEADS = (0xC0, 0xE0, 0xF0)
 
 Tried = TypeVar("Tried", bound=Hashable)
 
@@ -226,10 +230,18 @@ def _explored(
 ) -> Ranges:
     """The characters a machine over bytes can read."""
 
-    def go(here: Tried | None, byte: int) -> Tried | None:
-        return None if here is None else step(here, byte)
+    # where a character ends does not matter, so all ends are one: thousands fold into a few
+    def go(here: tuple[Tried, int] | None, byte: int) -> tuple[Tried, int] | None:
+        if here is None:
+            return None
+        there = step(here[0], byte)
+        left = here[1] - 1 if here[1] else bisect_right(_LEADS, byte)
+        if there is None:
+            return None
+        return (there, left) if left else (begin, 0)
 
-    return union((), *(ranges for ranges, _ in character_edges(go, begin, classes, dead=None)))
+    edges = character_edges(go, (begin, 0), classes, dead=None)
+    return union((), *(ranges for ranges, _ in edges))
 
 
 def _byte_classes(some: Iterable[Leaf]) -> npt.NDArray[np.uint16]:

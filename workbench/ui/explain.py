@@ -1,13 +1,33 @@
-"""Why a token is forbidden: in come the text so far and tokens, out comes a sentence for each."""
+"""Why a token is forbidden: in come what the page sends, out go a sentence each, or all of it.
+
+Short notes for a list of tokens read the text so far once; the whole answer, with the places in the
+grammar and the way through the pictures, is for one token.
+"""
 
 from __future__ import annotations
 
-from workbench.automata.describe import describe
+from itertools import islice
+
 from workbench.drawing.text import visible
+from workbench.errors import WorkbenchError
+from workbench.explanation import Explanation, Frame, Place, explain, explain_each
 from workbench.grammar import Grammar
+from workbench.pipeline import Compiled
+from workbench.source import Source, Span
+from workbench.ui.follow import Follower
+from workbench.ui.handlers import Handlers
+from workbench.ui.pictures import sentence
+from workbench.ui.records import Record
+from workbench.ui.requests import TextRequest, bytes_in, tokens_in
 
 #: A reason is a note beside a bar, not a paragraph.
-_LONGEST = 48
+_LONGEST = 64
+
+#: What is shown of a long token: characters before the one that fails, and after it.
+_BEFORE, _AFTER = 40, 24
+
+#: Frames of a stack that are shown, the innermost; and places.
+_FRAMES, _PLACES = 24, 60
 
 
 def reasons(grammar: Grammar, so_far: bytes, tokens: list[bytes | None]) -> list[str]:
@@ -16,32 +36,119 @@ def reasons(grammar: Grammar, so_far: bytes, tokens: list[bytes | None]) -> list
     Empty where the token does not fail by itself: nothing that begins so may be missing
     from the grammar, only from the vocabulary.
 
-    Cost: the text so far is read once a token.
+    Cost: the text so far is read once.
     """
     if not grammar.is_prefix(so_far):
         return ["the text has left the grammar" for _ in tokens]
-    return [_reason(grammar, so_far, token) for token in tokens]
+    return [_note(found) for found in explain_each(grammar, so_far, tokens)]
 
 
-def _reason(grammar: Grammar, so_far: bytes, token: bytes | None) -> str:
-    verdict = grammar.check(so_far + (token or b""))
-    if token is None:
-        return "" if verdict.accepted else f"not finished: {_expected(grammar, so_far)}"
-    if verdict.byte is None:
+def _note(found: Explanation) -> str:
+    if found.allowed:
         return ""
-    read = verdict.byte - len(so_far)
-    if read < 0:
-        return ""
-    # back to where the character that fails begins
-    while read > 0 and token[read] & 0xC0 == 0x80:
-        read -= 1
-    wanted = _expected(grammar, so_far + token[:read])
-    return f"after {visible(token[:read])}: {wanted}" if read else wanted
+    begun = found.text[len(found.so_far) :]
+    told = f"after {visible(begun)}: {found.reason}" if begun else found.reason
+    return told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…"
 
 
-def _expected(grammar: Grammar, text: bytes) -> str:
-    verdict = grammar.check(text)
-    told = describe(verdict.expected) if verdict.expected else ""
-    ending = "the end" if verdict.may_end else ""
-    wanted = " or ".join(part for part in (told, ending) if part) or "nothing"
-    return f"expected {wanted if len(wanted) <= _LONGEST else wanted[: _LONGEST - 1] + '…'}"
+def explain_tokens(handlers: Handlers, sent: Record) -> Record:
+    """A short note for each of some tokens: why it is forbidden after a text."""
+    try:
+        grammar = _compiled(handlers, sent).grammar
+        if grammar is None:
+            return {"reasons": []}
+        return {"reasons": reasons(grammar, bytes_in(sent.get("so_far")), tokens_in(sent))}
+    except WorkbenchError as error:
+        return {"reasons": [], "problem": error.message}
+
+
+def why(handlers: Handlers, sent: Record) -> Record:
+    """Why one token is forbidden after a text: how far it came, and what could have read on.
+
+    Without a token the end is meant; so a test string is asked for as a token after nothing.
+    """
+    try:
+        compiled = _compiled(handlers, sent)
+        if compiled.grammar is None:
+            raise WorkbenchError("the grammar cannot be read", "mend its problems first")
+        so_far = bytes_in(sent.get("so_far", ""))
+        token = None if sent.get("token") is None else bytes_in(sent["token"])
+        found = explain(compiled.grammar, so_far, token)
+        follower = Follower(compiled)
+        follower.take(so_far)
+        path = follower.take(found.read).path
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    return {"ok": True, "path": path, **_told(found, compiled.grammar.source)}
+
+
+def _compiled(handlers: Handlers, sent: Record) -> Compiled:
+    request = TextRequest.of(sent)
+    return handlers.pipeline.compile(request.text, request.notation, request.start)
+
+
+def _told(found: Explanation, source: Source) -> Record:
+    return {
+        "so_far": found.so_far.hex(),
+        "token": None if found.token is None else found.token.hex(),
+        "cells": _cells(found),
+        "read": visible(found.read),
+        "failing": visible(found.failing),
+        "allowed": found.allowed,
+        "reason": found.reason,
+        "expected": found.wanted,
+        "may_end": found.may_end,
+        "stacks": [[_frame(frame) for frame in stack[-_FRAMES:]] for stack in found.stacks],
+        "left_out": [max(0, len(stack) - _FRAMES) for stack in found.stacks],
+        "spans": [_place(place, source) for place in islice(found.places, _PLACES)],
+        "complete": found.complete and len(found.places) <= _PLACES,
+    }
+
+
+def _cells(found: Explanation) -> list[Record]:
+    """The token piece by piece: what was read, what fails, what nobody came to.
+
+    A piece is a character, or a byte where that is no character by itself.
+    """
+    if found.token is None:
+        return []
+    # a character that fails at its second byte fails as a whole, if all of it is the token's
+    cut = max(0, len(found.text) - len(found.so_far))
+    if not found.token[cut:].startswith(found.failing.encode()):
+        cut = len(found.read)
+    read, rest = _pieces(found.token[:cut]), _pieces(found.token[cut:])
+    fails = rest[:1] if found.byte is not None else []
+    after = rest[len(fails) :]
+    cells = [{"text": text, "is": "read"} for text in read[-_BEFORE:]]
+    if len(read) > _BEFORE:
+        cells.insert(0, {"text": "…", "is": "more"})
+    cells += [{"text": text, "is": "fails"} for text in fails]
+    cells += [{"text": text, "is": "after"} for text in after[:_AFTER]]
+    if len(after) > _AFTER:
+        cells.append({"text": "…", "is": "more"})
+    return cells
+
+
+def _pieces(data: bytes) -> list[str]:
+    return [visible(character) for character in data.decode("utf-8", "surrogateescape")]
+
+
+def _frame(frame: Frame) -> Record:
+    return {"rule": frame.rule, "start": frame.span.start, "end": frame.span.end}
+
+
+def _place(place: Place, source: Source) -> Record:
+    line, column = source.position(place.span.start)
+    innermost = [stack[-1].rule for stack in place.stacks if stack]
+    return {
+        "start": place.span.start,
+        "end": place.span.end,
+        "line": line,
+        "column": column,
+        "what": _written(source, place.span),
+        "rule": innermost[0] if innermost else "",
+    }
+
+
+def _written(source: Source, span: Span) -> str:
+    return visible(source.text[span.start : span.end])

@@ -1,0 +1,72 @@
+/* Why a token is forbidden, as a panel: the token piece by piece up to what fails, what was expected there, the rules
+   being read, and the pieces of the grammar that could have read on. In comes a record of the server's `why`. */
+(() => {
+  "use strict";
+  const { el } = wb;
+
+  /** Places shown at first. */
+  const SOME = 6;
+
+  const row = (name, ...parts) => el("div", { class: "r" }, el("span", { class: "k" }, name), el("div", { class: "v" }, ...parts));
+
+  const SAID = { read: "read", fails: "fails", after: "not looked at", more: "" };
+  const SIGNS = { read: "✓", fails: "✗" };
+
+  /** The token: each piece in a box with its sign under it, so that no colour is needed to tell. */
+  function cells(record) {
+    const list = el("ol", { class: "cells" });
+    let run = null;
+    for (const cell of record.cells) {
+      // what was read stands together: one sign for all of it
+      if (!run || run.is !== cell.is || cell.is === "fails") {
+        run = { is: cell.is, texts: el("span", { class: "texts" }) };
+        list.append(el("li", { class: "cell " + cell.is }, run.texts, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[cell.is] ?? ""), SAID[cell.is] ? el("span", { class: "sr" }, ` ${SAID[cell.is]}; `) : ""));
+      }
+      run.texts.append(el("code", {}, cell.text));
+    }
+    return list;
+  }
+
+  function stack(frames, leftOut) {
+    const chips = el("span", { class: "stack" });
+    if (leftOut) chips.append(el("span", { class: "quiet", title: `${leftOut} more outside these` }, `… ${leftOut} ▸ `));
+    frames.forEach((frame, index) => {
+      if (index) chips.append(el("span", { class: "quiet", "aria-hidden": "true" }, " ▸ "));
+      const outer = !index && !leftOut;
+      chips.append(el("button", { type: "button", class: "chip", title: outer ? "Where it is defined" : "Where it was called", onclick: () => wb.emit("place", { start: frame.start, end: frame.end }) }, frame.rule));
+    });
+    return el("li", {}, chips);
+  }
+
+  function place(span) {
+    const link = el("button", { type: "button", class: "link", "aria-label": `line ${span.line}, column ${span.column}: ${span.what}${span.rule ? `, in rule ${span.rule}` : ""}; go there`, onclick: () => wb.emit("place", { start: span.start, end: span.end }) },
+      el("span", { class: "pos" }, `${span.line}:${span.column}`), el("code", {}, span.what.length > 40 ? span.what.slice(0, 39) + "…" : span.what));
+    return el("li", {}, link, span.rule ? el("span", { class: "quiet" }, "in ", el("span", { class: "rulename" }, span.rule)) : "");
+  }
+
+  function places(record) {
+    const list = el("ul", { class: "places" }, ...record.spans.slice(0, SOME).map(place));
+    const hidden = record.spans.slice(SOME);
+    if (!hidden.length) return list;
+    const more = el("li", {}, el("button", { type: "button", class: "link", onclick: () => { more.replaceWith(...hidden.map(place)); list.children[SOME].querySelector("button").focus(); } }, `${hidden.length} more`));
+    list.append(more);
+    return list;
+  }
+
+  function sentence(record) {
+    if (record.allowed) return "The grammar allows it. The vocabulary has no tokens to finish what begins so.";
+    return record.reason[0].toUpperCase() + record.reason.slice(1);
+  }
+
+  /** The panel of a `why` record. */
+  wb.why = (record) => {
+    if (!record.ok) return el("p", { class: "why quiet" }, record.why || record.fault || "no reason is known");
+    const panel = el("div", { class: "why", role: "group", "aria-label": "Why it is forbidden" }, el("p", { class: "said" }, sentence(record)));
+    if (record.cells.length) panel.append(row(record.so_far ? "token" : "text", cells(record)));
+    if (record.expected) panel.append(row("expected", el("span", { class: "expected" }, record.expected)));
+    if (record.stacks.length) panel.append(row(record.stacks.length > 1 ? "inside one of" : "inside", el("ul", { class: "stacks" }, ...record.stacks.map((frames, i) => stack(frames, record.left_out[i])))));
+    if (record.spans.length) panel.append(row("could read on", places(record)));
+    if (!record.complete) panel.append(el("p", { class: "quiet" }, record.spans.length ? "There are more places than are shown." : "Too ambiguous to find the places in time."));
+    return panel;
+  };
+})();
