@@ -130,13 +130,6 @@ def test_the_mask_after_a_text(handlers: Handlers) -> None:
     assert not wrong["ok"]
 
 
-def test_why_tokens_are_forbidden(handlers: Handlers) -> None:
-    sent = {"text": "[0-8]{2}", "notation": "regex", "so_far": "31", "tokens": ["61", None]}
-    assert handlers.explain(sent)["reasons"] == ["expected [0-8]", "not finished: expected [0-8]"]
-    assert handlers.explain({**sent, "so_far": "zz"})["reasons"] == []
-    assert handlers.explain({**sent, "tokens": [5]})["reasons"] == []
-
-
 def test_the_same_text_is_compiled_once(handlers: Handlers) -> None:
     sent = {"text": "[a-f]{3}", "notation": "regex"}
     assert handlers.compile(sent) == handlers.compile(sent)

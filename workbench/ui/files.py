@@ -10,11 +10,14 @@ from workbench.resources import STATIC
 #: Where the page's own files are served, relative to its address.
 FILES = "wb"
 
-SHEETS = ("base.css", "grammar.css", "picture.css", "railroad.css", "run.css", "takeaway.css")
+SHEETS = (
+    "base.css", "grammar.css", "picture.css", "railroad.css", "run.css", "why.css", "takeaway.css",
+)  # fmt: skip
 
 #: In the order they need each other.
 SCRIPTS = (
-    "core.js", "drafts.js", "share.js", "yours.js", "export.js", "colour.js", "editor.js",
+    "core.js", "drafts.js", "share.js", "yours.js", "export.js", "colour.js", "paint.js",
+    "editor.js", "why.js",
     "graph.js", "strip.js", "inspector.js",
     "models.js", "intro.js", "header.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
     "footer.js",

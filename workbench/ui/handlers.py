@@ -14,12 +14,11 @@ from workbench.gallery import Gallery, load_gallery
 from workbench.grammar import Grammar, Verdict
 from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine, Pipeline, Problem
 from workbench.resources import GRAMMARS
-from workbench.ui.explain import reasons
 from workbench.ui.models import BUILTIN, ModelRoom
 from workbench.ui.notations import other_notation
 from workbench.ui.pictures import TABLE, View, picture, sentence, table, table_of
 from workbench.ui.records import Record, token_record
-from workbench.ui.requests import TextRequest, bytes_in, text_in, tokens_in, tried_in
+from workbench.ui.requests import TextRequest, text_in, tried_in
 from workbench.ui.rooms import ModelRooms
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -118,16 +117,6 @@ class Handlers:
             return {"results": [_verdict(grammar, text) for text in texts]}
         except WorkbenchError as error:
             return {"results": [], "problem": error.message}
-
-    def explain(self, sent: Record) -> Record:
-        """Why tokens are forbidden after a text: what was expected where each fails."""
-        try:
-            grammar = self._compiled(TextRequest.of(sent)).grammar
-            if grammar is None:
-                return {"reasons": []}
-            return {"reasons": reasons(grammar, bytes_in(sent.get("so_far")), tokens_in(sent))}
-        except WorkbenchError as error:
-            return {"reasons": [], "problem": error.message}
 
     def _compiled(self, request: TextRequest) -> Compiled:
         return self.pipeline.compile(request.text, request.notation, request.start)

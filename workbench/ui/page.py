@@ -10,7 +10,7 @@ import gradio as gr
 
 from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
-from workbench.ui import author
+from workbench.ui import author, explain
 from workbench.ui.about import about
 from workbench.ui.api import add_endpoints
 from workbench.ui.files import head
@@ -27,13 +27,18 @@ _Question = Callable[[Handlers, _Sent], _Answer]
 #: What each part may ask, by the name its script calls: ``server.check_texts({…})``.
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "header": {"model_state": lambda handlers, _: handlers.model_state()},
-    "grammar": {"compile_grammar": Handlers.compile, "check_texts": Handlers.check},
+    "grammar": {
+        "compile_grammar": Handlers.compile,
+        "check_texts": Handlers.check,
+        "why": explain.why,
+    },
     "picture": {"draw_machine": Handlers.draw, "draw_railroad": author.draw_railroad},
     "takeaway": {"take_machine": take_machine, "take_code": take_code},
     "footer": {"about": about},
     "run": {
         "recorded_run": Handlers.recorded,
-        "explain_tokens": Handlers.explain,
+        "explain_tokens": explain.explain_tokens,
+        "why": explain.why,
         "stop_run": Handlers.stop,
         "turn": turn,
         "take_token": take_token,
