@@ -20,20 +20,31 @@
       screens.replaceChildren();
       pictures = graphs.map((graph) => {
         const pic = el("div", { class: "pic", tabindex: "0", role: "group", "aria-label": `${graph.name}: ${graph.states.length} states. Arrow keys move it, plus and minus zoom, comma and full stop go from state to state.` }, el("div", { class: "canvas" }));
-        const box = el("div", { class: "screen" }, graphs.length > 1 ? el("span", { class: "name" }, graph.name) : null, pic);
-        screens.append(box);
-        size(pic, graph.svg, graphs.length);
-        const moved = wb.graph(pic, () => {}, { camera: { top: 8 } });
-        moved.show(graph);
+        screens.append(el("div", { class: "screen" }, graphs.length > 1 ? el("span", { class: "name" }, graph.name) : null, pic));
         return pic;
       });
       screens.hidden = !graphs.length;
+      screens.classList.toggle("two", graphs.length === 2);
+      const beside = pictures.length === 2 && pictures[0].getBoundingClientRect().top === pictures[1].getBoundingClientRect().top;
+      const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, ROOM[beside ? 1 : Math.min(3, graphs.length)]));
+      graphs.forEach((graph, i) => {
+        pictures[i].style.height = (beside ? Math.max(...heights) : heights[i]) + "px";
+        wb.graph(pictures[i], (state) => about(graph, state), { camera: { top: 8 } }).show(graph);
+      });
     }
     /** As high as the drawing needs, so that nothing moves while it plays. */
-    function size(pic, svg, count) {
+    function height(pic, svg, room) {
       const found = /viewBox="([^"]+)"/.exec(svg), [, , wide, high] = (found ? found[1] : "0 0 100 100").split(/\s+/).map(Number);
-      const scale = Math.min(LARGEST, (screens.clientWidth || 560) / (wide + 30));
-      pic.style.height = Math.round(Math.max(84, Math.min(ROOM[Math.min(3, count)], high * scale + 26))) + "px";
+      const scale = Math.min(LARGEST, (pic.clientWidth || 560) / (wide + 30));
+      return Math.round(Math.max(84, Math.min(room, high * scale + 26)));
+    }
+    /** What a picked state reads, in the place of the sentence. */
+    function about(graph, state) {
+      if (!film) return;
+      if (state === null) { show(at); return; }
+      const name = (id) => graph.states.find((each) => each.id === id)?.label || id;
+      const ways = graph.edges.filter((edge) => edge.source === state).map((edge) => `${edge.labels.join(", ").replace(/\n/g, " ") || "a call"} → ${name(edge.target)}`);
+      say.replaceChildren(el("b", {}, `State ${name(state)}: `), ways.join("; ") || "no edge leaves it");
     }
     const part = (pic, id) => pic.querySelector(`[data-id="${id}"]`) || pic.querySelector("#" + CSS.escape(id));
 
@@ -76,7 +87,7 @@
     const button = (name, sign, act) => el("button", { type: "button", class: "icon", "aria-label": name, title: name, onclick: act }, sign);
     const halt = () => { clearInterval(timer); timer = 0; play.textContent = "▶"; play.setAttribute("aria-label", "Play"); play.title = "Play"; };
     const go = (index) => { halt(); show(index); };
-    const first = button("First frame", "⏮\uFE0E", () => go(0)), back = button("Frame before", "‹", () => go(at - 1)), next = button("Next frame", "›", () => go(at + 1));
+    const first = button("First frame", "«", () => go(0)), back = button("Frame before", "‹", () => go(at - 1)), next = button("Next frame", "›", () => go(at + 1));
     const play = button("Play", "▶", () => {
       if (timer) { halt(); return; }
       if (at === film.frames.length - 1) show(0);
@@ -103,7 +114,7 @@
       show(film.opens_at);
     }
     function typing() {
-      const input = el("input", { type: "text", maxlength: "60", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "Type a text of your own", "aria-label": "A text for the machine to read" });
+      const input = el("input", { maxlength: "60", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "Type a text of your own", "aria-label": "A text for the machine to read" });
       const later = wb.debounce(90, () => load(input.value || null, true));
       input.addEventListener("input", () => later());
       hand.replaceChildren(input);

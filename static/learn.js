@@ -25,6 +25,8 @@ wb.parts.learn = ({ element, server }) => {
       return el("li", {}, el("button", { type: "button", "aria-current": lesson?.name === each.name ? "page" : null, onclick: () => open(each.name, 0) },
         el("span", { class: "n" }, String(i + 1)), el("span", { class: "t" }, each.title), el("span", { class: whole ? "m good" : "m", "aria-label": whole ? "done" : count ? `${count} of ${each.steps.length} steps done` : null }, told)));
     }));
+    const here = shelf.querySelector("[aria-current]");
+    if (here) shelf.scrollLeft = here.offsetLeft - 12; // a row to be scrolled on phones
   }
 
   // -- one step ---------------------------------------------------------------------------------
@@ -36,8 +38,10 @@ wb.parts.learn = ({ element, server }) => {
       return piece;
     });
   }
+  /** What is a list in a cell (two spaces between) becomes chips. */
+  const pieces = (text) => (text.includes("  ") ? text.split("  ").map((piece) => el("span", { class: "chip" }, piece)) : [text]);
   function worked(table) {
-    const cell = (text) => (text === "✓" ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes")) : text === "✗" ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no")) : el("td", {}, text));
+    const cell = (text) => (text === "✓" ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes")) : text === "✗" ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no")) : el("td", {}, ...pieces(text)));
     const body = table.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row[0]), ...row.slice(1).map(cell)));
     return el("div", { class: "worked", tabindex: "0", role: "region", "aria-label": table.caption }, el("table", {}, el("caption", {}, table.caption), el("thead", {}, el("tr", {}, ...table.heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...body)));
   }
@@ -49,7 +53,7 @@ wb.parts.learn = ({ element, server }) => {
     const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), el("p", { class: "source quiet" }, "Source: ", one.source), opens);
     const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), isDone(lesson.name, number), () => tick(lesson.name, number));
     const right = el("div", { class: "shown" }, made?.figure ?? null, one.table ? worked(one.table) : null, made || one.table ? null : quiz);
-    return { box: el("section", { class: "leaf", "aria-label": one.title }, text, right, made || one.table ? quiz : null), film: made };
+    return { box: el("section", { class: one.broad ? "leaf broad" : "leaf", "aria-label": one.title }, text, right, made || one.table ? quiz : null), film: made };
   }
 
   function marks() {

@@ -20,7 +20,8 @@
       read = () => options.flatMap((option, i) => (option.getAttribute("aria-checked") === "true" ? [i] : []));
       form.append(el("p", { class: "ask" }, question.ask), el("p", { class: "quiet small" }, HOW.several), box, el("div", { class: "acts" }, check_));
     } else {
-      const input = el("input", { type: "text", maxlength: "200", spellcheck: "false", autocapitalize: "off", autocomplete: "off", inputmode: question.form === "number" ? "decimal" : null, "aria-label": question.ask, placeholder: HOW[question.form] });
+      // no type: Gradio's reset of forms paints every [type=text] white
+      const input = el("input", { maxlength: "200", spellcheck: "false", autocapitalize: "off", autocomplete: "off", inputmode: question.form === "number" ? "decimal" : null, "aria-label": question.ask, placeholder: HOW[question.form] });
       read = () => input.value;
       form.append(el("p", { class: "ask" }, question.ask), el("div", { class: "acts" }, input, check_));
     }

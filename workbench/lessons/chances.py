@@ -72,10 +72,10 @@ def bits(probability: float) -> float:
 
 
 def number(value: float) -> str:
-    """A number as a table shows it: no zeros at its end, two places at most."""
+    """A number of 0 or more as a table shows it: no zeros at its end, two places at most."""
     if math.isinf(value):
         return "∞"
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    return f"{abs(value):.2f}".rstrip("0").rstrip(".")  # no minus before a rounded nothing
 
 
 def share(value: float) -> str:

@@ -49,6 +49,10 @@ FILMS: dict[str, Callable[..., Film]] = {
 }
 
 
+#: Those with several machines side by side or one below the other, which need the whole width.
+BROAD = frozenset({"composition", "merging", "trees"})
+
+
 def film(kind: Kind, world: World, given: Given = None) -> Film:
     """The film of a step, of what the lesson names or of what a reader gave.
 

@@ -135,6 +135,8 @@ class Opening:
     prompt: str = ""
     tab: str = "characters"
     tests: tuple[tuple[str, str | None], ...] = ()
+    #: The example of the gallery it is; empty for a lesson's own.
+    example: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.gallery import load_gallery
 from workbench.lessons.films import FILMS
 from workbench.lessons.lesson import Kind, Lesson, LessonError, Opening, Step
 from workbench.lessons.questions import QUESTIONS
@@ -17,7 +18,7 @@ from workbench.lessons.world import World
 _WORLD = ("regex", "kbnf", "start", "tokens", "chances")
 _LESSON = {"title", "aim", "source", "steps", *_WORLD}
 _STEP = {"title", "text", "source", "figure", "caption", "table", "question", "open", *_WORLD}
-_OPEN = {"prompt", "tab", "tests", "text", "notation", "start"}
+_OPEN = {"example", "prompt", "tab", "tests", "text", "notation", "start"}
 
 _Table = Mapping[str, Any]
 
@@ -126,6 +127,8 @@ def _opening(data: _Table, world: World) -> Opening | None:
     if not isinstance(given, dict):
         raise LessonError("expected a table as 'open', for example { tab = \"characters\" }")
     _check_keys(given, _OPEN, "open")
+    if "example" in given:
+        return _example(_text(given, "example"), _text(given, "tab", "characters"))
     is_kbnf = bool(world.kbnf)
     tests = given.get("tests", [])
     return Opening(
@@ -136,6 +139,15 @@ def _opening(data: _Table, world: World) -> Opening | None:
         tab=_text(given, "tab", "characters"),
         tests=tuple((str(t["text"]), t.get("expect")) for t in tests),
     )
+
+
+def _example(name: str, tab: str) -> Opening:
+    """An example of the gallery, under its own name: a run recorded for it is shown."""
+    gallery = load_gallery()
+    if name not in gallery:
+        raise LessonError(f"expected an example of the gallery, not {name!r}")
+    found = gallery[name]
+    return Opening(found.text, str(found.notation), found.start, found.prompt, tab, (), name)
 
 
 def _check_keys(data: _Table, known: set[str], what: str) -> None:

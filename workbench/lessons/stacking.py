@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workbench.automata.dfa import DEAD
@@ -14,6 +15,7 @@ from workbench.lessons.running import arcs_between, opens_at, reading
 from workbench.lessons.taking import allows, choices, taken, taken_row, why
 from workbench.lessons.world import World
 from workbench.pushdown.dotted import dotted
+from workbench.pushdown.network import Network
 from workbench.pushdown.pda import pda
 from workbench.pushdown.runner import Runner
 
@@ -43,11 +45,26 @@ def stack_rows(world: World, ways: list[Standing]) -> tuple[Row, ...]:
     return tuple(
         Row(
             "stack" if len(ways) == 1 else f"stack {number}",
-            ("·", *(dotted(rules, state) for state in way.stack)),
+            ("·", *_places(rules, way)),
             len(way.stack),
         )
         for number, way in enumerate(ways[:_MOST], start=1)
     )
+
+
+def _places(rules: Network, way: Standing) -> Iterator[str]:
+    """The places to return to, as dotted rules with the call that is waited for."""
+    for place, back in enumerate(way.stack):
+        inner = way.stack[place + 1] if place + 1 < len(way.stack) else way.state
+        called = int(rules.owner[inner])
+        callers = [s for s in range(len(rules)) if (called, back) in rules.calling[s]]
+        if not callers:
+            yield dotted(rules, back)
+            continue
+        # one state may stand behind several alternatives: the call says which was taken
+        before = dotted(rules, callers[0]).partition("•")[0].strip()
+        after = dotted(rules, back).partition("•")[2].strip()
+        yield f"{before} {rules.names[called]} • {after}".strip()
 
 
 def over_characters(world: World, given: Given, *, text: str = "") -> Film:

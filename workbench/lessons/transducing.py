@@ -92,7 +92,7 @@ def merging(world: World, given: Given) -> Film:
     above, below = _drawn(plain, "as Algorithm 1 builds it"), _drawn(merged, "prefixes merged")
     silent = [number for number, edge in enumerate(plain.edges) if edge.reads is None]
     first = [n for n in silent if plain.edges[n].source == 0]
-    say = f"On the left {len(first)} ε-edges leave the root; some write the same character."
+    say = f"Of the ε-edges {len(first)} leave the root; some of them write the same character."
     hidden = View(nodes=frozenset(), edges=frozenset())
     frames = [Frame(say, (View((), tuple(first)), hidden))]
     kept = sum(edge.reads is None for edge in merged.edges)

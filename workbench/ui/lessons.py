@@ -11,7 +11,7 @@ from workbench.drawing.graph import Graph
 from workbench.drawing.render import renderer
 from workbench.errors import WorkbenchError
 from workbench.lessons import shelf
-from workbench.lessons.films import film
+from workbench.lessons.films import BROAD, film
 from workbench.lessons.lesson import Film, Frame, Given, Lesson, LessonError, Opening, Step, View
 from workbench.lessons.questions import LONGEST, Answer, question
 from workbench.lessons.running import LONGEST as LONGEST_READ
@@ -63,6 +63,7 @@ def _page(step: Step) -> Record:
         "paragraphs": list(step.paragraphs),
         "source": step.source,
         "figure": step.figure is not None,
+        "broad": step.figure is not None and step.figure.name in BROAD,
         "caption": step.caption,
         "table": made
         and {"caption": made.caption, "heads": list(made.heads), "rows": list(made.rows)},
@@ -85,6 +86,7 @@ def _opening(opening: Opening) -> Record:
         "start": opening.start,
         "prompt": opening.prompt,
         "tab": opening.tab,
+        "name": opening.example,
         "tests": [{"text": text, "expect": expect} for text, expect in opening.tests],
     }
 
