@@ -12,6 +12,7 @@ FILES = "wb"
 
 SHEETS = (
     "base.css", "grammar.css", "picture.css", "railroad.css", "run.css", "why.css", "takeaway.css",
+    "learn.css",
 )  # fmt: skip
 
 #: In the order they need each other.
@@ -20,7 +21,7 @@ SCRIPTS = (
     "editor.js", "why.js",
     "graph.js", "strip.js", "inspector.js",
     "models.js", "intro.js", "header.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
-    "footer.js",
+    "film.js", "quiz.js", "learn.js", "footer.js",
 )  # fmt: skip
 
 

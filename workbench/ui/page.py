@@ -10,7 +10,7 @@ import gradio as gr
 
 from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
-from workbench.ui import author, explain
+from workbench.ui import author, explain, lessons
 from workbench.ui.about import about
 from workbench.ui.api import add_endpoints
 from workbench.ui.files import head
@@ -34,6 +34,12 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     },
     "picture": {"draw_machine": Handlers.draw, "draw_railroad": author.draw_railroad},
     "takeaway": {"take_machine": take_machine, "take_code": take_code},
+    "learn": {
+        "lesson_list": lessons.lesson_list,
+        "lesson": lessons.lesson,
+        "lesson_figure": lessons.lesson_figure,
+        "lesson_answer": lessons.lesson_answer,
+    },
     "footer": {"about": about},
     "run": {
         "recorded_run": Handlers.recorded,
@@ -98,6 +104,7 @@ def build(handlers: Handlers) -> gr.Blocks:
         with gr.Column(elem_id="wb-below"):
             run = part(handlers, "run")
             part(handlers, "takeaway")
+        part(handlers, "learn")
         part(handlers, "footer")
         running = run.run(
             stream,
