@@ -1,10 +1,12 @@
-/* A picture that can be moved: in comes the SVG Graphviz laid out, and where each state is in it;
-   wheel, drag, pinch, buttons and keys move it, a click picks a state, a run lights its way. */
+/* A picture that can be asked: in comes the SVG Graphviz laid out, and where each state is in it; a
+   click or a key picks a state or an edge, a pointer lights what belongs to a state, a run its way. */
 (() => {
   "use strict";
+  const NS = "http://www.w3.org/2000/svg";
+  let made = 0;
 
   /** SVG text becomes elements without anything that could run or load. */
-  function parsed(svg) {
+  function parsed(svg, prefix) {
     const root = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
     if (root.nodeName !== "svg") return null;
     for (const bad of root.querySelectorAll("script, foreignObject, image, style, a")) {
@@ -13,47 +15,34 @@
     for (const each of root.querySelectorAll("*")) {
       for (const { name } of [...each.attributes]) if (/^on|href$/i.test(name)) each.removeAttribute(name);
     }
+    // several pictures may show one state: what is one in the server's text is one of many in the page
+    for (const each of root.querySelectorAll("[id]")) { each.dataset.id = each.id; each.id = prefix + each.id; }
     return document.importNode(root, true);
   }
 
-  const READABLE = 0.7; // pixels a point: 11-point labels are then 8 pixels high
-  const TOP = 30; // pixels kept free for the line that says how much is shown
+  /** The states a token passes in a picture: where the run stands, and the moments from there on.
+      A machine over tokens passes none on the way; ``over`` says that others lie between. */
+  wb.passed = (record, step, atEnd = false) => {
+    const states = (record && record.follow && step?.path?.[record.follow]) || [];
+    const moments = states.map((moment) => moment.map((name) => record.names[name] ?? name));
+    if (!moments.length) return { standing: [], path: [], over: false };
+    const [first, last] = [moments[0], moments[moments.length - 1]];
+    const between = moments.slice(1, -1).some(([name]) => name !== first[0] && name !== last[0]);
+    const path = record.ends && moments.length > 1 ? [first, last] : moments;
+    return { standing: atEnd ? last : first, path, over: record.ends && record.follow === "characters" && between };
+  };
 
-  function graph(box, picked) {
-    const canvas = box.querySelector(".canvas");
-    let svg = null, home = null, view = null, picture = null;
-    let keep = begin, size = [1, 1]; // how the view follows a box that changes, and the box it was made for
-    const fingers = new Map();
-    let began = null, moved = false;
-
-    const set = () => svg && svg.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
-
-    /** The whole picture with a margin; a small one is not blown up past readable size. */
-    function whole() {
-      const [wide, high] = size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
-      const unit = Math.max(home[2] * 1.05 / wide, home[3] * 1.03 / Math.max(1, high - TOP), 1 / 1.5);
-      const w = wide * unit, h = high * unit;
-      view = [home[0] - (w - home[2]) / 2, home[1] - (h + TOP * unit - home[3]) / 2, w, h];
-      set();
-      return unit;
-    }
-    function fit() {
-      if (!svg) return;
-      whole();
-      keep = fit;
-    }
-
-    /** What somebody moved to: the same middle at the same size. */
-    function stay() {
-      const [w, h] = [box.clientWidth * view[2] / size[0], box.clientHeight * view[3] / size[1]];
-      view = [view[0] + (view[2] - w) / 2, view[1] + (view[3] - h) / 2, w, h];
-      size = [box.clientWidth, box.clientHeight];
-      set();
-    }
+  wb.graph = (box, picked, { edge: pickedEdge = () => {}, camera: looks = {} } = {}) => {
+    const canvas = box.querySelector(".canvas"), prefix = `g${++made}-`;
+    let picture = null, svg = null, chosen = null, lit = [];
+    const camera = wb.camera(box, tapped, looks);
+    const element = (id) => (id ? canvas.querySelector("#" + CSS.escape(prefix + id)) : null);
+    const shownAt = (state) => picture?.where[state];
+    const stateOf = (node) => node.dataset.id.replace(/^state-/, "");
+    const edgeOf = (group) => Number(group.dataset.id.slice(5));
 
     /** The arrow from nowhere into the first state; Graphviz would give it a node and a rank of its own. */
-    function markStart() {
-      const NS = "http://www.w3.org/2000/svg";
+    function markStart(home) {
       for (const node of svg.querySelectorAll(".node.initial")) {
         const rings = [...node.querySelectorAll("ellipse")];
         if (!rings.length) continue;
@@ -64,175 +53,159 @@
         put(`M${left} ${cy}l-7 -2.6v5.2z`, "start tip");
         home = [Math.min(home[0], left - 24), home[1], home[2] + Math.max(0, home[0] - left + 24), home[3]];
       }
+      return home;
     }
-
-    /** A picture opens so that it can be read: whole if that is large enough, else from its beginning. */
-    function begin() {
-      if (!box.clientWidth) return; // behind another tab: it begins when it is shown
-      keep = begin;
-      const unit = whole();
-      if (unit <= 1 / READABLE) return;
-      const shrink = 1 / READABLE / unit;
-      view[2] *= shrink;
-      view[3] *= shrink;
-      const start = picture.states.find((each) => each.id === picture.centre) || picture.states.find((each) => each.kinds.includes("initial")) || picture.states[0];
-      view[0] = home[0] - view[2] * 0.02;
-      view[1] = home[1] + (home[3] - view[3]) / 2;
-      set();
-      if (start) reveal("state-" + start.id, picture.centre ? 0.5 : 0.12);
-      // no empty margin where there is picture to show
-      const top = home[1] - TOP * view[3] / box.clientHeight, left = home[0] - view[2] * 0.02;
-      if (view[3] < home[3]) view[1] = Math.max(top, Math.min(view[1], home[1] + home[3] - view[3]));
-      if (view[2] < home[2]) view[0] = Math.max(left, Math.min(view[0], home[0] + home[2] * 1.02 - view[2]));
-      set();
-      keep = begin; // looking for its first state is no moving
-    }
-
-    function zoom(factor, x, y) {
-      if (!view) return;
-      keep = stay;
-      const { left, top, width, height } = box.getBoundingClientRect();
-      const fx = x === undefined ? 0.5 : (x - left) / width, fy = y === undefined ? 0.5 : (y - top) / height;
-      const w = Math.min(home[2] * 8 + 2000, Math.max(60, view[2] * factor));
-      const h = view[3] * (w / view[2]);
-      view = [view[0] + (view[2] - w) * fx, view[1] + (view[3] - h) * fy, w, h];
-      set();
-    }
-
-    function pan(dx, dy) {
-      if (!view || !box.clientWidth) return;
-      keep = stay;
-      view[0] += dx * view[2] / box.clientWidth;
-      view[1] += dy * view[3] / box.clientHeight;
-      set();
-    }
-
-    box.addEventListener("wheel", (event) => {
-      if (!svg) return;
-      event.preventDefault();
-      zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004), event.clientX, event.clientY);
-    }, { passive: false });
-
-    box.addEventListener("pointerdown", (event) => {
-      if (!svg || event.target.closest("button")) return;
-      fingers.set(event.pointerId, [event.clientX, event.clientY]);
-      began = [event.clientX, event.clientY];
-      moved = false;
-    });
-    box.addEventListener("pointermove", (event) => {
-      const before = fingers.get(event.pointerId);
-      if (!before) return;
-      const now = [event.clientX, event.clientY];
-      if (!moved && Math.hypot(now[0] - began[0], now[1] - began[1]) < 4) return;
-      if (!moved) { moved = true; box.setPointerCapture(event.pointerId); box.classList.add("drag"); }
-      if (fingers.size === 1) pan(before[0] - now[0], before[1] - now[1]);
-      else {
-        const other = [...fingers].find(([id]) => id !== event.pointerId)[1];
-        const apart = (p) => Math.max(10, Math.hypot(p[0] - other[0], p[1] - other[1]));
-        zoom(apart(before) / apart(now), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
+    /** Names for screen readers, and a broad line under each thin one, to be hit by a finger. */
+    function prepare() {
+      for (const node of svg.querySelectorAll(".node")) {
+        node.setAttribute("role", "img");
+        node.setAttribute("aria-label", node.querySelector("title")?.textContent || stateOf(node));
       }
-      fingers.set(event.pointerId, now);
-    });
-    const lift = (event) => {
-      if (!fingers.delete(event.pointerId)) return;
-      box.classList.remove("drag");
-      if (moved || event.type !== "pointerup") return;
-      const node = document.elementFromPoint(event.clientX, event.clientY)?.closest?.(".node");
-      if (node && box.contains(node)) pick(stateOf(node));
-      else pick(null);
-    };
-    box.addEventListener("pointerup", lift);
-    box.addEventListener("pointercancel", lift);
-    box.addEventListener("dblclick", (event) => { if (!event.target.closest("button")) fit(); });
-    box.addEventListener("keydown", (event) => {
-      if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
-      const acts = {
-        "+": () => zoom(0.8), "=": () => zoom(0.8), "-": () => zoom(1.25), "0": fit,
-        ArrowLeft: () => pan(-60, 0), ArrowRight: () => pan(60, 0), ArrowUp: () => pan(0, -60), ArrowDown: () => pan(0, 60),
-        ".": () => step(1), ",": () => step(-1), Escape: () => pick(null),
-      };
-      if (acts[event.key]) { event.preventDefault(); acts[event.key](); }
-    });
-    new ResizeObserver(() => { if (svg && box.clientWidth) (view ? keep : begin)(); }).observe(box);
+      for (const group of svg.querySelectorAll(".edge")) {
+        const line = group.querySelector("path");
+        if (!line) continue;
+        const wide = line.cloneNode();
+        wide.setAttribute("class", "hit");
+        wide.removeAttribute("stroke-dasharray");
+        group.append(wide);
+      }
+    }
 
-    const stateOf = (node) => node.id.replace(/^state-/, "");
-    let chosen = null;
     function pick(state) {
       chosen = state;
-      for (const node of canvas.querySelectorAll(".node.picked")) node.classList.remove("picked");
-      if (state !== null) element("state-" + state)?.classList.add("picked");
+      for (const node of canvas.querySelectorAll(".picked")) node.classList.remove("picked");
+      const found = state === null ? null : element("state-" + state);
+      found?.classList.add("picked");
+      if (found) box.setAttribute("aria-activedescendant", found.id); else box.removeAttribute("aria-activedescendant");
       picked(state);
     }
-    function step(by) {
+    function tapped(target) {
+      const group = target?.closest?.(".node, .edge, .rulename, .non-terminal");
+      if (!group || !canvas.contains(group)) { if (chosen !== null) pick(null); return; }
+      if (group.matches(".node")) pick(stateOf(group));
+      else if (group.matches(".edge")) {
+        pick(null);
+        group.classList.add("picked");
+        pickedEdge(edgeOf(group));
+      } else {
+        const place = group.closest("[data-start]");
+        if (place) wb.emit("place", { start: Number(place.dataset.start), end: Number(place.dataset.end) });
+      }
+    }
+    /** The states in drawing order; with an arrow key and Alt the one an edge leads to. */
+    function move(by) {
       const ids = picture ? picture.states.map((s) => s.id) : [];
       if (!ids.length) return;
       const next = (ids.indexOf(chosen) + by + ids.length) % ids.length;
       pick(ids[next]);
-      reveal("state-" + ids[next]);
+      camera.reveal(element("state-" + ids[next]));
     }
 
-    const element = (id) => canvas.querySelector("#" + CSS.escape(id));
+    box.addEventListener("keydown", (event) => {
+      if (event.target !== box || event.ctrlKey || event.metaKey) return;
+      const act = {
+        ArrowLeft: () => camera.pan(-40, 0), ArrowRight: () => camera.pan(40, 0), ArrowUp: () => camera.pan(0, -40), ArrowDown: () => camera.pan(0, 40),
+        "+": () => camera.zoom(0.8), "=": () => camera.zoom(0.8), "-": () => camera.zoom(1.25), 0: camera.fit,
+        ".": () => move(1), ",": () => move(-1), Escape: () => { if (chosen === null) return false; pick(null); return true; },
+      }[event.key];
+      if (act && act() !== false) event.preventDefault();
+    });
 
-    /** Bring an element into view if it is outside. */
-    function reveal(id, share = 0.5) {
-      const found = element(id);
-      if (!found || !view) return;
-      const place = found.getBoundingClientRect(), frame = box.getBoundingClientRect();
-      const x = (place.left + place.right) / 2, y = (place.top + place.bottom) / 2;
-      if (x > frame.left + 12 && x < frame.right - 12 && y > frame.top + 12 && y < frame.bottom - 12) return;
-      pan(x - (frame.left + frame.width * share), y - (frame.top + frame.bottom) / 2);
+    /** What belongs to a state or an edge stands out while the pointer is on it. */
+    function hover(target) {
+      for (const near of canvas.querySelectorAll(".near")) near.classList.remove("near");
+      const group = target?.closest?.(".node, .edge");
+      canvas.classList.toggle("looking", Boolean(group && picture?.edges.length));
+      if (!group || !picture) return;
+      const state = group.matches(".node") ? stateOf(group) : null;
+      picture.edges.forEach((edge, index) => {
+        if (state === null ? index !== edgeOf(group) : edge.source !== state && edge.target !== state) return;
+        for (const id of ["edge-" + index, "state-" + edge.source, "state-" + edge.target]) element(id)?.classList.add("near");
+      });
+      group.classList.add("near");
+    }
+    let waiting = 0;
+    box.addEventListener("pointerover", (event) => { clearTimeout(waiting); const target = event.target; waiting = setTimeout(() => hover(target), 90); });
+    box.addEventListener("pointerleave", () => { clearTimeout(waiting); hover(null); });
+
+    /** A bead on an edge, where in a folded chain the run stands. */
+    function bead(index, state) {
+      const line = element("edge-" + index)?.querySelector("path"), inside = picture.edges[index].inside || [];
+      if (!line || !inside.includes(state)) return;
+      const at = line.getPointAtLength(line.getTotalLength() * (inside.indexOf(state) + 1) / (inside.length + 1));
+      const dot = document.createElementNS(NS, "circle");
+      for (const [name, value] of Object.entries({ cx: at.x, cy: at.y, r: 5, class: "bead" })) dot.setAttribute(name, value);
+      line.parentNode.append(dot);
+      lit.push([dot, ""]);
+    }
+    function mark(found, name) {
+      if (!found) return;
+      found.classList.add(name);
+      lit.push([found, name]);
+    }
+
+    /** Light what a run passes. Where a state stands inside an edge, the edge is lit for it. */
+    function light(standing, path, { over = false, also = true } = {}) {
+      for (const [found, name] of lit) if (name) found.classList.remove(name); else found.remove();
+      lit = [];
+      if (!picture || !svg) return null;
+      let found = null;
+      standing.forEach((state, index) => {
+        const place = shownAt(state), shown = element(place);
+        if (!shown || (index && !also)) return;
+        const inEdge = place.startsWith("edge-");
+        mark(shown, inEdge ? "gone" : index ? "also" : "now");
+        // inside a counted loop the run stands at the state the loop is drawn at
+        const loop = inEdge && picture.edges[Number(place.slice(5))];
+        if (loop && !index && loop.source !== loop.target) bead(Number(place.slice(5)), state);
+        if (loop && loop.source === loop.target) { mark(element("state-" + loop.source), "now"); found ??= element("state-" + loop.source); }
+        found ??= shown;
+      });
+      const drawn = [];
+      for (const [state] of path) {
+        const place = shownAt(state);
+        if (place?.startsWith("edge-")) mark(element(place), "gone");
+        if (place?.startsWith("state-")) drawn.push(state);
+      }
+      for (let i = 0; i + 1 < drawn.length; i++) mark(element("edge-" + between(drawn[i], drawn[i + 1], over)), "gone");
+      const last = path.length > 1 && path[path.length - 1][0];
+      if (last && last !== standing[0]) { const goal = element(shownAt(last)); if (goal && !goal.classList.contains("now") && goal.matches(".node")) mark(goal, "next"); }
+      return found;
+    }
+    /** The edge between two states: of several the one for tokens that pass over others, or the one for those that do not. */
+    function between(source, target, over) {
+      const found = picture.edges.map((edge, index) => ({ ...edge, index })).filter((edge) => edge.source === source && edge.target === target);
+      const rank = (edge) => (edge.kinds?.includes("skip") === over ? 0 : 1) + (edge.kinds?.includes("bytes") ? 2 : 0);
+      return found.sort((a, b) => rank(a) - rank(b))[0]?.index;
     }
 
     return {
-      show(next) {
+      /** Show a record; ``at`` is the state it opens at. */
+      show(next, at = "") {
         picture = next;
-        view = null;
-        svg = next ? parsed(next.svg) : null;
-        canvas.replaceChildren(...(svg ? [svg] : []));
+        lit = [];
         chosen = null;
-        if (!svg) return;
-        const box4 = (svg.getAttribute("viewBox") || "0 0 100 100").split(/[\s,]+/).map(Number);
-        home = box4;
-        svg.removeAttribute("width");
-        svg.removeAttribute("height");
+        box.removeAttribute("aria-activedescendant");
+        svg = next ? parsed(next.svg, prefix) : null;
+        canvas.replaceChildren(...(svg ? [svg] : []));
+        if (!svg) { camera.close(); return; }
+        const home = (svg.getAttribute("viewBox") || "0 0 100 100").split(/[\s,]+/).map(Number);
+        for (const name of ["width", "height"]) svg.removeAttribute(name);
         svg.setAttribute("preserveAspectRatio", "xMidYMid meet");
-        svg.setAttribute("role", "img");
-        markStart();
-        begin();
+        svg.setAttribute("role", "group");
+        const wide = svg.classList.contains("railroad");
+        const first = element(next.where[at || next.centre]) || element("state-" + (next.states.find((each) => each.kinds.includes("initial")) || next.states[0])?.id);
+        camera.open(svg, wide ? home : markStart(home), { centre: first, wide, at: at || next.centre ? 0.5 : 0.12 });
+        prepare();
       },
-      /** Light the states of a path and the edges between them; the first ones are where the run stands. */
-      light(standing, path) {
-        for (const lit of canvas.querySelectorAll(".now, .gone")) lit.classList.remove("now", "gone");
-        if (!picture || !svg) return true;
-        let found = false;
-        for (const state of standing) {
-          const place = picture.where[state];
-          const shown = place && element(place);
-          if (!shown) continue;
-          shown.classList.add(place.startsWith("edge-") ? "gone" : "now");
-          // inside a counted loop the run stands at the state the loop is drawn at
-          const loop = place.startsWith("edge-") && picture.edges[Number(place.slice(5))];
-          if (loop && loop.source === loop.target) element("state-" + loop.source)?.classList.add("now");
-          if (!found) reveal(place);
-          found = true;
-        }
-        // states folded into an edge light the edge; the others light what joins them
-        const moments = [];
-        for (const states of path) {
-          const drawn = states.filter((state) => picture.where[state]?.startsWith("state-"));
-          if (drawn.length) moments.push(drawn);
-          for (const state of states) if (picture.where[state]?.startsWith("edge-")) element(picture.where[state])?.classList.add("gone");
-        }
-        picture.edges.forEach((edge, index) => {
-          for (let i = 0; i + 1 < moments.length; i++) {
-            if (moments[i].includes(edge.source) && moments[i + 1].includes(edge.target)) element("edge-" + index)?.classList.add("gone");
-          }
-        });
-        return found || !standing.length;
-      },
-      fit, zoom, reveal,
+      light, pick,
+      /** Whether a state is in the picture, itself or inside an edge. */
+      has: (state) => Boolean(element(shownAt(state))),
+      follow: (state, smooth) => camera.follow(element(shownAt(state)), smooth),
+      reveal: (id, share) => camera.reveal(element(id), { share }),
+      fit: camera.fit, zoom: camera.zoom,
+      /** Rules being read, where rules are drawn as tracks. */
+      rules(names) { for (const rule of canvas.querySelectorAll("g.rule[data-rule]")) rule.classList.toggle("now", names.includes(rule.dataset.rule)); },
     };
-  }
-
-  wb.graph = graph;
+  };
 })();

@@ -1,168 +1,248 @@
-/* The picture card: which machine is shown, how much of it, what a picked state expects, the way out as a file. */
+/* The picture card: which machine is shown and how, what a picked state expects, what leaves as a file. */
 "use strict";
 wb.parts.picture = ({ element, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const tabs = find(".tabs"), count = find(".howmuch"), pic = find(".pic"), say = find(".say"), table = find(".tablebox"), foot = find(".foot");
-  const menu = find(".menu"), menuList = find(".menu ul"), menuButton = find(".menu > button");
-  let shown = null, request = 0, picked = null;
+  const tabs = find(".tabs"), pic = find(".pic.main"), trio = find(".trio"), table = find(".tablebox"), foot = find(".foot"), stackbox = find(".stackbox"), tools = find(".tools.looks");
+  const FINDABLE = ["characters", "tokens", "stack", "rules"], STACKED = ["together", "stack", "rules"];
+  let shown = null, picked = null, why = null, listed = "", lost = "";
 
-  const graph = wb.graph(pic, (chosen) => { picked = chosen; describe(); });
+  const main = wb.machine(pic, server, { picked: (id) => { picked = id; if (id !== null) edges.close(); describe(); }, edge: (one) => one && edges.show(one, shown, pic), shown: arrived, lost: (id) => { lost = id; describe(); } });
+  const together = wb.together(trio, server, (name, centre) => want(name, centre));
+  const stack = wb.stack(stackbox);
+  const asked = (more) => { const { text, notation, start, example } = state.compiled; return { text, notation, start, example, tab: state.tab, ...more }; };
+  const edges = wb.edges(find(".edgebox"), (edge) => wb.ask(server.about_edge, asked({ source: edge.source, target: edge.target })));
+  const search = wb.find(find(".findbox"), { ask: (query) => wb.ask(server.find_states, asked({ query, of: listed })), go: centre });
+  const rows = wb.rows(table, { choose: (of) => { listed = of; list(); }, place: (id) => want(listed, id) });
 
+  // -- which machine ------------------------------------------------------------------------------
   const buttons = () => [...tabs.querySelectorAll("button")];
-  function open(tab) {
+  function open(tab, at = "") {
     const usable = (name) => buttons().find((b) => b.dataset.tab === name && !b.disabled);
     const button = usable(tab) || usable("characters") || usable("rules") || usable("table");
     wb.choose(tabs, "aria-selected", button);
     // the row alone is scrolled: scrollIntoView would pull a phone's page down to the picture
-    const at = button.getBoundingClientRect(), row = tabs.getBoundingClientRect();
-    tabs.scrollLeft += Math.min(0, at.left - row.left) + Math.max(0, at.right - row.right);
+    const place = button.getBoundingClientRect(), row = tabs.getBoundingClientRect();
+    tabs.scrollLeft += Math.min(0, place.left - row.left - 24) + Math.max(0, place.right - row.right + 24);
     state.tab = button.dataset.tab;
-    draw();
+    edges.close();
+    layout();
+    draw(at);
   }
-  // the tab a person chose is come back to as soon as a grammar has it again
-  let wanted = null;
-  const want = (button) => { wanted = button.dataset.tab; open(wanted); };
-  tabs.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && !button.disabled) want(button); });
-  wb.roving(tabs, want);
+  /** The tab a person chose is come back to as soon as a grammar has it again. */
+  let wanted = new URLSearchParams(location.search).get("tab") || wb.saved?.get("tab") || "";
+  function want(tab, at = "") { wanted = tab; wb.saved?.set("tab", tab); open(tab, at); }
+  tabs.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && !button.disabled) want(button.dataset.tab); });
+  wb.roving(tabs, (button) => want(button.dataset.tab));
 
-  function message(text) {
-    say.hidden = !text;
-    say.firstElementChild.textContent = text || "";
+  function layout() {
+    const tab = state.tab, drawn = !["together", "table", "railroad"].includes(tab);
+    pic.hidden = tab === "together" || tab === "table";
+    trio.hidden = tab !== "together";
+    table.hidden = tab !== "table";
+    stackbox.hidden = !(STACKED.includes(tab) || (tab === "tokens" && state.compiled?.tabs?.characters));
+    find(".findbox").hidden = !FINDABLE.includes(tab);
+    tools.hidden = tab === "table" || tab === "railroad";
+    for (const each of tools.querySelectorAll("[data-look], .size")) each.hidden = !drawn;
+    find(".follow").hidden = tab === "detokenizer";
   }
 
-  async function draw(centre) {
-    const compiled = state.compiled;
-    if (!compiled || !compiled.ok) return;
-    const mine = ++request;
-    const asked = { text: compiled.text, notation: compiled.notation, tab: state.tab, narrow: element.clientWidth < 560, centre: centre || "", start: compiled.start, example: compiled.example };
-    const slow = setTimeout(() => { if (mine === request) { pic.classList.add("stale"); count.textContent = "drawing…"; } }, 250);
-    const answer = await wb.ask(server.draw_machine, asked);
-    if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
-    clearTimeout(slow);
-    if (mine !== request) return;
-    pic.classList.remove("stale");
-    shown = answer.ok ? answer : null;
+  async function draw(at = "") {
+    if (!state.compiled?.ok) return;
     picked = null;
-    const listed = answer.ok && state.tab === "table";
-    table.hidden = !listed;
-    pic.hidden = listed;
-    count.textContent = answer.ok ? answer.count : "";
-    if (listed) foot.prepend(answer.count + " · ");
-    menu.hidden = !(answer.ok && answer.svg);
-    message(answer.ok ? "" : answer.why);
-    if (listed) list(answer); else { table.replaceChildren(); graph.show(answer.ok ? answer : null); }
-    describe();
-    follow();
-    state.drawn = asked;
-    wb.emit("drawn", answer);
-  }
-
-  function list(answer) {
-    const body = el("tbody", {}, ...answer.rows.map((row) => el("tr", { "data-state": row[0] }, ...row.slice(1).map((cell) => el("td", {}, cell)))));
-    table.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...answer.heads.map((head) => el("th", { scope: "col" }, head)))), body));
-  }
-
-  /** The line under the picture: what a picked state expects, else the stack of the selected token, else what is drawn. */
-  function describe() {
-    foot.replaceChildren();
-    if (!shown) { foot.append(state.compiled?.ok ? "Another tab shows the grammar another way." : "A picture appears here when the grammar can be read."); return; }
-    if (picked !== null) {
-      const one = shown.states.find((each) => each.id === picked);
-      const ways = shown.edges.filter((edge) => edge.source === picked);
-      foot.append(el("span", {}, "state "), el("span", { class: "chip now" }, one?.label || picked));
-      const more = (one?.title || "").replace(/^state \S+( · )?/, "");
-      if (more) foot.append(el("span", {}, more));
-      if (!ways.length) foot.append(el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow"));
-      for (const way of ways.slice(0, 8)) foot.append(el("code", { title: way.title }, (way.labels.join("  ") || "ε").slice(0, 60) + " → " + nameOf(way.target)));
-      if (ways.length > 8) foot.append(`and ${ways.length - 8} more`);
-      if (shown.partial) foot.append(el("button", { class: "link", onclick: () => draw(picked) }, "Centre here"));
+    lost = "";
+    search.clear();
+    if (state.tab === "table") { await list(); return; }
+    if (state.tab === "together") {
+      shown = null;
+      describe();
+      exportsOf(null);
+      const sent = asked();
+      await together.draw();
+      if (state.tab !== "together" || sent.text !== state.compiled.text) return;
+      shown = together.records()[0];
+      follow();
+      describe();
+      state.drawn = sent;
+      wb.emit("drawn", shown);
       return;
     }
-    const step = state.steps[state.selected];
-    if (step && step.stack.length && state.tab !== "detokenizer") {
-      foot.append("stack");
+    await main.open(state.tab, at);
+    if (at) main.graph.pick(at);
+  }
+  function arrived(answer, sent) {
+    shown = answer.ok ? answer : null;
+    picked = null;
+    lost = "";
+    if (sent.tab === "railroad") main.graph.rules(state.steps[state.selected]?.rules || []);
+    exportsOf(shown);
+    describe();
+    follow();
+    state.drawn = sent;
+    wb.emit("drawn", answer);
+  }
+  async function list() {
+    const missing = state.compiled.tabs || {};
+    if (!listed || missing[listed]) listed = missing.characters ? "rules" : "characters";
+    const [step, atEnd] = standing();
+    const path = step?.path || {}, moments = path[{ characters: "characters", rules: "rules", stack: "stack" }[listed]] || [];
+    const sent = asked({ of: listed, centre: (atEnd ? moments[moments.length - 1] : moments[0])?.[0] || "" });
+    const answer = await wb.ask(server.draw_machine, sent);
+    if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
+    if (state.tab !== "table" || sent.of !== listed || sent.text !== state.compiled?.text) return;
+    shown = answer.ok ? answer : null;
+    rows.show(answer, listed);
+    exportsOf(null);
+    describe();
+    follow();
+    state.drawn = sent;
+    wb.emit("drawn", answer);
+  }
+  /** Centre on a state that was searched, drawn or not. */
+  async function centre(id) {
+    if (main.graph.has(id)) main.graph.follow(id); else await main.load(id);
+    main.graph.pick(id);
+    main.graph.reveal("state-" + id);
+    pic.focus({ preventScroll: true });
+  }
+
+  // -- the run ------------------------------------------------------------------------------------
+  /** The step the pictures stand at: the selected token, or while it streams the end. */
+  function standing() {
+    if (why) return [why, false];
+    const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
+    const step = state.steps[index];
+    return step && state.compiled?.ok && state.ran === state.compiled.text ? [step, state.selected < 0] : [null, false];
+  }
+  function follow() {
+    if (!state.compiled?.ok) return;
+    const [step, atEnd] = standing();
+    element.classList.toggle("failing", Boolean(why));
+    stack.show(step, atEnd);
+    if (state.tab === "together") together.go(step, atEnd);
+    else if (state.tab === "table") rows.go(step, atEnd);
+    else { lost = ""; main.go(step, atEnd); }
+  }
+
+  // -- the line under the picture -------------------------------------------------------------------
+  const LEGEND = {
+    together: "amber: where the run stands · arrow keys in the text step all three",
+    characters: "double ring: may end here · click a state to see what may follow",
+    tokens: "dashed: a token that passes over states · click an edge for all its tokens",
+    stack: "under what is read: ) comes off the stack, ( goes on it",
+    rules: "a box is a call of another rule · click a state to see what may follow",
+    railroad: "along the track is what may be written · click a rule to go there",
+    detokenizer: "tokens in, characters out",
+    table: "→ starts here · ◎ may end here · click a row to see it drawn",
+  };
+  const nameOf = (id) => shown?.states.find((each) => each.id === id)?.label || id;
+  let details = 0;
+  function describe() {
+    details += 1;
+    if (!state.compiled?.ok) { foot.replaceChildren(state.compiled ? "A picture appears here when the grammar can be read." : ""); return; }
+    if (picked !== null && shown) { aboutState(picked); return; }
+    if (why) {
+      foot.replaceChildren(el("span", {}, why.read ? "read " : "nothing of it is read"), ...(why.read ? [el("code", {}, wb.glyphs({ text: why.read })), el("span", { class: "good" }, "✓")] : []), el("span", { class: "no" }, "✗ ", el("code", {}, why.failing ? wb.glyphs({ text: why.failing }) : "the end")), el("span", {}, "expected "), el("code", {}, why.expected || "nothing"));
+      return;
+    }
+    const [step] = standing();
+    foot.replaceChildren();
+    if (lost) { foot.append(`the run stands in state ${lost}, which is not in this part`, el("button", { type: "button", class: "link", onclick: () => main.load(lost) }, "Show it")); return; }
+    if (step?.stack?.length && ["characters", "tokens", "railroad", "table"].includes(state.tab)) {
+      foot.append("rules");
       step.stack.forEach((name, index) => foot.append(index ? "▸" : "", el("span", { class: index === step.stack.length - 1 ? "chip now" : "chip" }, name)));
       return;
     }
-    foot.append(shown.note ? shown.note + " · " : "", LEGEND[state.tab]);
+    foot.append(shown?.note ? shown.note + " · " : "", LEGEND[state.tab] || "");
   }
-  const LEGEND = {
-    characters: "double ring: may end here · click a state to see what may follow",
-    tokens: "dashed: a token that passes over states · click a state to see what may follow",
-    stack: "under what is read: ) comes off the stack, ( goes on it",
-    rules: "a box is a call of another rule · click a state to see what may follow",
-    detokenizer: "tokens in, characters out",
-    table: "→ starts here · ◎ may end here",
-  };
-  const nameOf = (id) => shown.states.find((each) => each.id === id)?.label || id;
-
-  /** The states a token passes in this picture; a machine over tokens passes none on the way. */
-  function pathOf(step) {
-    const states = (shown.follow && step.path[shown.follow]) || [];
-    const moments = states.map((moment) => moment.map((name) => shown.names[name] ?? name));
-    return shown.ends && moments.length ? [moments[0], moments[moments.length - 1]] : moments;
+  /** What may follow in a state, how a text comes there, and where that is written. */
+  async function aboutState(id) {
+    const mine = details, one = shown.states.find((each) => each.id === id);
+    const ways = shown.edges.filter((edge) => edge.source === id);
+    const call = id.startsWith("call-");
+    const head = [el("span", {}, call ? "call of" : "state"), el("span", { class: "chip now" }, call ? one.label.replace(/^→ /, "") : one?.label || id)];
+    if (one?.rule && !call) head.push(el("span", {}, "of ", el("b", {}, one.rule)));
+    if (one?.kinds.includes("final")) head.push(el("span", {}, "may end here"));
+    const goes = ways.slice(0, 6).map((way) => el("code", { title: way.title }, (way.labels.join("  ").split("\n")[0] || (call ? "back" : "ε")).slice(0, 40) + " → " + nameOf(way.target)));
+    if (ways.length > 6) goes.push(el("span", {}, `and ${ways.length - 6} more`));
+    if (!ways.length && !call) goes.push(el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow"));
+    const more = shown.partial && FINDABLE.includes(state.tab) ? [el("button", { type: "button", class: "link", onclick: () => centre(id) }, "Centre here")] : [];
+    foot.replaceChildren(...head, ...goes, ...more);
+    if (!FINDABLE.includes(state.tab) || call) return;
+    const told = await wb.ask(server.about_state, asked({ state: id }));
+    if (mine !== details || picked !== id || !told.ok) return;
+    const said = [];
+    if (told.tokens) said.push(el("span", {}, `${wb.number(told.tokens)} tokens`));
+    if (told.reads) said.push(el("span", {}, "reads ", el("code", {}, told.reads)));
+    if (told.places.length) said.push(el("span", {}, "written "), ...told.places.map((place) => el("button", { type: "button", class: "link", title: "Go to this place in the grammar", onclick: () => wb.emit("place", place) }, el("code", {}, wb.glyphs({ text: place.what })))));
+    if (told.reached) said.push(el("span", {}, "after ", el("code", {}, told.reached)));
+    foot.replaceChildren(...head, ...said, ...goes, ...more);
   }
 
-  /** Light where the run stands: at the selected token, or at its end while it streams. */
-  function follow() {
-    if (!shown || !state.compiled?.ok) return;
-    const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
-    const step = state.steps[index];
-    if (!step || state.ran !== state.compiled.text) { graph.light([], []); return; }
-    const path = pathOf(step);
-    const standing = (state.selected >= 0 ? path[0] : path[path.length - 1]) || [];
-    if (state.tab === "table") {
-      for (const row of table.querySelectorAll("tr.now")) row.classList.remove("now");
-      const rows = [...table.querySelectorAll("tbody tr")].filter((row) => standing.includes(row.dataset.state));
-      for (const row of rows) row.classList.add("now");
-      rows[0]?.scrollIntoView({ block: "nearest" });
-      return;
+  // -- how it is looked at --------------------------------------------------------------------------
+  const USUAL = { tokens: 20, stack: 24 }, SIZES = [8, 14, 20, 24, 40, 70, 110];
+  function looks() {
+    const now = wb.looks.get();
+    find(".follow").setAttribute("aria-pressed", String(now.follow));
+    find("[data-look=chains]").setAttribute("aria-pressed", String(now.chains !== false));
+    find("[data-look=merged]").setAttribute("aria-pressed", String(now.merged));
+    find("[data-look=down]").setAttribute("aria-pressed", String((now.direction || (element.clientWidth < 560 ? "TB" : "LR")) === "TB"));
+  }
+  tools.addEventListener("click", (event) => {
+    const button = event.target.closest("button"), now = wb.looks.get();
+    if (!button) return;
+    const pressed = button.getAttribute("aria-pressed") === "true";
+    if (button.matches(".follow")) { wb.looks.set({ follow: !pressed }); follow(); describe(); }
+    if (button.dataset.look === "chains") wb.looks.set({ chains: pressed ? false : null });
+    if (button.dataset.look === "merged") wb.looks.set({ merged: !pressed });
+    if (button.dataset.look === "down") wb.looks.set({ direction: pressed ? "LR" : "TB" });
+    if (button.dataset.size) {
+      const size = now.size || USUAL[state.tab] || 40;
+      wb.looks.set({ size: (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size });
     }
-    const found = graph.light(standing, path);
-    if (!found && shown.partial && state.selected >= 0 && standing[0] && shown.centre !== standing[0]) { draw(standing[0]); return; }
-    if (!found && picked === null) {
-      foot.replaceChildren(`the run stands in state ${standing[0]}, which is not in this part`, el("button", { class: "link", onclick: () => draw(standing[0]) }, "Show it"));
-    }
-  }
+    if (!button.matches(".follow")) draw(picked || "");
+  });
+  wb.on("looks", looks);
+  looks();
 
-  wb.on("compiling", () => pic.classList.add("stale"));
+  // -- files ----------------------------------------------------------------------------------------
+  const menu = find(".exports");
+  const exportsOf = wb.exportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
+
+  wb.on("compiling", () => { main.stale(true); together.stale(true); });
   wb.on("compiled", (compiled) => {
-    pic.classList.remove("stale");
+    main.stale(false);
+    together.stale(false);
+    why = null;
     if (!compiled.ok) {
-      if (!shown) { graph.show(null); message(compiled.empty ? "Write a grammar on the left, or choose an example above." : "No picture yet: the grammar cannot be read. The problems are listed under it."); describe(); }
-      else { pic.classList.add("stale"); count.textContent = "last readable grammar"; }
+      const says = compiled.empty ? "Write a grammar on the left, or choose an example above." : "No picture yet: the grammar cannot be read. The problems are listed under it.";
+      if (!shown) { if (state.tab === "together") { state.tab = "characters"; layout(); } main.say(says); }
+      else { main.stale(true, "last readable grammar"); together.stale(true); }
+      describe();
       return;
     }
     for (const button of buttons()) {
-      const why = compiled.tabs[button.dataset.tab];
-      button.disabled = Boolean(why);
-      button.title = why || "";
+      const missing = compiled.tabs[button.dataset.tab];
+      button.disabled = Boolean(missing);
+      button.title = missing || (button.dataset.tab === "together" ? "Three machines that go with the run at once" : "");
     }
     open(wanted || state.tab);
   });
-  wb.on("step", () => { if (picked === null) describe(); follow(); });
-  wb.on("tab", open);
+  wb.on("step", () => { why = null; lost = ""; if (picked === null) describe(); follow(); });
+  wb.on("why", (record) => { why = record?.path ? record : null; if (why) picked = null; describe(); follow(); });
+  wb.on("live rules", (names) => main.graph.rules(names));
+  wb.on("tab", (tab) => want(tab));
+  wb.on("model", () => { if (state.compiled?.ok && ["tokens", "detokenizer", "together"].includes(state.tab) && state.drawn) draw(); });
 
   find(".zoom").addEventListener("click", (event) => {
     const act = event.target.closest("button")?.dataset.act;
-    if (act === "in") graph.zoom(0.75); if (act === "out") graph.zoom(1.33); if (act === "fit") graph.fit();
+    if (act === "in") main.graph.zoom(0.75); if (act === "out") main.graph.zoom(1.33); if (act === "fit") main.graph.fit();
   });
-  const toggle = (wanted) => { menuList.hidden = !wanted; menuButton.setAttribute("aria-expanded", String(wanted)); };
-  menuButton.addEventListener("click", () => { toggle(menuList.hidden); if (!menuList.hidden) menuList.querySelector("button").focus(); });
-  document.addEventListener("click", (event) => { if (!menu.contains(event.target)) toggle(false); });
-  menu.addEventListener("keydown", (event) => { if (event.key === "Escape") { toggle(false); menuButton.focus(); event.stopPropagation(); } });
-  wb.roving(menuList, () => {});
-  menuList.addEventListener("click", (event) => {
-    const act = event.target.closest("button")?.dataset.act;
-    if (!act || !shown) return;
-    const name = (state.example?.name || "grammar") + "-" + state.tab;
-    if (act === "copy-dot") wb.copy(shown.dot, event.target);
-    if (act === "copy-svg") wb.copy(shown.svg, event.target);
-    if (act === "dot") wb.download(name + ".dot", "text/vnd.graphviz", shown.dot);
-    if (act === "svg") wb.download(name + ".svg", "image/svg+xml", shown.svg);
-    if (!act.startsWith("copy")) toggle(false);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || state.view !== "workbench") return;
+    event.preventDefault();
+    if (!FINDABLE.includes(state.tab)) open(state.compiled?.tabs?.characters ? "rules" : "characters");
+    search.focus();
   });
-  menu.hidden = true;
-  table.hidden = true;
+  layout();
 };

@@ -23,7 +23,7 @@ from workbench.drawing.parts import cut
 from workbench.drawing.token_edges import TokenRows, padded, token_edges
 from workbench.errors import LimitError
 from workbench.syntax.regex_tree import Ranges
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _NOTE = "too many states to make them all: this is the part around one"
 
@@ -124,6 +124,10 @@ class LazyTokenParts:
         return self._characters.part(
             "token automaton", token_edges(rows, machine, whole), sorted(kept), kept
         )
+
+    def tokens(self, source: str, target: str = "") -> list[TokenId]:
+        ids, targets = self._row(int(source))
+        return [int(i) for i in (ids[targets == int(target)] if target else ids)]
 
     def _row(self, state: State) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """The tokens that can be read in a state, and where each leads.

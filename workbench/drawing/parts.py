@@ -22,6 +22,7 @@ from workbench.drawing.graph import Graph, Node
 from workbench.drawing.machines import state_node
 from workbench.drawing.stack_machines import draw_network, token_pda_edges, token_pda_nodes
 from workbench.drawing.token_edges import TokenRows, token_edges
+from workbench.vocabulary.vocabulary import TokenId
 
 #: Where each state leads, in drawing order.
 Links = Mapping[str, Iterable[str]]
@@ -47,12 +48,20 @@ class Parts(Protocol):
         ...
 
 
+class OverTokens(Parts, Protocol):
+    """A machine whose edges are tokens."""
+
+    def tokens(self, source: str, target: str = "") -> list[TokenId]:
+        """The tokens that leave a state, or those that lead to another one."""
+        ...
+
+
 class Whole:
     """A graph that is there already: a picture takes what it wants of it."""
 
     def __init__(self, graph: Graph, states: int = 0) -> None:
         self._graph = graph
-        self.states = states or len(graph.nodes)
+        self.states = states or len(graph.states)
 
     def whole(self) -> Graph:
         return self._graph
@@ -107,6 +116,17 @@ class TokenFsaParts:
         nodes = tuple(state_node(s, initial, bool(fsa.finals[s])) for s in sorted(ends))
         note = f"{fsa.edge_count:,} token edges"
         return fold_tokens(Graph("token automaton", nodes, edges, note), self.feet)
+
+    def tokens(self, source: str, target: str = "") -> list[TokenId]:
+        ids, targets = self._fsa.rows.row(int(source))
+        if target:
+            drawn = np.array([self._shown(end) == target for end in range(len(self._dfa))])
+            ids = ids[drawn[targets]]
+        return [int(token_id) for token_id in ids]
+
+    def _shown(self, state: int) -> str:
+        """The state a state is drawn as."""
+        return self.feet.get(str(state), str(state))
 
     def _inside(self, states: Iterable[int]) -> dict[int, None]:
         """The states inside characters that tokens of these lead to."""
@@ -169,6 +189,22 @@ class TokenPdaParts:
             ids = (self._nodes[end].id for end in dict.fromkeys(ends))
             found[node.id] = dict.fromkeys(self.feet.get(s, s) for s in ids)
         return found
+
+    def tokens(self, source: str, target: str = "") -> list[TokenId]:
+        machine = self._machine
+        state = next((s for s, node in enumerate(self._nodes) if node.id == source), None)
+        if state is None or state in machine.finals:
+            return []
+        ids, choices = machine.row(state)
+        if target:
+            shown = [self.feet.get(node.id, node.id) == target for node in self._nodes]
+            leading = [
+                choice
+                for choice in machine.targets(state)
+                if any(shown[move.target] for move in machine.choices[choice])
+            ]
+            ids = ids[np.isin(choices, leading)]
+        return [int(token_id) for token_id in ids]
 
     def _drawn(self, states: Iterable[int]) -> Graph:
         edges = token_pda_edges(self._machine, self._machine.network, states)

@@ -11,7 +11,7 @@ from workbench.resources import STATIC
 FILES = "wb"
 
 SHEETS = (
-    "base.css", "grammar.css", "picture.css", "railroad.css", "run.css", "why.css", "takeaway.css",
+    "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "run.css", "why.css", "takeaway.css",
     "learn.css",
 )  # fmt: skip
 
@@ -19,7 +19,8 @@ SHEETS = (
 SCRIPTS = (
     "core.js", "drafts.js", "share.js", "yours.js", "export.js", "colour.js", "paint.js",
     "editor.js", "why.js",
-    "graph.js", "strip.js", "inspector.js",
+    "camera.js", "graph.js", "machine.js", "stack.js", "find.js", "rows.js", "edges.js", "menu.js",
+    "together.js", "strip.js", "inspector.js",
     "models.js", "intro.js", "header.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
     "film.js", "quiz.js", "learn.js", "footer.js",
 )  # fmt: skip

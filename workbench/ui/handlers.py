@@ -146,9 +146,12 @@ class Handlers:
         machine = Machine(name) if name in list(Machine) else Machine.CHARACTERS
         if machine not in OVER_TOKENS:
             return machine, compiled.drawn(machine), False
-        figure = self._figure(text_in(sent, "example", 80))
-        vocabulary = figure or self.room.vocabulary()
-        return machine, compiled.drawn(machine, vocabulary), figure is not None
+        vocabulary = self.vocabulary_of(sent)
+        return machine, compiled.drawn(machine, vocabulary), vocabulary in self._figures.values()
+
+    def vocabulary_of(self, sent: Record) -> Vocabulary:
+        """The tokens an example is drawn over: a figure's own, or the model's."""
+        return self._figure(text_in(sent, "example", 80)) or self.room.vocabulary()
 
     def _figure(self, name: str) -> Vocabulary | None:
         """The tokens of an example that is drawn over its own; None for all others."""

@@ -17,6 +17,7 @@ from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
 from workbench.ui.pictures import sentence
 from workbench.ui.runs import run_lines
+from workbench.ui.states import about_edge, about_state, find_states
 from workbench.ui.takeaway import take_code, take_machine
 from workbench.ui.turns import find_tokens, take_token, turn
 
@@ -32,7 +33,13 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "check_texts": Handlers.check,
         "why": explain.why,
     },
-    "picture": {"draw_machine": Handlers.draw, "draw_railroad": author.draw_railroad},
+    "picture": {
+        "draw_machine": Handlers.draw,
+        "draw_railroad": author.draw_railroad,
+        "find_states": find_states,
+        "about_state": about_state,
+        "about_edge": about_edge,
+    },
     "takeaway": {"take_machine": take_machine, "take_code": take_code},
     "learn": {
         "lesson_list": lessons.lesson_list,

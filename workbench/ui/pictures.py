@@ -143,6 +143,8 @@ def _edge(edge: Edge) -> Record:
         "kinds": list(edge.kinds),
         "count": edge.count,
         "detail": edge.detail,
+        #: States folded into it, in the order they are passed.
+        "inside": list(edge.inside) if edge.chains else [],
     }
 
 

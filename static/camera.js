@@ -1,0 +1,203 @@
+/* How a picture is looked at: wheel, drag, pinch and buttons move and scale it within its box; what
+   somebody moved to stays where it is when the box changes, what nobody touched is fitted anew. */
+(() => {
+  "use strict";
+  const READABLE = 0.7; // pixels a point: 11-point labels are then 8 pixels high
+  const LARGEST = 1.5;
+  const TOP = 30; // pixels kept free for the line that says how much is shown
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  /** ``tap`` is called with what lies under a click that moved nothing; ``scale`` fixes the scale a picture opens at. */
+  wb.camera = (box, tap, { top = TOP, scale = 0 } = {}) => {
+    let svg = null, home = null, view = null, opening = null;
+    let keep = begin, size = [1, 1]; // how the view follows a box that changes, and the box it was made for
+    let glide = 0;
+    const fingers = new Map();
+    let began = null, moved = false;
+
+    const set = () => svg && svg.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
+    const still = () => { cancelAnimationFrame(glide); glide = 0; };
+
+    /** Go to another view, in a quarter of a second where that is wanted. */
+    function go(next, smooth) {
+      still();
+      if (!smooth || calm.matches || document.hidden) { view = next; set(); return; }
+      const from = [...view], start = performance.now();
+      const step = (now) => {
+        const t = Math.min(1, (now - start) / 260), eased = 1 - (1 - t) ** 3;
+        view = from.map((v, i) => v + (next[i] - v) * eased);
+        set();
+        glide = t < 1 ? requestAnimationFrame(step) : 0;
+      };
+      glide = requestAnimationFrame(step);
+    }
+
+    /** The whole picture with a margin; a small one is not blown up past readable size. */
+    function whole() {
+      const [wide, high] = size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
+      const unit = Math.max(home[2] * 1.05 / wide, home[3] * 1.03 / Math.max(1, high - top), 1 / (scale || LARGEST));
+      const w = wide * unit, h = high * unit;
+      view = [home[0] - (w - home[2]) / 2, home[1] - (h + top * unit - home[3]) / 2, w, h];
+      return unit;
+    }
+    function fit() {
+      if (!svg) return;
+      still();
+      whole();
+      set();
+      keep = fit;
+    }
+
+    /** What somebody moved to: the same middle at the same size. */
+    function stay() {
+      const [w, h] = [box.clientWidth * view[2] / size[0], box.clientHeight * view[3] / size[1]];
+      view = [view[0] + (view[2] - w) / 2, view[1] + (view[3] - h) / 2, w, h];
+      size = [box.clientWidth, box.clientHeight];
+      set();
+    }
+
+    /** A picture opens so that it can be read: whole if that is large enough, else around its centre. */
+    function begin() {
+      if (!svg || !box.clientWidth) return; // behind another tab: it begins when it is shown
+      still();
+      keep = begin;
+      const { centre, wide, at } = opening;
+      if (wide) { across(); return; }
+      const unit = whole(), readable = scale || READABLE;
+      if (unit > 1 / readable) {
+        const shrink = 1 / readable / unit;
+        view[2] *= shrink;
+        view[3] *= shrink;
+        view[0] = home[0] - view[2] * 0.02;
+        view[1] = home[1] + (home[3] - view[3]) / 2;
+        set();
+        if (centre) view = towards(centre, at);
+        clamp();
+      }
+      set();
+    }
+    /** A tall picture is as wide as its box, and begins at its top. */
+    function across() {
+      size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
+      const unit = Math.max(home[2] * 1.05 / size[0], 1 / LARGEST);
+      view = [home[0] - (size[0] * unit - home[2]) / 2, home[1] - (top + 6) * unit, size[0] * unit, size[1] * unit];
+      set();
+    }
+    /** No empty margin where there is picture to show; what has room to spare stands in its middle. */
+    function clamp() {
+      const unit = view[3] / box.clientHeight, up = home[1] - top * unit, left = home[0] - view[2] * 0.02;
+      const high = home[3] + top * unit, wide = home[2] * 1.04;
+      view[1] = view[3] < high ? Math.max(up, Math.min(view[1], home[1] + home[3] - view[3])) : up - (view[3] - high) / 2;
+      view[0] = view[2] < wide ? Math.max(left, Math.min(view[0], home[0] + home[2] * 1.02 - view[2])) : home[0] - (view[2] - home[2]) / 2;
+    }
+
+    /** Where an element is, in the picture's own points; its marks alone, not its labels. */
+    function place(element) {
+      const mark = element.querySelector("ellipse, polygon, path, rect") || element;
+      const found = mark.getBoundingClientRect(), frame = svg.getBoundingClientRect();
+      if (!frame.width) return null;
+      const unit = view[2] / frame.width;
+      return [view[0] + ((found.left + found.right) / 2 - frame.left) * unit, view[1] + ((found.top + found.bottom) / 2 - frame.top) * unit];
+    }
+    /** The view with an element at a share of its width and in the middle of its height. */
+    function towards(element, share = 0.5) {
+      const found = place(element);
+      if (!found) return view;
+      return [found[0] - view[2] * share, found[1] - view[3] * 0.5 - top * view[3] / box.clientHeight / 2, view[2], view[3]];
+    }
+
+    function zoom(factor, x, y) {
+      if (!view) return;
+      still();
+      keep = stay;
+      const { left, top: above, width, height } = box.getBoundingClientRect();
+      const fx = x === undefined ? 0.5 : (x - left) / width, fy = y === undefined ? 0.5 : (y - above) / height;
+      const w = Math.min(home[2] * 8 + 2000, Math.max(60, view[2] * factor));
+      const h = view[3] * (w / view[2]);
+      view = [view[0] + (view[2] - w) * fx, view[1] + (view[3] - h) * fy, w, h];
+      set();
+    }
+    function pan(dx, dy) {
+      if (!view || !box.clientWidth) return;
+      still();
+      keep = stay;
+      view[0] += dx * view[2] / box.clientWidth;
+      view[1] += dy * view[3] / box.clientHeight;
+      set();
+    }
+
+    box.addEventListener("wheel", (event) => {
+      if (!svg) return;
+      event.preventDefault();
+      // a picture that is only tall is scrolled, as pages are
+      if (opening?.wide && !event.ctrlKey) { pan(0, event.deltaY); return; }
+      zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004), event.clientX, event.clientY);
+    }, { passive: false });
+    box.addEventListener("pointerdown", (event) => {
+      if (!svg || event.target.closest("button, input, .stack")) return;
+      fingers.set(event.pointerId, [event.clientX, event.clientY]);
+      began = [event.clientX, event.clientY];
+      moved = false;
+    });
+    box.addEventListener("pointermove", (event) => {
+      const before = fingers.get(event.pointerId);
+      if (!before) return;
+      const now = [event.clientX, event.clientY];
+      if (!moved && Math.hypot(now[0] - began[0], now[1] - began[1]) < 4) return;
+      if (!moved) { moved = true; box.setPointerCapture(event.pointerId); box.classList.add("drag"); }
+      if (fingers.size === 1) pan(before[0] - now[0], before[1] - now[1]);
+      else {
+        const other = [...fingers].find(([id]) => id !== event.pointerId)[1];
+        const apart = (p) => Math.max(10, Math.hypot(p[0] - other[0], p[1] - other[1]));
+        zoom(apart(before) / apart(now), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
+      }
+      fingers.set(event.pointerId, now);
+    });
+    const lift = (event) => {
+      if (!fingers.delete(event.pointerId)) return;
+      box.classList.remove("drag");
+      if (!moved && event.type === "pointerup") tap(document.elementFromPoint(event.clientX, event.clientY));
+    };
+    box.addEventListener("pointerup", lift);
+    box.addEventListener("pointercancel", lift);
+    box.addEventListener("dblclick", (event) => { if (!event.target.closest("button, .node, .edge")) fit(); });
+    new ResizeObserver(() => { if (svg && box.clientWidth) (view ? keep : begin)(); }).observe(box);
+
+    return {
+      /** Look at a picture: ``frame`` is its own box, ``centre`` the element it opens at, ``wide`` that it is read from top to bottom. */
+      open(picture, frame, { centre = null, wide = false, at = 0.5 } = {}) {
+        still();
+        svg = picture;
+        home = frame;
+        view = null;
+        opening = { centre, wide, at };
+        begin();
+      },
+      close() { still(); svg = null; },
+      fit, zoom, pan,
+      /** Bring an element into view if it is outside; what was fitted stays fitted. */
+      reveal(element, { share = 0.5, smooth = true, margin = 12 } = {}) {
+        if (!element || !view || !svg) return;
+        const found = element.getBoundingClientRect(), frame = box.getBoundingClientRect();
+        const x = (found.left + found.right) / 2, y = (found.top + found.bottom) / 2;
+        if (!glide && x > frame.left + margin && x < frame.right - margin && y > frame.top + margin && y < frame.bottom - margin) return;
+        keep = stay;
+        go(towards(element, share), smooth);
+      },
+      /** Bring an element to the middle, unless all of the picture is seen anyway. */
+      follow(element, smooth = true) {
+        if (!element || !view || !svg) return;
+        const all = view[2] >= home[2] && view[3] >= home[3];
+        if (all) return;
+        const before = view;
+        const next = towards(element);
+        view = next;
+        clamp();
+        const goal = view;
+        view = before;
+        keep = stay;
+        if (Math.hypot(goal[0] - before[0], goal[1] - before[1]) > 2) go(goal, smooth);
+      },
+    };
+  };
+})();

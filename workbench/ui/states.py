@@ -1,0 +1,229 @@
+"""What a reader asks of a picture: in come a machine and a state, an edge or a search; out records.
+
+A state says what may be read in it and where in the grammar that is written; an edge lists all its
+tokens; a search finds states by number, rule or label, also outside the part that is drawn.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from functools import lru_cache
+
+from workbench.automata.describe import describe
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.lazy import LazyDfa
+from workbench.drawing.counting import fold_counts
+from workbench.drawing.graph import Graph
+from workbench.drawing.reductions import calm
+from workbench.drawing.text import visible
+from workbench.errors import LimitError, WorkbenchError
+from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Followed, Machine
+from workbench.pushdown.places import Places
+from workbench.pushdown.runner import Runner
+from workbench.source import Span
+from workbench.ui.handlers import Handlers
+from workbench.ui.pictures import sentence
+from workbench.ui.records import Record
+from workbench.ui.requests import TextRequest, text_in
+
+#: States a search tells, and how many states of a machine made in part it looks at.
+_FOUND = 12
+_SEARCHED = 400
+
+#: Tokens of one edge that are sent, and of one state as examples.
+_MOST_TOKENS = 2_000
+_EXAMPLES = 8
+
+#: Situations met while a text is looked for that leads to a state.
+_LOOKED_AT = 4_000
+
+#: Places in the grammar told of a state.
+_PLACES = 4
+
+
+def find_states(handlers: Handlers, sent: Record) -> Record:
+    """States by number, by the name of their rule, by what stands at their edges."""
+    try:
+        machine, drawn, _ = handlers.drawn(sent)
+        query = text_in(sent, "query", 80).strip()
+        if not query:
+            return {"ok": True, "found": []}
+        seen: dict[str, Record] = {}
+        for state, why in _matches(_searched(handlers, sent, machine, drawn), query, drawn):
+            seen.setdefault(state, {"id": state, "why": why})
+            if len(seen) == _FOUND:
+                break
+        return {"ok": True, "found": list(seen.values())}
+    except WorkbenchError as error:
+        return {"ok": False, "found": [], "why": sentence(error)}
+
+
+def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) -> Graph:
+    """The graph that is looked through: for tokens the one over characters, with all labels."""
+    if machine is Machine.TOKENS and drawn.followed is not Followed.NETWORK:
+        under = Machine.STACK if drawn.followed is not Followed.CHARACTERS else Machine.CHARACTERS
+        try:
+            _, drawn, _ = handlers.drawn({**sent, "tab": str(under)})
+        except WorkbenchError:
+            return drawn.parts.around("", _SEARCHED)
+    return drawn.parts.around("", _SEARCHED)
+
+
+def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]]:
+    """States that answer a search, the exact ones first, with why they do."""
+    small = calm(fold_counts(graph))
+    if query.isdigit() and (query in graph.where or drawn.parts.states == 0):
+        yield query, "its number"
+    wanted = query.casefold()
+    for node in graph.nodes:
+        if node.cluster.casefold() == wanted and "rule" in node.kinds:
+            yield node.id, f"the first of {node.cluster}"
+    sought = visible(query)
+    labelled = [(e, label) for e in small.edges for label in e.labels]
+    for edge, label in labelled:
+        if label.split("\n")[0] == sought and "call" not in edge.kinds:
+            yield edge.source, f"reads {label.splitlines()[0]}"
+    for node in graph.nodes:
+        if wanted in node.cluster.casefold() and "rule" in node.kinds:
+            yield node.id, f"the first of {node.cluster}"
+    for edge, label in labelled:
+        if sought.casefold() in label.casefold():
+            yield edge.source, f"reads {label.splitlines()[0]}"
+    for node in graph.nodes:
+        if node.id.startswith(query) and node.id != query and "call" not in node.kinds:
+            yield node.id, "its number"
+
+
+def about_edge(handlers: Handlers, sent: Record) -> Record:
+    """All tokens of an edge of a machine over tokens."""
+    try:
+        machine, drawn, _ = handlers.drawn(sent)
+        source, target = text_in(sent, "source", 40), text_in(sent, "target", 40)
+        tokens = _tokens(handlers, sent, machine, drawn, source, target)
+        return {"ok": True, "count": len(tokens), "tokens": tokens[:_MOST_TOKENS]}
+    except (WorkbenchError, ValueError, IndexError) as error:
+        why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such edge"
+        return {"ok": False, "count": 0, "tokens": [], "why": why}
+
+
+def _tokens(
+    handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn, source: str, target: str
+) -> list[str]:
+    tokens = getattr(drawn.parts, "tokens", None)
+    if machine not in OVER_TOKENS or tokens is None:
+        return []
+    spelt = handlers.vocabulary_of(sent).tokens
+    return [visible(spelt[token_id] or b"") for token_id in tokens(source, target)]
+
+
+def about_state(handlers: Handlers, sent: Record) -> Record:
+    """What may be read in a state, a text that leads there, and where in the grammar that is."""
+    try:
+        state = text_in(sent, "state", 40)
+        machine, drawn, _ = handlers.drawn(sent)
+        asked = TextRequest.of(sent)
+        compiled = handlers.pipeline.compile(asked.text, asked.notation, asked.start)
+        told: Record = {"ok": True, "state": state, "reads": "", "reached": None, "places": []}
+        if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
+            listed = _tokens(handlers, sent, machine, drawn, state, "")
+            told |= {"tokens": len(listed), "examples": listed[:_EXAMPLES]}
+        if drawn.followed is not None and state.isdigit():
+            told |= _reached(compiled, drawn.followed, int(state))
+        return told
+    except (WorkbenchError, ValueError, IndexError) as error:
+        why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such state"
+        return {"ok": False, "why": why}
+
+
+def _reached(compiled: Compiled, followed: Followed, state: int) -> Record:
+    """A short text that leads to a state, and what could read on after it."""
+    text = _text_to(compiled, followed, state)
+    if text is None:
+        return {}
+    told: Record = {"reached": visible(text)}
+    try:
+        reached = _places(compiled).after(text)
+    except LimitError:
+        return told
+    if reached is None:
+        return told
+    told["may_end"] = reached.may_end
+    told["reads"] = describe(reached.reads) if reached.reads else ""
+    told["places"] = [_place(compiled, place.span) for place in reached.places[:_PLACES]]
+    return told
+
+
+def _place(compiled: Compiled, span: Span) -> Record:
+    written = compiled.text[span.start : span.end]
+    return {"start": span.start, "end": span.end, "what": written[:40]}
+
+
+@lru_cache(maxsize=16)
+def _places(compiled: Compiled) -> Places:
+    """The places of a grammar, kept for the next state somebody looks at."""
+    grammar = compiled.grammar
+    assert grammar is not None, "a machine was drawn of it"
+    if grammar.tree is not None:
+        return Places.of_grammar(grammar.tree, grammar.start, grammar.limits)
+    assert grammar.regex is not None, "a grammar is made of one of both"
+    return Places.of_regex(grammar.regex, grammar.limits)
+
+
+def _text_to(compiled: Compiled, followed: Followed, state: int) -> bytes | None:
+    """A shortest text after which the machine stands in a state; None where none is found soon."""
+    characters = compiled.characters
+    grammar = compiled.grammar
+    assert grammar is not None, "a machine was drawn of it"
+    if followed is Followed.CHARACTERS:
+        assert characters is not None, "a machine was drawn of it"
+        return _shortest(_Automaton(characters), state)
+    network = grammar.network if followed is Followed.NETWORK else grammar.rules
+    return _shortest(_Situations(Runner(network, grammar.limits)), state)
+
+
+class _Automaton:
+    """A character automaton as something to look around in."""
+
+    def __init__(self, machine: Dfa | LazyDfa) -> None:
+        self.initial = machine.initial
+        self.classes = machine.classes
+        self.step = machine.step
+
+    def shows(self, here: int, state: int) -> bool:
+        return here == state
+
+
+class _Situations:
+    """The same of a network of rules, whose situations hold many states."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.initial = runner.initial
+        self.classes = runner.classes
+        self.step = runner.step
+        self._runner = runner
+
+    def shows(self, here: int, state: int) -> bool:
+        return any(at == state for at, _ in self._runner.configurations(here))
+
+
+def _shortest(machine: _Automaton | _Situations, state: int) -> bytes | None:
+    """Breadth first, one byte of each class: one that can be read easily where there is one."""
+    bytes_of: dict[int, int] = {}
+    for byte in (*range(0x61, 0x7B), *range(0x30, 0x3A), *range(0x20, 0x7F), *range(256)):
+        bytes_of.setdefault(int(machine.classes[byte]), byte)
+    found: dict[int, bytes] = {machine.initial: b""}
+    waiting = deque([machine.initial])
+    while waiting and len(found) < _LOOKED_AT:
+        here = waiting.popleft()
+        if machine.shows(here, state):
+            return found[here]
+        for byte in bytes_of.values():
+            try:
+                there = machine.step(here, byte)
+            except LimitError:
+                continue
+            if there != DEAD and there not in found:
+                found[there] = found[here] + bytes([byte])
+                waiting.append(there)
+    return None
