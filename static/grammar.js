@@ -1,11 +1,12 @@
-/* The grammar card: editor, problems, facts, texts to try, prompt. */
+/* The grammar card: the editor, what each step took, and in sections what there is to know: problems,
+   tests, rules, samples. The sections share a box of one height, so nothing below them ever moves. */
 "use strict";
 wb.parts.grammar = ({ element, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const facts = find(".facts"), verdict = find(".verdict"), problems = find(".problems");
-  const tests = find(".tests"), add = find(".addtest"), note = find(".note"), prompt = find("textarea.prompt");
-  let request = 0, checking = 0, results = new Map();
+  const facts = find(".facts"), verdict = find(".verdict"), note = find(".note"), prompt = find("textarea.prompt");
+  const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
+  let request = 0, looking = 0;
 
   const editor = wb.editor(find(".editor"), (text) => {
     state.text = text;
@@ -15,162 +16,142 @@ wb.parts.grammar = ({ element, server }) => {
     compileSoon();
   });
 
+  // -- sections ------------------------------------------------------------------------------------
+  const tabs = find(".sections"), panel = find(".panel");
+  const button = (name) => tabs.querySelector(`[data-section="${name}"]`);
+  let chosen = wb.saved?.get("section", "tests") ?? "tests", forced = false;
+  if (!button(chosen)) chosen = "tests";
+
+  /** Show a section; a grammar that cannot be read has nothing but problems. */
+  function section(name) {
+    const shown = button(name).hidden ? "tests" : name;
+    wb.choose(tabs, "aria-selected", button(shown));
+    for (const each of panel.children) each.hidden = each.dataset.section !== shown;
+    panel.scrollTop = 0;
+    if (shown === "samples") samples.ask();
+  }
+  function choose(name) {
+    chosen = name;
+    forced = false;
+    wb.saved?.set("section", name);
+    section(name);
+  }
+  tabs.addEventListener("click", (event) => { const tab = event.target.closest("button"); if (tab) choose(tab.dataset.section); });
+  wb.roving(tabs, (tab) => choose(tab.dataset.section));
+
+  const mark = (name, told, colour, aloud) => button(name).querySelector(".n").replaceChildren(...(told ? [" ", el("span", { class: colour }, told), el("span", { class: "sr" }, aloud ?? "")] : []));
+  const problems = wb.problemList(find(".problems"), ({ count, sign, colour, worst }) => mark("problems", count ? `${sign} ${count}` : "", colour, worst && ` ${worst}s`));
+  const tests = wb.testList(find("#wb-sec-tests"), server, ({ all, judged, passed }) => {
+    const failing = passed < judged;
+    mark("tests", judged ? `${failing ? "✗ " : ""}${passed} of ${judged} pass` : all ? String(all) : "", failing ? "no" : judged ? "good" : "quiet");
+  });
+  const outline = wb.outlineList(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
+  const samples = wb.sampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
+  const phases = wb.phaseBar(find(".phases"));
+
+  // -- compiling -----------------------------------------------------------------------------------
   /** The example's name while its text is untouched: some are drawn over tokens of their own. */
   const exampleNow = () => (state.example && state.example.notation === state.notation && state.example.text.trimEnd() === state.text.trimEnd() ? state.example.name : "");
 
   async function compile() {
     const mine = ++request;
     const asked = { text: state.text, notation: state.notation, start: state.start, example: exampleNow() };
-    note.hidden = !note.textContent || !asked.example; // it speaks of the example as it came
+    note.classList.toggle("past", !asked.example); // it speaks of the example as it came
     wb.emit("compiling");
     let answer = await wb.ask(server.compile_grammar, asked);
-    if (answer.fault) answer = { ok: false, facts: [], problems: [], failure: answer.fault };
+    if (answer.fault) answer = { ok: false, facts: [], problems: [], phases: [], failure: answer.fault };
     if (mine !== request) return; // something newer was typed meanwhile
     state.pending = false;
     state.compiled = { ...asked, ...answer };
-    editor.problems(answer.problems);
     showFacts(answer);
-    showProblems(answer);
-    results = new Map();
-    if (answer.ok) check(); else showTests();
+    told = { ...answer, looking: answer.ok };
+    tell(answer.problems);
+    button("rules").hidden = state.notation === "regex";
+    const must = !answer.ok && !answer.empty;
+    if (must !== forced) { forced = must; section(must ? "problems" : chosen); }
+    if (answer.ok) { tests.check(); showRules(asked, mine); } else tests.clear();
     wb.emit("compiled", state.compiled);
+    if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
+    lookCloser.later(asked, mine);
   }
   const compileSoon = wb.debounce(250, compile);
 
+  let told = {};
+  /** Say what is wrong, in the list and in the text. */
+  function tell(list, more = {}) {
+    told = { ...told, ...more, problems: list };
+    editor.problems(list);
+    problems.show(told);
+  }
+
+  async function showRules(asked, mine) {
+    if (asked.notation !== "kbnf") { outline.show({}); return; }
+    const answer = await wb.ask(server.outline_rules, asked);
+    if (mine === request && answer.ok) outline.show(answer);
+  }
+
+  /** What takes longer, asked once nothing is typed for a while: the first mask, all of the advice. */
+  const lookCloser = {
+    later(asked, mine) {
+      clearTimeout(looking);
+      if (state.compiled.ok) looking = setTimeout(() => this.now(asked, mine), LINT_AFTER);
+    },
+    async now(asked, mine) {
+      const mask = await wb.ask(server.time_mask, asked);
+      if (mine !== request) return;
+      phases([...state.compiled.phases, ...(mask.phases ?? [])]);
+      const lint = await wb.ask(server.lint_grammar, asked);
+      if (mine !== request) return;
+      const found = lint.ok ? lint.problems : state.compiled.problems;
+      tell([...(mask.problems ?? []), ...found], { looking: false, searched: lint.searched });
+      wb.emit("linted", found);
+    },
+  };
+
   function showFacts(answer) {
     facts.replaceChildren(...answer.facts.map((fact) => el("span", {}, fact)));
+    phases(answer.ok ? answer.phases : []);
     if (answer.ok) {
       verdict.className = "verdict good";
       verdict.textContent = "✓ " + (answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)) + " ms";
-      verdict.title = answer.phases.map((phase) => `${phase.name} ${phase.ms.toFixed(1)} ms`).join(" · ");
     } else {
       verdict.className = "verdict no";
-      verdict.textContent = answer.empty ? "" : "✗ " + (answer.problems.length === 1 || !answer.problems.length ? "1 problem" : answer.problems.length + " problems");
-      verdict.title = "";
+      verdict.textContent = answer.empty ? "" : "✗ " + (answer.problems.length < 2 ? "1 problem" : answer.problems.length + " problems");
     }
   }
 
-  /** Put what is advised in the place of what was written. */
-  function mend(problem) {
+  /** Put a fix in the place of what was written. */
+  function mend({ start, end, fix }) {
     const points = [...state.text];
-    const mended = points.slice(0, problem.start).join("") + problem.fix + points.slice(problem.end).join("");
-    editor.replace(mended);
+    editor.replace(points.slice(0, start).join("") + fix + points.slice(end).join(""));
   }
 
-  const TITLES = { regex: "Regex", kbnf: "KBNF" };
-  const NOTATIONS = { regex: "a regex", kbnf: "a KBNF grammar" };
-  const SHOWN = 4; // pieces of advice; errors are all shown
-
-  function showProblems(answer) {
-    const errors = answer.problems.filter((problem) => problem.severity === "error");
-    const advice = answer.problems.filter((problem) => problem.severity !== "error");
-    const rows = [...errors, ...advice.slice(0, SHOWN)].map((problem) => {
-      const what = el("span", { class: "what" }, el("button", { class: "link " + (problem.severity === "error" ? "no" : "warn"), title: "Go to the place", onclick: () => editor.jump(problem) }, problem.message));
-      if (problem.hint && !problem.fix) what.append(el("span", { class: "hint" }, problem.hint));
-      const fix = problem.fix ? el("button", { class: "link fix", title: `Write ${problem.fix} here`, onclick: () => mend(problem) }, "write " + (problem.fix.length > 24 ? problem.fix.slice(0, 23) + "…" : problem.fix)) : "";
-      return el("li", { class: "row" }, el("span", { class: "at" }, problem.line ? `${problem.line}:${problem.column}` : "—"), what, fix);
-    });
-    if (advice.length > SHOWN) rows.push(el("li", { class: "row quiet" }, el("span", { class: "at" }, "…"), el("span", { class: "what" }, `${advice.length - SHOWN} more of this kind`)));
-    if (answer.looks) rows.unshift(el("li", { class: "row" }, el("span", { class: "at" }, "—"), el("span", { class: "what" }, `this looks like ${NOTATIONS[answer.looks]}`), el("button", { class: "link fix switch", onclick: () => { wb.emit("switch", answer.looks); editor.area.focus(); } }, "switch to " + TITLES[answer.looks])));
-    if (answer.failure) rows.push(el("li", { class: "row no" }, el("span", { class: "at" }, "—"), el("span", { class: "what" }, answer.failure)));
-    problems.replaceChildren(...rows);
-    problems.hidden = !rows.length;
-  }
-
-  async function check() {
-    const mine = ++checking;
-    const texts = [...state.tests];
-    const answer = await wb.ask(server.check_texts, { text: state.text, notation: state.notation, start: state.start, texts });
-    if (mine !== checking || !answer.results) return;
-    results = new Map(answer.results.map((result) => [result.text, result]));
-    showTests();
-  }
-
-  function told(result) {
-    const said = el("span", { class: "why" });
-    if (result.accepted) return null;
-    said.append(result.at_end ? "not finished; expected " : `column ${result.column}: expected `, el("b", {}, result.expected || "nothing more"));
-    return said;
-  }
-
-  function body(text, result) {
-    const say = el("button", { class: "say", title: "Edit" });
-    if (!text) say.append(el("span", { class: "quiet" }, "the empty text"));
-    else if (result && !result.accepted && !result.at_end) {
-      const points = [...text];
-      const bad = el("span", { class: "squig" });
-      bad.append(wb.visible(points[result.offset]));
-      say.append(wb.visible(points.slice(0, result.offset).join("")), bad, wb.visible(points.slice(result.offset + 1).join("")));
-    } else {
-      say.append(wb.visible(text));
-      if (result && !result.accepted) say.append(el("span", { class: "squig void" }));
-    }
-    return say;
-  }
-
-  function showTests() {
-    tests.replaceChildren(...state.tests.map((text, index) => {
-      const result = results.get(text);
-      const sign = !result ? el("span", { class: "quiet", title: "not tried" }, "·") : result.accepted ? el("span", { class: "good", title: "accepted" }, "✓") : el("span", { class: "no", title: "rejected" }, "✗");
-      if (result) sign.append(el("span", { class: "sr" }, result.accepted ? " accepted: " : " rejected: "));
-      const say = body(text, result);
-      say.addEventListener("click", () => edit(say, index));
-      const drop = el("button", { class: "bare drop", "aria-label": "Remove this text", title: "Remove", onclick: () => { state.tests.splice(index, 1); showTests(); } }, "×");
-      return el("li", {}, sign, el("div", { class: "body" }, say, result ? told(result) : null), drop);
-    }));
-  }
-
-  function edit(say, index) {
-    const area = el("textarea", { rows: 1, "aria-label": "Text to try", spellcheck: "false" });
-    area.value = state.tests[index];
-    let open = true;
-    const close = (keep) => {
-      if (!open) return;
-      open = false;
-      if (keep) state.tests[index] = area.value;
-      results.delete(keep ? "" : null);
-      showTests();
-      if (keep && state.compiled?.ok) check();
-    };
-    area.addEventListener("blur", () => close(true));
-    area.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey) { event.preventDefault(); close(true); }
-      if (event.key === "Escape") { event.stopPropagation(); close(false); }
-    });
-    say.parentNode.replaceChildren(area);
-    area.focus();
-  }
-
-  add.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const input = add.querySelector("input");
-    state.tests.push(input.value);
-    input.value = "";
-    showTests();
-    if (state.compiled?.ok) check();
-  });
+  // -- the page ------------------------------------------------------------------------------------
   prompt.addEventListener("input", () => { state.prompt = prompt.value; });
-  problems.hidden = true;
-
   wb.on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
-    Object.assign(state, { text, notation: example.notation, start: example.start, prompt: example.prompt, tests: example.tests || [...example.accepts.slice(0, 3), ...example.rejects.slice(0, 2)] });
+    Object.assign(state, { text, notation: example.notation, start: example.start, prompt: example.prompt });
     note.textContent = example.note;
     note.hidden = !example.note;
     prompt.value = example.prompt;
     editor.set(text, example.notation);
-    results = new Map();
-    showTests();
+    button("rules").hidden = example.notation === "regex";
+    tests.open(example);
+    samples.open();
+    section(chosen);
     compileSoon.now();
   });
   wb.on("notation", (notation) => {
     state.notation = notation;
     note.hidden = true;
     editor.notation(notation);
+    if (notation === "regex" && chosen === "rules") section("tests");
     compileSoon.now();
   });
   wb.on("compile now", () => compileSoon.now());
-  wb.on("focus editor", (how) => { editor.area.focus(); if (how?.select) editor.area.select(); });
-  wb.on("rewrite", ({ text }) => { editor.replace(text); compileSoon.now(); });
+  wb.on("focus editor", () => editor.area.focus());
   wb.on("live rules", (names) => editor.live(names));
+  wb.on("why", (record) => editor.places?.(record?.spans ?? []));
+  wb.on("place", (span) => editor.jump(span));
+  wb.on("mend", mend);
 };

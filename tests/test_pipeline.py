@@ -19,10 +19,45 @@ FOOD = "(foo)+d"
 def test_a_regex_all_the_way() -> None:
     compiled = compile_text("f(oo)*", Notation.REGEX, vocabulary=KOO)
     assert compiled.problems == ()
-    assert [phase.name for phase in compiled.phases] == ["grammar", "tokens"]
+    assert [phase.name for phase in compiled.phases] == ["read", "NFA", "minimal DFA", "tokens"]
     assert compiled.milliseconds > 0
     constraint = compiled.constraint(KOO)
     assert {KOO.tokens[i] for i in constraint.mask(constraint.initial)} >= {b"f", b"foo"}
+
+
+#   notation, text, the steps it takes
+PHASES = [
+    (Notation.REGEX, "[a-f]{3}", ["read", "NFA", "minimal DFA"]),
+    (Notation.REGEX, "(a|b)*a(a|b){30}", ["read", "NFA", "first states", "all states"]),
+    (Notation.KBNF, "start ::= 'a' start? 'b';", ["read", "rules", "automata"]),
+    (Notation.REGEX, "[", ["read"]),
+]
+
+
+@pytest.mark.parametrize(("notation", "text", "names"), PHASES, ids=[text for _, text, _ in PHASES])
+def test_every_step_is_timed(notation: Notation, text: str, names: list[str]) -> None:
+    compiled = compile_text(text, notation, limits=Limits(seconds=1.0))
+    assert compiled.facts is compiled.facts
+    assert [phase.name for phase in compiled.phases] == names
+    assert all(phase.milliseconds > 0 for phase in compiled.phases)
+
+
+def test_the_first_mask_is_timed_once() -> None:
+    compiled = compile_text("f(oo)*", Notation.REGEX)
+    phases = compiled.first_mask(KOO)
+    assert [phase.name for phase in phases] == ["tokens", "first mask"]
+    assert compiled.first_mask(KOO) is phases
+    with pytest.raises(WorkbenchError, match="spelt"):
+        compile_text("x+", Notation.REGEX).first_mask(KOO)
+
+
+def test_all_advice_is_looked_for_once() -> None:
+    compiled = compile_text("start ::= a | a; a ::= 'f'+;", Notation.KBNF)
+    assert [one.kind for one in compiled.linted(KOO).advice] == [
+        "ambiguous",
+        "duplicate_alternative",
+    ]
+    assert compiled.linted(KOO) is compiled.linted(KOO)
 
 
 def test_what_is_made_is_made_once() -> None:

@@ -7,10 +7,8 @@ twice is remembered here, by text.
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -18,7 +16,6 @@ from typing import TypeVar
 
 from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
-from workbench.automata.small import ready as ready_for_regexes
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
@@ -33,13 +30,16 @@ from workbench.drawing.transducers import draw_detokenizer
 from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
+from workbench.lint import Lint, lint
+from workbench.phases import READERS, Phase, timed
 from workbench.problem import Problem as Problem
-from workbench.pushdown.build import ready as ready_for_grammars
 from workbench.pushdown.pda import pda
-from workbench.syntax.kbnf_parser import ready as ready_to_read
 from workbench.vocabulary.vocabulary import Vocabulary
 
 T = TypeVar("T")
+
+#: So long an ambiguous text is looked for, after an author has stopped typing.
+_LINT_SECONDS = 0.7
 
 
 class Notation(StrEnum):
@@ -98,14 +98,6 @@ class Drawn:
         return self.parts.whole()
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """A piece of a compilation and how long it took."""
-
-    name: str
-    milliseconds: float
-
-
 @dataclass(slots=True, eq=False)
 class Compiled:
     """What became of a text: a grammar, or problems.
@@ -130,18 +122,30 @@ class Compiled:
     @property
     def facts(self) -> tuple[str, ...]:
         """What a reader wants to know at a glance: rules, class of language, size."""
-        if self.grammar is None:
-            return ()
+        grammar = self.grammar
+        return () if grammar is None else self._once("facts", lambda: self._facts(grammar))
+
+    def _facts(self, grammar: Grammar) -> tuple[str, ...]:
         told = []
-        if self.grammar.tree is not None:
-            rules = len({rule.name for rule in self.grammar.tree.rules})
+        if grammar.tree is not None:
+            rules = len({rule.name for rule in grammar.tree.rules})
             told.append(f"{rules:,} rule{'s' * (rules != 1)}")
-        told.append("regular" if self.grammar.is_regular else "context-free")
+        told.append("regular" if grammar.is_regular else "context-free")
         try:
-            states = len(self.grammar.machine)
+            states = self._states(grammar)
         except LimitError:
             return (*told, "too many states to make them all")
         return (*told, f"{states:,} state{'s' * (states != 1)}")
+
+    def _states(self, grammar: Grammar) -> int:
+        """How many states the whole machine has; making it is a phase where it was put off.
+
+        Raises: LimitError
+        """
+        if not isinstance(grammar.reader, LazyDfa):
+            return len(grammar.machine)
+        with timed("all states", self.phases):
+            return len(grammar.machine)
 
     @property
     def advice(self) -> tuple[Problem, ...]:
@@ -154,12 +158,22 @@ class Compiled:
             lambda: tuple(Problem.advised(one, grammar.source) for one in grammar.advice),
         )
 
+    def linted(self, vocabulary: Vocabulary | None) -> Lint:
+        """All advice, the ambiguity search and the vocabulary's included; looked for once."""
+        grammar = self._readable()
+        return self._once(("lint", vocabulary), lambda: lint(grammar, vocabulary, _LINT_SECONDS))
+
     def missing(self, machine: Machine) -> str:
         """Why there is no such machine; empty where there is one."""
         if self.grammar is None:
             return "the grammar cannot be read yet"
         if machine is Machine.CHARACTERS and not self.grammar.is_regular:
             return "rules that nest need a stack: see Stack machine and Rules"
+        if machine in (Machine.STACK, Machine.RULES) and self.grammar.tree is None:
+            try:
+                _ = self.grammar.machine
+            except LimitError:
+                return "too many states to make them all: Characters shows a part of them"
         return ""
 
     def constraint(self, vocabulary: Vocabulary, method: str = "automaton") -> Constraint:
@@ -171,6 +185,27 @@ class Compiled:
         return self._once(
             (method, vocabulary), lambda: compile_constraint(grammar, vocabulary, method, limits)
         )
+
+    def first_mask(self, vocabulary: Vocabulary) -> tuple[Phase, ...]:
+        """How long a constraint over a vocabulary takes to make, and its first mask.
+
+        Measured once, on one made for it; what belongs to the vocabulary alone is there before.
+
+        Raises: VocabularyError, LimitError.
+        """
+        grammar, limits = self._readable(), self.limits
+
+        def measured() -> tuple[Phase, ...]:
+            phases: list[Phase] = []
+            ready_for_masks()
+            _ = vocabulary.trie.records
+            with timed("tokens", phases):
+                constraint = compile_constraint(grammar, vocabulary, limits=limits)
+            with timed("first mask", phases):
+                constraint.mask(constraint.initial)
+            return tuple(phases)
+
+        return self._once(("first mask", vocabulary), measured)
 
     def graph(self, machine: Machine, vocabulary: Vocabulary | None = None) -> Graph:
         """A machine as a picture's data; ``vocabulary`` is for the machines over tokens.
@@ -263,18 +298,15 @@ def compile_text(
     phases: list[Phase] = []
     grammar: Grammar | None = None
     problems: tuple[Problem, ...] = ()
-    for ready in _READY[notation]:
-        ready()  # what is made once a process is in no grammar's time
     try:
-        with _timed("grammar", phases):
-            grammar = _read(text, notation, start, limits)
+        grammar = READERS[notation](text, start, limits, phases)
     except WorkbenchError as error:
         grammar, problems = None, (Problem.of(error),)
     compiled = Compiled(text, notation, limits, grammar, problems, phases)
     if grammar is not None and vocabulary is not None:
         ready_for_masks()
         try:
-            with _timed("tokens", phases):
+            with timed("tokens", phases):
                 compiled.constraint(vocabulary)
         except WorkbenchError as error:
             compiled.problems = (Problem.of(error),)
@@ -284,28 +316,6 @@ def compile_text(
 def compile_grammar(grammar: Grammar, limits: Limits = LIMITS) -> Compiled:
     """The machines of a grammar that is built already."""
     return Compiled(grammar.source.text, Notation(grammar.notation), limits, grammar, (), [])
-
-
-def _read(text: str, notation: Notation, start: str, limits: Limits) -> Grammar:
-    if notation is Notation.REGEX:
-        return Grammar.from_regex(text, limits=limits)
-    return Grammar.from_kbnf(text, start=start, limits=limits)
-
-
-#: What makes ready all that reading a notation takes.
-_READY: dict[Notation, tuple[Callable[[], None], ...]] = {
-    Notation.REGEX: (ready_for_regexes,),
-    Notation.KBNF: (ready_to_read, ready_for_grammars),
-}
-
-
-@contextmanager
-def _timed(name: str, phases: list[Phase]) -> Iterator[None]:
-    started = time.perf_counter()
-    try:
-        yield
-    finally:
-        phases.append(Phase(name, 1000 * (time.perf_counter() - started)))
 
 
 class Pipeline:

@@ -51,6 +51,13 @@ def samples(grammar: Grammar, count: int = 5, seed: int = 0, longest: int = 40) 
     return tuple(found)
 
 
+def told(grammar: Grammar) -> str:
+    """How the samples of a grammar are drawn, in a sentence."""
+    if isinstance(grammar.reader, Dfa) and len(grammar.reader) <= _COUNTED:
+        return "a length, short ones more often; then every path through the automaton alike"
+    return "a walk through the rules, each way on alike, that always finds its end"
+
+
 def near_misses(
     grammar: Grammar, count: int = 3, seed: int = 0, longest: int = 40
 ) -> tuple[tuple[str, str], ...]:

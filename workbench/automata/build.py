@@ -32,7 +32,11 @@ def regex_machine(regex: Regex, limits: Limits = LIMITS) -> Dfa | LazyDfa:
 
     Raises: LimitError where unrolling passes its budget.
     """
-    nfa = thompson(regex, limits)
+    return machine_of(thompson(regex, limits), limits)
+
+
+def machine_of(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | LazyDfa:
+    """The same, of an Nfa."""
     # a machine that has many more states than its regex seldom ends soon
     most = min(limits.states, _FEW + _TIMES * len(nfa))
     return small_dfa(nfa, most) or LazyDfa(nfa, limits)

@@ -43,7 +43,14 @@ def build(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> D
     Raises: BuildError for what ``checks`` finds; LimitError where the machine is too large.
     Source: Koo et al. 2024, §3.1; Allauzen & Riley 2012, §4.5 (replacement).
     """
-    cfg = context_free(tree, start, limits)
+    return whole_machine(context_free(tree, start, limits), limits)
+
+
+def whole_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
+    """The machine of a checked grammar: its rules together, or apart where that explodes.
+
+    Raises: LimitError
+    """
     try:
         return machine(cfg, limits)
     except LimitError as error:

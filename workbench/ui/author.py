@@ -2,20 +2,129 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from workbench.drawing.railroad import draw_railroad as draw_tracks
 from workbench.drawing.tracks import NARROW, WIDE
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
-from workbench.ui.handlers import Handlers
+from workbench.outline import RuleFacts, outline
+from workbench.phases import Phase
+from workbench.pipeline import Compiled, Problem
+from workbench.samples import near_misses, samples, told
+from workbench.source import Span
+from workbench.ui.handlers import Handlers, problem_record
 from workbench.ui.pictures import sentence
 from workbench.ui.records import Record
-from workbench.ui.requests import TextRequest
+from workbench.ui.requests import TextRequest, number_in
+
+#: Samples made at a press of the button, and texts that just miss the language.
+SAMPLES, MISSES = 6, 3
+
+#: Rules told of; a page of more is nobody's outline.
+MOST_RULES = 500
+
+
+def lint_grammar(handlers: Handlers, sent: Record) -> Record:
+    """All that is to be said of a grammar that works; asked once it stands still."""
+    try:
+        compiled = _compiled(handlers, sent)
+        found = compiled.linted(handlers.room.vocabulary())
+        source = _grammar(compiled).source
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    problems = [problem_record(Problem.advised(one, source)) for one in found.advice]
+    return {"ok": True, "problems": problems, "searched": _searched(found.pieces)}
+
+
+def _searched(pieces: int | None) -> str:
+    """How far an ambiguous text was looked for, where that is not all."""
+    if pieces is None:
+        return ""
+    return f"no ambiguous text of up to {pieces:,} pieces; longer ones were not all tried"
+
+
+def time_mask(handlers: Handlers, sent: Record) -> Record:
+    """How long the first mask over the model's tokens takes, or the problem with them."""
+    try:
+        phases = _compiled(handlers, sent).first_mask(handlers.room.vocabulary())
+    except WorkbenchError as error:
+        return {"ok": False, "phases": [], "problems": [problem_record(Problem.of(error))]}
+    return {"ok": True, "phases": [_phase(phase) for phase in phases], "problems": []}
+
+
+def _phase(phase: Phase) -> Record:
+    return {"name": phase.name, "ms": round(phase.milliseconds, 3)}
+
+
+def outline_rules(handlers: Handlers, sent: Record) -> Record:
+    """Every rule, whom it calls and what is true of it; none for a regex."""
+    try:
+        grammar = _grammar(_compiled(handlers, sent))
+        facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    shown = facts[:MOST_RULES]
+    return {
+        "ok": True,
+        "rules": [_rule(rule, grammar) for rule in shown],
+        "left_out": len(facts) - len(shown),
+    }
+
+
+def _rule(rule: RuleFacts, grammar: Grammar) -> Record:
+    return {
+        "name": rule.name,
+        "places": _places(rule.definitions),
+        "references": _places(rule.references),
+        "calls": list(rule.calls),
+        "called_by": list(rule.called_by),
+        "flags": list(_flags(rule, grammar)),
+    }
+
+
+def _flags(rule: RuleFacts, grammar: Grammar) -> Iterable[str]:
+    """What is worth a word of a rule."""
+    if rule.name == grammar.start:
+        yield "start"
+    elif not rule.is_used:
+        yield "unused"
+    if not rule.is_productive:
+        yield "never ends"
+    if rule.is_recursive:
+        yield "left-recursive" if rule.is_left_recursive else "recursive"
+    if rule.is_nullable:
+        yield "may be empty"
+    # of a grammar that needs no stack it would be said of each
+    if rule.is_regular and not grammar.is_regular:
+        yield "regular"
+
+
+def _places(spans: Iterable[Span]) -> list[Record]:
+    return [{"start": span.start, "end": span.end} for span in spans]
+
+
+def sample_texts(handlers: Handlers, sent: Record) -> Record:
+    """Some texts of the language, and some that miss it by one edit; ``seed`` gives others."""
+    try:
+        seed = int(number_in(sent, "seed", 0, 0, 2**31 - 1))
+        grammar = _grammar(_compiled(handlers, sent))
+        found = samples(grammar, SAMPLES, seed)
+        missed = near_misses(grammar, MISSES, seed)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    return {
+        "ok": True,
+        "texts": list(found),
+        "misses": [{"text": text, "what": what} for text, what in missed],
+        "how": told(grammar),
+    }
 
 
 def draw_railroad(handlers: Handlers, sent: Record) -> Record:
     """Railroad diagrams of all rules, in the shape of any other picture's record."""
     try:
-        grammar = _grammar(handlers, sent)
+        grammar = _grammar(_compiled(handlers, sent))
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     drawn_of = grammar.tree or grammar.regex
@@ -40,13 +149,20 @@ def draw_railroad(handlers: Handlers, sent: Record) -> Record:
     }
 
 
-def _grammar(handlers: Handlers, sent: Record) -> Grammar:
-    """The grammar of a request.
+def _compiled(handlers: Handlers, sent: Record) -> Compiled:
+    """What became of the text.
 
-    Raises: WorkbenchError where it cannot be read.
+    Raises: WorkbenchError where nothing was sent that could be read.
     """
     asked = TextRequest.of(sent)
-    grammar = handlers.pipeline.compile(asked.text, asked.notation, asked.start).grammar
-    if grammar is None:
+    return handlers.pipeline.compile(asked.text, asked.notation, asked.start)
+
+
+def _grammar(compiled: Compiled) -> Grammar:
+    """Its grammar.
+
+    Raises: WorkbenchError where there is none.
+    """
+    if compiled.grammar is None:
         raise WorkbenchError("the grammar cannot be read yet", "mend its problems first")
-    return grammar
+    return compiled.grammar

@@ -21,7 +21,8 @@ SCRIPTS = (
     "editor.js", "why.js",
     "camera.js", "graph.js", "machine.js", "stack.js", "find.js", "rows.js", "edges.js", "menu.js",
     "together.js", "strip.js", "inspector.js",
-    "models.js", "intro.js", "header.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
+    "models.js", "intro.js", "header.js", "tests.js", "problems.js", "phases.js", "outline.js",
+    "samples.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
     "film.js", "quiz.js", "learn.js", "footer.js",
 )  # fmt: skip
 

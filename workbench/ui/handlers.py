@@ -103,7 +103,7 @@ class Handlers:
             "facts": list(compiled.facts),
             "ms": round(compiled.milliseconds, 2),
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
-            "problems": [_problem(told) for told in (*compiled.problems, *compiled.advice)],
+            "problems": [problem_record(told) for told in (*compiled.problems, *compiled.advice)],
             "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
         }
 
@@ -211,7 +211,7 @@ class Handlers:
 
 
 def _refused(*problems: Problem) -> Record:
-    told = [_problem(problem) for problem in problems]
+    told = [problem_record(problem) for problem in problems]
     return {
         "ok": False,
         "looks": "",
@@ -223,7 +223,7 @@ def _refused(*problems: Problem) -> Record:
     }
 
 
-def _problem(problem: Problem) -> Record:
+def problem_record(problem: Problem) -> Record:
     line, column = problem.position or (0, 0)
     return {
         "severity": problem.severity,

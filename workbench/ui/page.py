@@ -31,6 +31,10 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "grammar": {
         "compile_grammar": Handlers.compile,
         "check_texts": Handlers.check,
+        "lint_grammar": author.lint_grammar,
+        "time_mask": author.time_mask,
+        "outline_rules": author.outline_rules,
+        "sample_texts": author.sample_texts,
         "why": explain.why,
     },
     "picture": {

@@ -1,0 +1,75 @@
+"""Phases: the text of a grammar in, the grammar out, and how long each step of the way took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from workbench.automata.build import machine_of
+from workbench.automata.lazy import LazyDfa
+from workbench.automata.small import ready as ready_for_regexes
+from workbench.automata.thompson import thompson
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.pushdown.build import context_free, whole_machine
+from workbench.pushdown.build import ready as ready_for_rules
+from workbench.source import Source
+from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf_parser import ready as ready_to_read
+from workbench.syntax.regex_parser import parse_regex
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A piece of a compilation and how long it took."""
+
+    name: str
+    milliseconds: float
+
+
+@contextmanager
+def timed(name: str, phases: list[Phase]) -> Iterator[None]:
+    """Add what is done inside as a phase, also where it fails."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        phases.append(Phase(name, 1000 * (time.perf_counter() - started)))
+
+
+def read_regex(text: str, _: str, limits: Limits, phases: list[Phase]) -> Grammar:
+    """``Grammar.from_regex``, phase by phase."""
+    ready_for_regexes()  # what is made once a process is in no grammar's time
+    source, work = Source(text, "regex"), limits.begun()
+    with timed("read", phases):
+        regex = parse_regex(source, clock=work.clock())
+    with timed("NFA", phases):
+        nfa = thompson(regex, work)
+    with timed("minimal DFA", phases):
+        machine = machine_of(nfa, work)
+    if isinstance(machine, LazyDfa):  # it is large: what was made is only its beginning
+        phases[-1] = Phase("first states", phases[-1].milliseconds)
+    return Grammar(source, "regex", machine, regex=regex, limits=limits)
+
+
+def read_kbnf(text: str, start: str, limits: Limits, phases: list[Phase]) -> Grammar:
+    """``Grammar.from_kbnf``, phase by phase."""
+    ready_for_rules()
+    ready_to_read()
+    source, work = Source(text, "grammar"), limits.begun()
+    with timed("read", phases):
+        tree = parse_kbnf(source, work.clock())
+    with timed("rules", phases):
+        cfg = context_free(tree, start, work)
+    with timed("automata", phases):
+        machine = whole_machine(cfg, work)
+    return Grammar(source, "kbnf", machine, tree=tree, start=start, limits=limits)
+
+
+#: By the name of the notation.
+READERS: dict[str, Callable[[str, str, Limits, list[Phase]], Grammar]] = {
+    "regex": read_regex,
+    "kbnf": read_kbnf,
+}
