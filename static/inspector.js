@@ -1,51 +1,138 @@
-/* The inspector: everything known about one token; what the model wanted beside what it may say. */
+/* The inspector: everything known of one token, or of the next one before it is taken. What the model wanted stands
+   beside what it may say, every candidate with its probability before the mask and after it.
+   Works without a server: what a maker does not hand in as a door is not offered. */
+"use strict";
 (() => {
-  "use strict";
   const { el } = wb;
 
-  function inspector(box, fork, explain) {
-    const [facts, wanted, may] = box.children;
+  /** Rows of candidates with a heading; one tab stop, arrows move, Enter chooses. */
+  function list(title, kind) {
+    const rows = el("ul", { class: "cands" });
+    const head = el("div", { class: "cand head" }, el("h2", {}, title), el("span", {}), el("span", { class: "n", title: "The model's own probability, before the mask" }, "before"), el("span", { class: "n", title: "Among what the mask allows" }, "after"));
+    const box = el("div", { class: kind }, head, rows);
+    rows.addEventListener("keydown", (event) => {
+      const items = [...rows.querySelectorAll("button.cand")], at = items.indexOf(document.activeElement);
+      const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+      if (at < 0 || next === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const to = items[Math.max(0, Math.min(items.length - 1, next))];
+      items[at].tabIndex = -1;
+      to.tabIndex = 0;
+      to.focus();
+    });
+    return { box, rows };
+  }
 
-    function row(candidate, probability, scale, options) {
-      const { struck, taken, act } = options;
-      const bar = el("span", { class: "b" + (struck ? " x" : "") });
-      bar.style.width = Math.max(0.4, 100 * probability / scale) + "%";
-      const cells = [el("code", { title: wb.glyphs(candidate) }, wb.glyphs(candidate)), el("span", {}, bar), el("span", { class: "n" }, wb.percent(probability))];
-      const name = "cand" + (struck ? " x" : "") + (taken ? " taken" : "");
-      if (options.words !== undefined) cells.push(el("span", { class: "w" }, options.words));
-      if (!act) return el("li", { class: name }, ...cells);
-      return el("li", {}, el("button", { class: name, title: "Go on from here with this token", onclick: act }, ...cells));
+  /** One candidate as a row; `by` says which of its two probabilities the bar shows. */
+  function row(candidate, by, scale, { taken, act, first }) {
+    const struck = !candidate.ok;
+    const bar = el("span", { class: "b" + (struck ? " x" : by === "after" ? " a" : "") });
+    bar.style.width = Math.max(0.4, 100 * candidate[by] / scale) + "%";
+    const words = struck ? "forbidden" : taken ? "taken" : "";
+    const told = `${wb.glyphs(candidate)}, ${wb.percent(candidate.before)} before the mask, ${struck ? "forbidden" : wb.percent(candidate.after) + " after"}` + (taken ? ", taken" : "");
+    const button = el("button", { type: "button", class: "cand" + (struck ? " x" : "") + (taken ? " taken" : ""), tabindex: first ? "0" : "-1", "aria-label": told, "aria-disabled": act ? null : "true", onclick: act },
+      el("code", { title: wb.glyphs(candidate) }, wb.glyphs(candidate)), el("span", { class: "track" }, bar),
+      el("span", { class: "n" }, wb.percent(candidate.before)), el("span", { class: "n" }, struck ? "✕" : wb.percent(candidate.after)),
+      el("span", { class: "w" }, words));
+    button.title = struck ? "Why is it forbidden?" : act ? "Go on from here with this token" : "";
+    return el("li", {}, button);
+  }
+
+  /** A line for what is not listed, so that both columns add up to 100 %. */
+  const line = (name, before, after, title) => el("li", { class: "cand rest", title }, el("code", {}, name), el("span", {}), el("span", { class: "n" }, wb.percent(Math.max(0, before))), el("span", { class: "n" }, after === null ? "✕" : wb.percent(Math.max(0, after))), el("span", {}));
+  const sum = (candidates, key) => candidates.reduce((all, candidate) => all + candidate[key], 0);
+  function rest(record, kind) {
+    const listed = kind === "may" ? record.may : record.wanted, whole = kind === "may" ? record.kept : 1;
+    const others = kind === "may" ? record.allowed - listed.length : Infinity;
+    const lines = others > 0 ? [line(others === Infinity ? "all others" : `${wb.number(others)} more`, whole - sum(listed, "before"), 1 - sum(listed, "after"))] : [];
+    if (kind === "may") lines.push(line("forbidden", 1 - record.kept, null, "What the mask took away, all together"));
+    return lines;
+  }
+
+  function inspector(box, doors = {}) {
+    const facts = el("div", { class: "facts1" }), wanted = list("What the model wanted", "wanted"), may = list("What it may say", "may"), why = el("div", { class: "whybox", hidden: true });
+    box.replaceChildren(facts, wanted.box, may.box, why);
+    const search = doors.find && wb.tokenSearch ? wb.tokenSearch(may.box, { row, find: (query) => doors.find(shown.index, query), choose: (candidate) => choose(candidate), explain }) : null;
+    let shown = { record: null, index: -1 };
+    let asked = 0;
+
+    const actOf = (candidate) => {
+      if (!candidate.ok) return doors.why ? () => choose(candidate) : null;
+      return doors.take && candidate.id !== shown.record.id ? () => choose(candidate) : null;
+    };
+    async function choose(candidate) {
+      if (candidate.ok) { doors.take?.(shown.index, candidate); return; }
+      const mine = ++asked;
+      const panel = await doors.why?.(shown.index, candidate);
+      if (mine !== asked || !panel) return;
+      const close = el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: () => quiet(true) }, "×");
+      why.replaceChildren(el("div", { class: "whyhead" }, el("h2", {}, "Why not ", el("code", {}, wb.glyphs(candidate)), "?"), close), panel);
+      why.hidden = false;
+      why.scrollIntoView({ block: "nearest" });
+    }
+    function quiet(told) {
+      asked++;
+      if (!why.hidden && told) doors.why?.(shown.index, null);
+      why.hidden = true;
+      why.replaceChildren();
     }
 
-    function facts_of(step, index) {
-      const pairs = [
-        ["probability", wb.percent(step.p)], ["surprisal", wb.bits(step.s) + " bits"], ["rank before mask", step.rank ? wb.number(step.rank) : "—"],
-        ["mask let through", wb.percent(step.kept)], ["allowed tokens", wb.number(step.allowed)], ["state", step.state],
-      ];
-      const list = el("dl");
-      for (const [name, value] of pairs) list.append(el("dt", {}, name), el("dd", {}, value));
-      const title = el("h2", {}, `Token ${index + 1} · `, el("code", {}, wb.glyphs(step.token)));
-      facts.replaceChildren(title, list);
-      if (step.rules.length) facts.append(el("div", { class: "row inrule" }, el("span", { class: "quiet" }, "in rule"), el("span", {}, ...step.rules.slice(-4).flatMap((name) => [el("span", { class: "chip" }, name), " "]))));
+    /** Short reasons beside the struck tokens of a list, when they come. */
+    async function explain(rows, candidates) {
+      const struck = candidates.filter((candidate) => !candidate.ok);
+      if (!struck.length || !doors.explain) return;
+      const told = await doors.explain(shown.index, struck);
+      const cells = [...rows.querySelectorAll(".cand.x .w")];
+      struck.forEach((_, i) => { if (told?.[i] && cells[i]?.isConnected) { cells[i].textContent = told[i]; cells[i].title = told[i]; } });
     }
 
-    function show(step, index) {
-      box.hidden = !step;
-      if (!step) return;
-      facts_of(step, index);
-      const top = Math.max(...step.wanted.map((c) => c.before), 0.001), best = Math.max(...step.may.map((c) => c.after), 0.001);
-      const words = (c) => (!c.ok ? "forbidden" : c.id === step.id ? "taken" : "");
-      wanted.replaceChildren(el("h2", {}, "What the model wanted"), el("ul", { class: "cands" }, ...step.wanted.map((c) => row(c, c.before, top, { struck: !c.ok, taken: c.id === step.id, words: words(c) }))));
-      may.replaceChildren(el("h2", {}, "What it may say"), el("ul", { class: "cands" }, ...step.may.map((c) => row(c, c.after, best, { taken: c.id === step.id, act: c.id === step.id || c.end ? null : () => fork(index, c) }))));
-      const struck = [...wanted.querySelectorAll(".cand.x")];
-      if (struck.length) explain(index, step.wanted.filter((c) => !c.ok), (told) => struck.forEach((row, i) => {
-        if (!told[i] || !row.isConnected) return;
-        row.querySelector(".w").textContent = told[i];
-        row.title = told[i];
-      }));
-      if (step.allowed > step.may.length) may.append(el("p", { class: "quiet", style: "font-size:12px;margin-top:6px" }, `and ${wb.number(step.allowed - step.may.length)} more`));
+    function two(name, before, after, title) {
+      return el("tr", { title }, el("th", { scope: "row" }, name), el("td", {}, before), el("td", {}, after));
     }
-    return { show };
+    const one = (name, value, title) => el("tr", { title }, el("th", { scope: "row" }, name), el("td", { colspan: "2" }, value));
+    const time = (ms) => (ms ? wb.shades.milliseconds((ms.model || 0) + (ms.mask || 0) + (ms.advance || 0)) : "—");
+    const rank = (value) => (value ? wb.number(value) : "—");
+
+    function tell(record, index) {
+      const taken = record.k !== "turn", body = el("tbody");
+      const title = taken ? el("h2", {}, `Token ${index + 1} · `, el("code", {}, wb.glyphs(record.token))) : el("h2", {}, `Token ${index + 1} · `, el("span", {}, "not taken yet"));
+      if (taken) body.append(two("probability", wb.percent(record.p), wb.percent(record.pm)), two("surprisal", wb.bits(record.s), wb.bits(record.sm) + " bits"), two("rank", rank(record.rank), rank(record.rankm)));
+      body.append(one("mask kept", `${wb.percent(record.kept)} · ${wb.bits(record.m)} bits`, "The probability of everything the mask let through, and what it cost"));
+      body.append(one("allowed tokens", wb.number(record.allowed) + (record.may_end ? ", the end too" : ""), record.may_end ? "The text may end here" : ""));
+      const best = record.wanted[0];
+      if (best) body.append(one("wanted most", el("span", { class: best.ok ? "" : "warn" }, el("code", {}, wb.glyphs(best)), best.ok ? "" : " ✕")));
+      body.append(one("time", time(record.ms), record.ms ? `model ${record.ms.model} ms · mask ${record.ms.mask} ms · advance ${record.ms.advance ?? "—"} ms` : ""), one("state", record.state));
+      const head = taken ? el("thead", {}, el("tr", {}, el("th", { scope: "col" }, el("span", { class: "sr" }, "what")), el("th", { scope: "col" }, "before mask"), el("th", { scope: "col" }, "after"))) : null;
+      facts.replaceChildren(title, el("table", {}, head, body));
+      const chips = record.stack ?? [];
+      if (chips.length) facts.append(el("div", { class: "row inrule", title: chips.join(" ▸ ") }, el("span", { class: "quiet" }, "in rule"), el("span", {}, chips.length > 3 ? "… " : "", ...chips.slice(-3).flatMap((name) => [el("span", { class: "chip" }, name), " "]))));
+      const acts = el("div", { class: "row acts" });
+      if (taken && doors.rewind) acts.append(el("button", { type: "button", title: "Back to before this token, as a branch of its own: take another one by hand, step, or go on (R)", onclick: () => doors.rewind(index) }, "Rewind to here"));
+      if (taken && doors.again) acts.append(el("button", { type: "button", title: "Back to before this token, and let the model go on with another seed", onclick: () => doors.again(index) }, "and go on"));
+      if (acts.children.length) facts.append(acts);
+    }
+
+    /** Show a step, or a turn (the next token before it is taken); null keeps the room and shows nothing. */
+    function show(record, index) {
+      quiet(true);
+      box.classList.toggle("empty", !record);
+      if (!record) { if (shown.record) shown = { record: null, index: -1 }; return; }
+      shown = { record, index };
+      tell(record, index);
+      for (const [part, kind, by] of [[wanted, "wanted", "before"], [may, "may", "after"]]) {
+        const scale = Math.max(...record[kind].map((candidate) => candidate[by]), 0.001);
+        const rows = record[kind].map((candidate, i) => row(candidate, by, scale, { taken: candidate.id === record.id, act: actOf(candidate), first: i === 0 }));
+        part.rows.replaceChildren(...rows, ...rest(record, kind));
+      }
+      explain(wanted.rows, record.wanted);
+      search?.moved(record);
+    }
+
+    /** Move the keyboard to the candidates: what may be said, the first of them. */
+    const enter = () => may.rows.querySelector("button.cand[tabindex='0']")?.focus();
+    show(null, -1);
+    return { show, enter, wait: (waiting) => box.classList.toggle("waiting", waiting), search: () => search?.focus() };
   }
 
   wb.inspector = inspector;

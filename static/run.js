@@ -1,218 +1,304 @@
-/* The run card: start, stop, what streams in, and which token is selected. */
+/* The run card: runs, steps and forks; which branch is shown and which of its tokens is selected. */
 "use strict";
 wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const go = find(".go"), halt = find(".halt"), wait = find(".wait"), fault = find(".runerr"), stats = find(".stats"), blank = find(".blank");
-  const body = find(".body"), mask = find("select.mask"), key = find(".key"), aloud = find(".aloud");
-  const knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max"), };
-  let run = null, read = 0, started = 0, outcome = null, held = [], firstRun = null, runNext = false, begun = 0, over = 0;
+  const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
+  const wait = find(".wait"), fault = find(".runerr"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
+  const panel = wb.runPanel(find), questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
+  let taking = false, looks = 0, started = 0, before = 0, firstRun = null, runNext = false, begun = 0, over = 0, atNext = false;
 
-  const strip = wb.strip(find(".tokens"), find(".chart"), (index, focus) => select(index, focus));
-  const inspector = wb.inspector(find(".insp"), fork, explain);
+  const select = (index, focus = false) => { walk.halt(); go(index, focus); };
+  const strip = wb.strip(find(".tokens"), { select, key: keys });
+  const chart = wb.chart(find(".chartbox"), { select, key: keys });
+  const inspector = wb.inspector(find(".insp"), {
+    take, rewind, again,
+    explain: (index, tokens) => questions.explain(now(), index, tokens),
+    find: (index, query) => questions.search(now(), index, query),
+    why: server.why && wb.why ? (index, candidate) => questions.why(now(), index, candidate) : null,
+  });
+  const branches = wb.branches(find(".branches"), { open: (branch) => { if (!state.running) open(branch); }, begin: byHand });
+  const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });
+  const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
+  panel.onTraps(strip.traps);
+  const incoming = wb.stream(props, watch, { take: record, arrived: drawn });
 
-  function settings() {
-    const value = (input, fallback) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value));
-    return { temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value };
-  }
+  // -- runs, steps, forks ------------------------------------------------------------------------
+  const now = () => branches.now();
+  const isOpen = (branch) => Boolean(branch) && !["accepted", "forced end", "dead end"].includes(branch.outcome?.reason);
+  const here = () => ({ text: state.text, notation: state.notation, start: state.start, prompt: state.prompt, model: state.model, constraint: panel.settings().constraint });
 
-  function begin(prefix = [], keep = []) {
-    if (state.running) return;
-    run = "r" + Math.random().toString(36).slice(2);
-    held = keep;
-    reset(keep);
-    state.ran = state.text;
+  /** Let the model go on from where a branch stands. */
+  function play(branch) {
+    branch.outcome = null;
+    branch.next = null;
+    branch.settings = panel.settings();
+    before = branch.steps.length;
     state.running = true;
     started = performance.now();
     begun += 1;
+    strip.next(false);
+    inspector.wait(true);
+    panel.reserve(box);
     busy();
     tell("waiting for the model…");
-    trigger("run", { ...settings(), run, text: state.text, notation: state.notation, start: state.start, prompt: state.prompt, prefix });
+    trigger("run", { ...questions.about(branch), run: incoming.begin() });
   }
-
-  function reset(keep) {
-    state.steps = [...keep];
-    state.selected = -1;
-    read = 0;
-    outcome = null;
-    fault.hidden = true;
-    strip.clear(keep.length);
-    inspector.show(null);
-    body.hidden = !keep.length;
-    key.hidden = !keep.length;
-    blank.hidden = true;
-    numbers();
-  }
-
-  /** Ask why the struck tokens are forbidden; only of the token somebody looks at. */
-  async function explain(index, tokens, show) {
-    if (state.ran !== state.text || !state.compiled?.ok) return;
-    const so_far = state.steps.slice(0, index).map((step) => wb.hexOf(step.token) ?? "").join("");
-    const asked = { text: state.text, notation: state.notation, start: state.start, so_far, tokens: tokens.map(wb.hexOf) };
-    const answer = await wb.ask(server.explain_tokens, asked);
-    if (answer.reasons) show(answer.reasons);
-  }
-
-  /** Go on from before a token with another one: what is known of it was counted when the first was taken. */
-  function fork(index, candidate) {
+  function run() {
     if (state.running) return;
-    const old = state.steps[index];
-    const wanted = old.wanted.findIndex((c) => c.id === candidate.id);
-    const p = candidate.before;
-    const step = { ...old, token: candidate, id: candidate.id, p, s: p > 0 ? -Math.log2(p) : null, rank: wanted < 0 ? null : wanted + 1, path: shortened(old.path), forked: true };
-    const keep = [...state.steps.slice(0, index), step];
-    const prefix = keep.map((each) => each.id);
-    begin(prefix, state.steps.slice(0, index));
-    state.steps.push(step);
-    strip.add(step, index);
-    body.hidden = false; key.hidden = false;
-    select(index, false);
+    open(branches.add({ how: "run", ...here() }), false);
+    play(now());
   }
-  const shortened = (path) => Object.fromEntries(Object.entries(path).map(([tab, states]) => [tab, states.slice(0, 1)]));
-
-  function busy() {
-    go.disabled = state.running || !state.compiled?.ok;
-    halt.disabled = !state.running;
-  }
-  function tell(text) { wait.hidden = !text; wait.textContent = text || ""; }
-
-  function stop(words) {
-    if (!state.running) return;
-    wb.ask(server.stop_run, { run });
-    finish({ reason: "stopped", words: words || "stopped by you" });
+  function byHand() {
+    if (state.running || !state.compiled?.ok) return;
+    open(branches.add({ how: "hand", ...here() }));
   }
 
-  function finish(end) {
-    state.running = false;
-    outcome = end;
-    tell("");
+  /** One token: the one with this id, or the model's own choice for null. */
+  async function one(branch, token, byHandTaken) {
+    taking = true;
     busy();
-    numbers();
-    if (state.steps.length && state.selected < 0) select(chosenAtEnd(), false);
-    aloud.textContent = `${state.steps.length} tokens, ${end.words}`;
-    wb.emit("finished", end);
-  }
-  /** The token worth a first look: the one where the mask took most. */
-  function chosenAtEnd() {
-    let best = 0;
-    state.steps.forEach((step, index) => { if (!step.token.end && (step.m ?? 99) > (state.steps[best].m ?? 99) + 0.01) best = index; });
-    return best;
-  }
-
-  function fail(message, hint) {
-    fault.replaceChildren(el("b", {}, "The run ended: "), message + (hint ? " — " + hint : ""));
-    fault.hidden = false;
-    finish({ reason: "error", words: "ended by an error" });
-  }
-
-  function take(record) {
-    if (record.k === "status") tell(record.text);
-    if (record.k === "start") { tell(""); started = performance.now(); }
-    if (record.k === "step") {
-      state.steps.push(record);
-      strip.add(record, state.steps.length - 1);
-      body.hidden = false;
-      key.hidden = false;
+    const answer = await questions.take(branch, token);
+    taking = false;
+    if (branch !== now()) { busy(); return false; }
+    if (!answer.ok) { fail(answer.why || answer.fault, "", "That token could not be taken: "); return false; }
+    branch.next = answer.next.k === "turn" ? answer.next : null;
+    branch.outcome = answer.next.k === "stop" ? answer.next : null;
+    if (answer.step) {
+      strip.next(false);
+      branch.steps.push({ ...answer.step, hand: byHandTaken });
+      strip.add(branch.steps[branch.steps.length - 1], branch.steps.length - 1);
     }
-    if (record.k === "error") fail(record.message, record.hint);
-    if (record.k === "stop") { if (record.text) state.ran = record.text; finish(record); }
-  }
-
-  function arrived() {
-    const value = props.value || "";
-    const first = value.indexOf("\n");
-    if (first < 0 || !run) return;
-    let head;
-    try { head = JSON.parse(value.slice(0, first)); } catch { return; }
-    if (head.run !== run || (!state.running && outcome)) return;
-    const before = state.steps.length;
-    for (let end = value.indexOf("\n", read); end >= 0; end = value.indexOf("\n", read)) {
-      const line = value.slice(read, end);
-      read = end + 1;
-      if (line) take(JSON.parse(line));
-    }
-    if (state.steps.length !== before) { numbers(); if (state.selected < 0) wb.emit("step", null); }
-  }
-  watch("value", arrived);
-
-  function numbers() {
-    const steps = state.steps, spoken = steps.filter((step) => !step.token.end);
-    const shown = [];
-    const put = (value, name, title) => shown.push(el("span", { title }, el("b", {}, value), name));
-    if (steps.length) {
-      const surprise = spoken.reduce((sum, step) => sum + (step.s ?? Infinity), 0);
-      const ppl = 2 ** (surprise / Math.max(1, spoken.length));
-      const taken = steps.reduce((sum, step) => sum + (step.m ?? Infinity), 0);
-      put(wb.number(spoken.length), spoken.length === 1 ? "token" : "tokens", "Tokens generated, the end token left out");
-      put(Number.isFinite(ppl) ? (ppl < 100 ? ppl.toFixed(2) : wb.number(Math.round(ppl))) : "∞", "perplexity", "How surprised the model was, before any mask: 1 is not at all");
-      put(Number.isFinite(taken) ? taken.toFixed(1) : "∞", "bits taken by the mask", "How much of what the model wanted was forbidden, over the whole text");
-      put(wb.number(steps.filter((step) => step.forced).length), "forced", "Tokens where only one was allowed");
-      const rate = outcome?.rate || (state.running ? (steps.length - held.length) / Math.max(0.05, (performance.now() - started) / 1000) : 0);
-      if (rate) put(wb.number(Math.round(rate)), "tokens/s", "With the model and the mask together");
-    }
-    const end = find(".outcome");
-    end.textContent = outcome && steps.length ? (outcome.good ? "✓ " : "") + outcome.words : "";
-    end.className = "outcome " + (outcome?.good ? "good" : "warn");
-    stats.replaceChildren(...shown);
-  }
-
-  function select(index, focus) {
-    state.selected = index;
-    strip.mark(index, focus);
-    inspector.show(state.steps[index], index);
-    wb.emit("step", state.steps[index] || null);
-    wb.emit("live rules", state.steps[index] && state.ran === state.text ? state.steps[index].rules : []);
-  }
-
-  async function recorded(example) {
-    const lines = await wb.ask(server.recorded_run, { example: example.name });
-    if (typeof lines !== "string" || !lines || state.running || state.example !== example) return false;
-    run = "recorded";
-    held = [];
-    reset([]);
-    state.ran = state.text;
-    for (const line of lines.split("\n")) if (line) take(JSON.parse(line));
-    tell("Recorded earlier with the embedded model; press Run for a fresh one.");
+    drawn();
+    standing();
+    if (byHandTaken) wb.emit("hand", branch.steps[branch.steps.length - 1]);
     return true;
   }
+  function step() {
+    if (buttons.step.disabled) return;
+    walk.halt();
+    if (!isOpen(now())) open(branches.add({ how: "hand", ...here() }), false);
+    one(now(), null, false);
+  }
 
-  go.addEventListener("click", () => begin());
-  halt.addEventListener("click", () => stop());
-  find(".copytext").addEventListener("click", (event) => {
-    const bytes = state.steps.flatMap((step) => (step.token.end ? [] : step.token.hex !== undefined ? wb.bytesOf(step.token.hex) : [...new TextEncoder().encode(step.token.text)]));
-    wb.copy(new TextDecoder().decode(new Uint8Array(bytes)), event.target);
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); if (!go.disabled) begin(); else if (state.pending) { runNext = true; wb.emit("compile now"); } }
-    if (event.key === "Escape" && state.running && !document.querySelector("dialog[open]")) stop();
-  }, true);
-  document.addEventListener("keydown", (event) => {
-    if (!state.selected && state.selected !== 0) return;
-    if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement)) find(".tok[aria-selected=true]")?.focus();
+  /** The tokens before one, as a branch of their own. */
+  function cut(index, how) {
+    const { id, text, notation, start, prompt, model, constraint } = now();
+    return branches.add({ how, from: id, at: index, steps: now().steps.slice(0, index), text, notation, start, prompt, model, constraint });
+  }
+  async function take(index, candidate) {
+    if (state.running || taking) return;
+    const forks = index < now().steps.length;
+    if (forks) open(cut(index, "fork"), false);
+    const focus = find(".insp").contains(document.activeElement);
+    if (!await one(now(), candidate.id, true)) return;
+    if (forks && isOpen(now())) play(now());
+    else if (focus) inspector.enter();
+  }
+  function rewind(index) { if (!state.running && !taking) open(cut(index, "rewind")); }
+  function again(index) {
+    if (state.running || taking) return;
+    panel.newSeed();
+    open(cut(index, "rewind"), false);
+    play(now());
+    tell("another seed, or the model would say the same again");
+  }
+
+  // -- what comes back ---------------------------------------------------------------------------
+  function record(told) {
+    if (told.k === "status") tell(told.text);
+    if (told.k === "start") { tell(""); started = performance.now(); }
+    if (told.k === "step") { now().steps.push(told); strip.add(told, now().steps.length - 1); }
+    if (told.k === "error") fail(told.message, told.hint);
+    if (told.k === "stop") finish(told);
+  }
+  function drawn() {
+    chart.show(state.steps);
+    body.hidden = key.hidden = find(".insp").hidden = false;
+    views.legend();
+    panel.numbers(now(), state.running ? (state.steps.length - before) / Math.max(0.05, (performance.now() - started) / 1000) : now().outcome?.rate);
+    walk.draw();
+    if (!state.running) return;
+    if (state.selected < 0) { wb.emit("step", null); box.scrollTop = box.scrollHeight; }
+    aloud.soon(`${state.steps.length} tokens so far`);
+  }
+  function finish(end) {
+    state.running = false;
+    incoming.end();
+    now().outcome = end;
+    if (wait.textContent.startsWith("wait")) tell("");
+    inspector.wait(false);
+    drawn();
+    aloud.say(`${state.steps.length} tokens, ${end.words}`);
+    if (isOpen(now())) strip.next(true);
+    if (state.selected < 0) go(panel.worthALook(state.steps), false);
+    busy();
+    wb.emit("finished", end);
+  }
+  function stop(words) {
+    if (!state.running) return;
+    wb.ask(server.stop_run, { run: incoming.end() });
+    finish({ k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
+  }
+  function fail(message, hint, before = "The run ended: ") {
+    fault.replaceChildren(el("b", {}, before), message + (hint ? " — " + hint : ""));
+    fault.hidden = false;
+    if (state.running) finish({ k: "stop", reason: "error", words: "ended by an error", good: false });
+    else busy();
+  }
+
+  // -- what is shown -----------------------------------------------------------------------------
+  /** Show a branch, from its first token to its last; then where it stands, unless a run is about to fill it. */
+  function open(branch, look = true) {
+    branches.show(branch);
+    state.steps = branch.steps;
+    state.ran = branch.text;
+    state.selected = -1;
+    atNext = false;
+    fault.hidden = blank.hidden = true;
+    tell("");
+    strip.clear(0);
+    branch.steps.forEach((each, index) => strip.add(each, index));
+    chart.mark(-1);
+    inspector.show(null);
+    if (look || branch.steps.length) drawn();
+    if (!look) { body.hidden = key.hidden = find(".insp").hidden = false; return; }
+    if (isOpen(branch)) standing(); else go(panel.worthALook(state.steps), false);
+    busy();
+  }
+
+  /** Where a run stands: the next token's chances, or the end. */
+  function standing() {
+    if (isOpen(now())) { strip.next(true); go(state.steps.length, false); return; }
+    go(state.steps.length - 1, false);
+    aloud.say(`${state.steps.length} tokens, ${now().outcome.words}`);
+    busy();
+  }
+
+  /** Select a token, or past the last one the token that is not taken yet. */
+  function go(index, focus) {
+    const branch = now();
+    atNext = Boolean(branch) && index >= state.steps.length && isOpen(branch) && !state.running;
+    if (!atNext && !state.steps[index]) return;
+    state.selected = atNext ? -1 : index;
+    strip.mark(index, focus);
+    chart.mark(index);
+    walk.draw();
+    busy();
+    if (atNext) { look(branch); return; }
+    state.turn = null;
+    inspector.show(state.steps[index], index);
+    lights(state.steps[index]);
+  }
+  /** The next token's chances: asked for once, then kept with the branch. */
+  async function look(branch) {
+    const index = branch.steps.length;
+    state.turn = branch.next;
+    lights(null, branch.next?.rules);
+    if (!branch.next) {
+      const mine = ++looks;
+      inspector.wait(true);
+      if (!index) tell("asking the model…");
+      const answer = await questions.turn(branch);
+      if (mine === looks) inspector.wait(state.running);
+      if (mine !== looks || branch !== now() || index !== branch.steps.length || state.running) return;
+      if (!index) tell("");
+      if (!answer.ok) { fail(answer.why || answer.fault, "", "The next token is not known: "); return; }
+      if (answer.next.k === "stop") { branch.outcome = answer.next; strip.next(false); drawn(); if (index) go(index - 1, false); return; }
+      branch.next = answer.next;
+    }
+    if (!atNext) return;
+    state.turn = branch.next;
+    inspector.show(branch.next, index);
+    lights(null, branch.next.rules);
+    busy();
+  }
+  /** Tell the picture and the editor. */
+  function lights(step, rules = step?.rules) {
+    wb.emit("step", step);
+    wb.emit("live rules", state.ran === state.text ? rules ?? [] : []);
+  }
+
+  function busy() {
+    const can = Boolean(state.compiled?.ok) && !state.pending;
+    buttons.go.disabled = state.running || !can;
+    buttons.step.disabled = state.running || taking || (!can && !isOpen(now()));
+    buttons.goon.disabled = state.running || taking || !isOpen(now());
+    buttons.halt.disabled = !state.running;
+    branches.lock(state.running || taking);
+  }
+  function tell(text) { wait.textContent = text || ""; }
+
+  // -- keys and events ---------------------------------------------------------------------------
+  function keys(event, index) {
+    const act = {
+      ArrowDown: inspector.enter, Enter: inspector.enter, " ": walk.toggle,
+      r: () => { if (index < state.steps.length) rewind(index); }, "/": inspector.search,
+    }[event.key];
+    if (act) { event.preventDefault(); act(); }
+  }
+  buttons.go.addEventListener("click", run);
+  buttons.step.addEventListener("click", step);
+  buttons.goon.addEventListener("click", () => { if (!state.running && isOpen(now())) play(now()); });
+  buttons.halt.addEventListener("click", () => stop());
+  find(".byhand").addEventListener("click", byHand);
+  wb.runKeys(find, {
+    run() { if (!buttons.go.disabled) run(); else if (state.pending) { runNext = true; wb.emit("compile now"); } },
+    stop, step, play: walk.toggle,
   });
   // Gradio's word that the stream is over, however it ended: queue full, server gone, all said
   wb.on("run over", () => {
     over += 1;
     const all = begun;
-    setTimeout(() => { if (state.running && !outcome && all === begun && over >= begun) fail("the server ended it", "is it still running? Press Run again"); }, 500);
+    setTimeout(() => { if (state.running && all === begun && over >= begun) fail("the server ended it", "is it still running? Press Run again"); }, 500);
   });
-  wb.on("rewrite", (asked) => { runNext = Boolean(asked.run); });
-  wb.on("typed", () => { go.disabled = true; wb.emit("live rules", []); });
-  wb.on("compiled", () => { busy(); wb.emit("step", state.steps[state.selected] || null); });
+  wb.on("rewrite", (wanted) => { runNext = Boolean(wanted.run); });
+  wb.on("typed", () => { busy(); wb.emit("live rules", []); });
+  wb.on("compiled", () => { busy(); branches.draw(); if (now()) panel.alarms(now()); wb.emit("step", state.steps[state.selected] || null); });
   wb.on("example", async (example) => {
     if (state.running) stop("stopped by another example");
-    reset([]);
+    walk.halt();
+    branches.clear();
+    state.steps = [];
+    state.selected = -1;
+    state.turn = null;
+    atNext = false;
+    strip.clear(0);
+    box.style.minHeight = "";
+    body.hidden = key.hidden = find(".insp").hidden = fault.hidden = true;
     blank.hidden = false;
-    if (example.max_tokens) knobs.max_tokens.value = example.max_tokens;
-    if (await recorded(example) || !example.first || state.example !== example) return;
-    if (state.compiled?.ok && state.compiled.text === state.text) begin(); else firstRun = state.text;
+    tell("");
+    panel.apply({ max_tokens: example.max_tokens, ...example.settings });
+    const lines = example.name ? await wb.ask(server.recorded_run, { example: example.name }) : "";
+    if (state.example !== example || state.running || now()) return;
+    if (typeof lines === "string" && lines) { recorded(lines); return; }
+    if (!example.first) return;
+    if (state.compiled?.ok && state.compiled.text === state.text) run(); else firstRun = state.text;
   });
+  function recorded(lines) {
+    const told = lines.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    const branch = branches.add({ how: "recorded", ...here(), steps: told.filter((each) => each.k === "step"), outcome: told.find((each) => each.k === "stop") ?? null });
+    panel.apply(told[0]);
+    open(branch);
+    tell("Recorded earlier; press Run for a fresh one.");
+  }
   // what the page is opened with runs by itself, so that a visitor sees a finished run first
   wb.on("compiled", (compiled) => {
-    if ((runNext || firstRun === compiled.text) && compiled.ok && !state.running) begin();
+    if ((runNext || firstRun === compiled.text) && compiled.ok && !state.running) run();
     firstRun = null;
     runNext = false;
   });
-  find(".insp").hidden = true; body.hidden = true; key.hidden = true; fault.hidden = true; halt.disabled = true; go.disabled = true;
-  tell("");
+
+  /** For exports and drafts: the branch that is shown, as the lines of a recorded run, and how it is asked for. */
+  wb.run = {
+    settings: panel.settings,
+    apply: panel.apply,
+    records() {
+      const branch = now();
+      if (!branch) return [];
+      return [{ k: "head", run: "branch " + branch.id, ...questions.about(branch), ...branch.settings, prefix: [], how: branch.how }, { k: "start", model: branch.model || "builtin" }, ...branch.steps, ...(branch.outcome ? [branch.outcome] : [])];
+    },
+  };
+  fault.hidden = body.hidden = key.hidden = find(".insp").hidden = true;
+  busy();
 };

@@ -1,63 +1,105 @@
-/* The token strip and the chart above it: tokens come in one at a time, one of them is selected. */
+/* The token strip: tokens come in one at a time, one of them is selected, each has a colour.
+   Works without a server: whoever makes a strip hands in what a choice does. */
+"use strict";
 (() => {
-  "use strict";
   const { el } = wb;
-  const BIN_PX = 7; // pixels of the chart a bit; 8 bits fill the upper part, 4 the lower
+  const shades = () => wb.shades;
 
-  const bin = (bits) => (bits === null ? 7 : Math.min(7, Math.floor(bits)));
+  /** `doors.select(index, focus)` is called for a token somebody chose; `doors.key(event, index)` for other keys. */
+  function strip(box, doors) {
+    let selected = -1, shade = "surprisal", steps = [], rules = [], waiting = null;
+    const name = (step, index) => `token ${index + 1}: ${wb.glyphs(step.token)}, ${shades().all[shade].words(step)}`
+      + (step.forced ? ", the only one allowed" : "") + (step.cut ? ", the model wanted another" : "") + (step.hand ? ", taken by hand" : "");
 
-  function strip(tokens, chart, select) {
-    let selected = -1;
-
-    function add(step, index) {
-      const token = el("span", { class: "tok b" + bin(step.s) + (step.forced ? " fr" : "") + (step.cut ? " cut" : ""), role: "option", "aria-selected": "false", tabindex: index === 0 ? "0" : "-1", "data-i": String(index) });
-      token.append(wb.tokenNodes(step.token));
-      token.setAttribute("aria-label", `token ${index + 1}: ${wb.glyphs(step.token)}, ${wb.bits(step.s)} bits` + (step.forced ? ", the only one allowed" : "") + (step.cut ? ", the model wanted another" : ""));
-      tokens.append(token);
-      const bar = el("div", { "data-i": String(index), title: `${wb.glyphs(step.token)} · surprisal ${wb.bits(step.s)} bits · mask ${wb.bits(step.m)} bits` });
-      const over = el("u"), under = el("s");
-      over.style.height = Math.min(56, Math.max(1, (step.s ?? 8) * BIN_PX)) + "px";
-      under.style.height = Math.min(28, (step.m ?? 4) * BIN_PX) + "px";
-      bar.append(over, under);
-      chart.append(bar);
-      chart.style.maxWidth = chart.children.length * 61 + "px";
-      if (index === 100) chart.classList.add("many");
+    function paint(token, step, index) {
+      token.className = "tok " + colour(step) + (step.forced ? " fr" : "") + (step.cut ? " cut" : "") + (step.hand ? " hand" : "") + (token.classList.contains("trap") ? " trap" : "");
+      token.setAttribute("aria-label", name(step, index));
+      const first = shade === "rule" && shades().rule(step) && (index === 0 || shades().rule(steps[index - 1]) !== shades().rule(step));
+      if (first) token.dataset.n = String(rules.indexOf(shades().rule(step)) + 1); else delete token.dataset.n;
+    }
+    function colour(step) {
+      if (shade !== "rule") return "b" + shades().all[shade].bin(step);
+      const its = shades().rule(step);
+      if (its && !rules.includes(its)) rules.push(its);
+      return shades().colourOfRule(rules, its);
     }
 
-    function clear(keep) {
-      while (tokens.children.length > keep) tokens.lastElementChild.remove();
-      while (chart.children.length > keep) chart.lastElementChild.remove();
-      if (keep < 100) chart.classList.remove("many");
+    function add(step, index) {
+      const token = el("span", { role: "option", "aria-selected": "false", tabindex: index === 0 && selected < 0 ? "0" : "-1", "data-i": String(index) });
+      token.append(wb.tokenNodes(step.token));
+      steps[index] = step;
+      paint(token, step, index);
+      if (waiting) waiting.before(token); else box.append(token);
+    }
+
+    /** Keep the first few tokens and forget the rest. */
+    function clear(keep = 0) {
+      next(false);
+      while (box.children.length > keep) box.lastElementChild.remove();
+      steps = steps.slice(0, keep);
+      for (const token of box.querySelectorAll(".trap")) token.classList.remove("trap", "first");
+      rules = shades().rulesOf(steps);
       mark(-1, false);
     }
 
+    /** Show or hide the place of the token that is not taken yet. */
+    function next(shown) {
+      if (!shown) { waiting?.remove(); waiting = null; return; }
+      if (waiting) return;
+      waiting = el("span", { class: "tok next", role: "option", "aria-selected": "false", tabindex: "-1", "aria-label": "the next token, not taken yet" }, "next");
+      waiting.dataset.i = String(steps.length);
+      box.append(waiting);
+    }
+
     function mark(index, focus) {
-      const old = tokens.children[selected];
+      const old = box.children[selected];
       old?.setAttribute("aria-selected", "false");
       if (old) old.tabIndex = -1;
-      chart.children[selected]?.classList.remove("on");
       selected = index;
-      const now = tokens.children[index];
-      (now || tokens.firstElementChild)?.setAttribute("tabindex", "0");
+      if (waiting) waiting.dataset.i = String(steps.length);
+      const now = box.children[index];
+      (now || box.firstElementChild)?.setAttribute("tabindex", "0");
       if (!now) return;
+      if (box.firstElementChild !== now) box.firstElementChild.tabIndex = -1;
       now.setAttribute("aria-selected", "true");
-      chart.children[index]?.classList.add("on");
-      if (focus) now.focus({ preventScroll: false });
+      if (focus) now.focus({ preventScroll: true });
+      reveal(now);
+    }
+    /** Scroll the strip, never the page under a reader's eyes. */
+    function reveal(token) {
+      const frame = box.parentElement;
+      if (!frame || frame.scrollHeight <= frame.clientHeight) return;
+      const high = token.getBoundingClientRect(), seen = frame.getBoundingClientRect();
+      if (high.top < seen.top) frame.scrollTop -= seen.top - high.top + 8;
+      else if (high.bottom > seen.bottom) frame.scrollTop += high.bottom - seen.bottom + 8;
+    }
+
+    /** Colour by something else. */
+    function by(key) {
+      shade = key;
+      rules = shades().rulesOf(steps);
+      steps.forEach((step, index) => paint(box.children[index], step, index));
+    }
+
+    /** Mark where a run went round in circles. */
+    function traps(found) {
+      for (const token of box.querySelectorAll(".trap")) token.classList.remove("trap", "first");
+      for (const trap of found) for (let i = trap.from; i <= trap.to; i++) box.children[i]?.classList.add("trap", ...(i === trap.from ? ["first"] : []));
     }
 
     const at = (event) => event.target.closest("[data-i]");
-    for (const box of [tokens, chart]) box.addEventListener("click", (event) => { const hit = at(event); if (hit) select(Number(hit.dataset.i), box === tokens); });
-    tokens.addEventListener("keydown", (event) => {
+    box.addEventListener("click", (event) => { const hit = at(event); if (hit) doors.select(Number(hit.dataset.i), true); });
+    box.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const last = tokens.children.length - 1;
+      const last = box.children.length - 1;
       const here = selected >= 0 ? selected : Number(at(event)?.dataset.i ?? 0);
-      const ringed = (by) => { for (let i = here + by; i >= 0 && i <= last; i += by) if (tokens.children[i].classList.contains("cut")) return i; return here; };
-      const next = { ArrowRight: Math.min(last, selected < 0 ? 0 : here + 1), ArrowLeft: Math.max(0, here - 1), Home: 0, End: last, "]": ringed(1), "[": ringed(-1), Enter: here, " ": here }[event.key];
-      if (next === undefined || last < 0) return;
+      const alert = (by) => { for (let i = here + by; i >= 0 && i <= last; i += by) if (box.children[i].matches(".cut, .first")) return i; return here; };
+      const next = { ArrowRight: Math.min(last, selected < 0 ? 0 : here + 1), ArrowLeft: Math.max(0, here - 1), Home: 0, End: last, "]": alert(1), "[": alert(-1) }[event.key];
+      if (next === undefined || last < 0) { doors.key?.(event, here); return; }
       event.preventDefault();
-      select(next, true);
+      doors.select(next, true);
     });
-    return { add, clear, mark };
+    return { add, clear, mark, next, by, traps };
   }
 
   wb.strip = strip;

@@ -1,0 +1,51 @@
+/* Runs are kept as branches: a run, what was forked or rewound from it, what was taken by hand. Chips go back to any
+   of them; nothing is lost until another example is opened. No server: a branch is records and where it came from. */
+"use strict";
+(() => {
+  const { el } = wb;
+
+  function branches(box, doors) {
+    const chips = el("span", { class: "chips", role: "group", "aria-label": "Runs and branches" });
+    const begin = el("button", { type: "button", class: "bare", title: "A new branch at the prompt: take the tokens by hand, or step", onclick: () => doors.begin() }, "+ by hand");
+    box.replaceChildren(chips, begin);
+    let kept = [], now = null;
+
+    const where = (branch) => (branch.from ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}` : branch.how === "recorded" ? "recorded" : branch.how === "hand" ? "by hand" : "");
+    const title = (branch) => [
+      branch.from ? `${where(branch)}, from ${branch.from}` : where(branch) || "a run",
+      `${wb.number(branch.steps.length)} tokens`, branch.outcome?.words ?? "not ended",
+      branch.text === wb.state.text ? "" : "of an earlier text of the grammar",
+    ].filter(Boolean).join(" · ");
+
+    function draw() {
+      const held = chips.contains(document.activeElement);
+      chips.replaceChildren(...kept.map((branch) => {
+        const chip = el("button", { type: "button", class: "branch" + (branch.text === wb.state.text ? "" : " old"), "aria-pressed": String(branch === now), tabindex: branch === now ? "0" : "-1", title: title(branch), onclick: () => doors.open(branch) }, String(branch.id));
+        if (where(branch)) chip.append(el("span", {}, ` ${where(branch)}`));
+        return chip;
+      }));
+      if (held) chips.querySelector("[aria-pressed=true]")?.focus();
+      chips.querySelector("[aria-pressed=true]")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    }
+    wb.roving(chips, () => {});
+
+    return {
+      /** Keep a new branch and make it the one shown. */
+      add(given) {
+        const branch = { id: kept.length + 1, steps: [], outcome: null, next: null, from: null, at: 0, how: "run", ...given };
+        kept.push(branch);
+        now = branch;
+        draw();
+        return branch;
+      },
+      show(branch) { now = branch; draw(); },
+      now: () => now,
+      all: () => kept,
+      clear() { kept = []; now = null; draw(); },
+      draw,
+      lock(locked) { for (const button of box.querySelectorAll("button")) button.disabled = locked; },
+    };
+  }
+
+  wb.branches = branches;
+})();

@@ -1,0 +1,119 @@
+/* The quieter parts of the run card: its knobs, its numbers, its alarms, what the strip and the chart show. */
+"use strict";
+(() => {
+  const { el, state } = wb;
+
+  /** Knobs, numbers and alarms. */
+  wb.runPanel = (find) => {
+    const mask = find("select.mask"), knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
+    const stats = find(".stats"), outcome = find(".outcome"), alarms = find(".alarms");
+    const value = (input, fallback) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value));
+    const settings = () => ({ temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value });
+    let looked = 0;
+
+    function apply(wanted) {
+      for (const [name, input] of Object.entries(knobs)) if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
+      if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
+    }
+
+    function numbers(branch, rate) {
+      stats.replaceChildren(...wb.totals(branch.steps, rate).map(([shown, name, title]) => el("span", { title, class: name === "free" || name === "forced" ? "minor" : null }, el("b", {}, shown), name)));
+      const end = branch.outcome;
+      outcome.textContent = end ? (end.good ? "✓ " : "") + end.words : state.running ? "" : branch.steps.length ? "not ended: take the next token, step, or go on" : "at the prompt: take the first token, step, or go on";
+      outcome.className = "outcome " + (end ? (end.good ? "good" : "warn") : "quiet");
+      // traps are looked for now and then while tokens come in, and once more at the end
+      if (state.running && performance.now() - looked < 500) return;
+      looked = performance.now();
+      alarmsOf(branch);
+    }
+
+    const doors = { go: (index) => find(".tokens").children[index]?.click(), mend: ({ start, end, fix }) => wb.emit("mend", { start, end, fix }) };
+    function alarmsOf(branch) {
+      const traps = wb.alarm.traps(branch.steps);
+      const live = branch.text === state.compiled?.text;
+      doors.traps?.(traps);
+      alarms.replaceChildren(...wb.alarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }), ...spelling(branch));
+    }
+
+    /** Where the tokenizer itself would have spelt the text otherwise. */
+    function spelling(branch) {
+      const found = branch.outcome?.proper;
+      if (!found) return [];
+      const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, wb.glyphs(token)), " "]);
+      const where = el("button", { class: "link", onclick: () => doors.go(found.at) }, `token ${found.at + 1}`);
+      return [el("span", { class: "trapline", title: "A model has hardly seen such spellings in training, so what follows is judged worse than the text deserves" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), "not as the tokenizer spells it from ", where, found.at_prompt ? " (it would join the prompt's end): " : ": ", ...own)];
+    }
+
+    /** The token worth a first look: the one where the mask took most. */
+    function worthALook(steps) {
+      let best = 0;
+      steps.forEach((step, index) => { if (!step.token.end && (step.m ?? 99) > (steps[best].m ?? 99) + 0.01) best = index; });
+      return best;
+    }
+
+    /** Room in the strip for what may come, so that nothing below it moves while it does. */
+    function reserve(box) {
+      const lines = Math.ceil((settings().max_tokens * 34) / Math.max(200, box.clientWidth - 28));
+      box.style.minHeight = Math.min(7, Math.max(1, lines)) * 32 + 20 + "px";
+    }
+
+    find(".copytext").addEventListener("click", (event) => {
+      const bytes = state.steps.flatMap((step) => (step.token.end ? [] : step.token.hex !== undefined ? wb.bytesOf(step.token.hex) : [...new TextEncoder().encode(step.token.text)]));
+      wb.copy(new TextDecoder().decode(new Uint8Array(bytes)), event.target);
+    });
+    const newSeed = () => { knobs.seed.value = String(settings().seed + 1); };
+    return { settings, apply, numbers, alarms: alarmsOf, worthALook, reserve, newSeed, onTraps: (act) => { doors.traps = act; } };
+  };
+
+  /** A row of choices of which one is taken, kept in the browser. */
+  function choices(box, options, name, act) {
+    const kept = wb.saved?.get(name);
+    const buttons = options.map(([key, label]) => el("button", { type: "button", role: "radio", "data-key": key }, label));
+    const choose = (button) => { wb.choose(box, "aria-checked", button); act(button.dataset.key); };
+    box.replaceChildren(...buttons);
+    box.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) { choose(button); wb.saved?.set(name, button.dataset.key); } });
+    wb.roving(box, (button) => { choose(button); wb.saved?.set(name, button.dataset.key); });
+    choose(buttons.find((button) => button.dataset.key === kept) ?? buttons[0]);
+  }
+
+  /** Which chart, which colour, and the legend that goes with it. */
+  wb.runViews = (key, doors) => {
+    const legend = key.querySelector(".legend");
+    let shade = "surprisal", shown = "";
+    /** The legend changes with the colour, and for rules with the run. */
+    function show() {
+      const mark = shade === "rule" ? shade + wb.shades.rulesOf(doors.steps()).join(" ") : shade;
+      if (mark === shown) return;
+      shown = mark;
+      legend.replaceChildren(wb.shades.legend(shade, doors.steps()));
+    }
+    choices(key.querySelector(".shades"), Object.entries(wb.shades.all).map(([name, each]) => [name, each.name]), "colour by", (name) => { shade = name; doors.shade(name); show(); });
+    choices(key.querySelector(".charts"), wb.charts, "chart", doors.chart);
+    return { legend: show };
+  };
+
+  /** Keys that work wherever somebody is on the page, and Escape out of the inspector. */
+  wb.runKeys = (find, acts) => {
+    const inDialog = () => document.querySelector("dialog[open]");
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); acts.run(); }
+      if (event.key === "Escape" && state.running && !inDialog()) acts.stop();
+    }, true);
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement)) find(".tokens [tabindex='0']")?.focus();
+      if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || inDialog() || state.view === "learn") return;
+      const act = { s: acts.step, p: acts.play }[event.key];
+      if (act) { event.preventDefault(); act(); }
+    });
+  };
+
+  /** What a screen reader hears: at most a line every two seconds while a run goes on. */
+  wb.aloud = (box) => {
+    const LEAST = 2000;
+    let last = 0;
+    return {
+      soon(text) { const now = performance.now(); if (now - last >= LEAST) { last = now; box.textContent = text; } },
+      say(text) { last = performance.now(); box.textContent = text; },
+    };
+  };
+})();
