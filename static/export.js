@@ -5,11 +5,9 @@ wb.take = (() => {
   const { state } = wb;
   const MARGIN = 12; // around a picture, in its own points
   const SCALE = 2, WIDEST = 8192; // pixels a point in a PNG, and pixels a side may have
-  let drawn = null, ran = null;
+  let drawn = null;
 
   wb.on("drawn", (answer) => { drawn = answer?.ok ? { ...answer, tab: state.tab } : null; });
-  // what a run was made with, for whoever opens its file without the page
-  wb.on("finished", (end) => { ran = { ...wb.work.now(), text: state.ran ?? state.text, model: state.model, end }; });
 
   const called = () => (state.example?.name || "grammar").replace(/[^\w-]+/g, "-");
 
@@ -71,11 +69,7 @@ wb.take = (() => {
   const spoken = () => new TextDecoder().decode(new Uint8Array(steps().flatMap(bytes)));
 
   /** All of a run: what it was made with, every token, how it ended. */
-  function records() {
-    const { end, ...made } = ran ?? { ...wb.work.now(), model: state.model };
-    const all = wb.run?.records?.() ?? [...steps(), ...(end ? [{ k: "stop", ...end }] : [])];
-    return [{ k: "grammar", version: 1, ...made }, ...all.filter((record) => record.k !== "grammar" && record.k !== "head")];
-  }
+  const records = () => wb.run?.records?.() ?? [];
   const ndjson = () => wb.download(called() + ".run.ndjson", "application/x-ndjson", records().map((record) => JSON.stringify(record) + "\n").join(""));
 
   const COLUMNS = {
@@ -91,7 +85,24 @@ wb.take = (() => {
     const rows = steps().map((step, index) => Object.values(COLUMNS).map((of) => cell(of(step, index))).join(","));
     wb.download(called() + ".run.csv", "text/csv", [Object.keys(COLUMNS).join(","), ...rows].join("\r\n") + "\r\n");
   }
+  /** The states the run stood in, by the kind of path: what the pictures of a replay have to show. */
+  function standing() {
+    const found = {};
+    for (const { path } of steps()) for (const [kind, moments] of Object.entries(path ?? {})) if (kind !== "stacks" && moments[0]?.length) (found[kind] ??= new Set()).add(String(moments[0][0]));
+    return Object.fromEntries(Object.entries(found).map(([kind, names]) => [kind, [...names]]));
+  }
+
+  /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. */
+  async function replay(server) {
+    const [head, ...rest] = records();
+    const answer = await wb.ask(server.take_replay, { text: head.text, notation: head.notation, start: head.start, model: head.model, example: state.example?.name || "", standing: standing() });
+    if (answer.fault) { wb.notice(answer.fault); return; }
+    const { run, prefix, ...about } = head;
+    const kept = { about: { ...about, title: state.example?.title || "A run under a grammar", version: answer.version, tab: state.tab }, steps: rest.filter((each) => each.k === "step"), end: rest.find((each) => each.k === "stop") ?? null, pictures: answer.pictures };
+    // in a script element only < can end anything, and JSON has another way to write it
+    wb.download(called() + ".replay.html", "text/html", answer.html.replace(answer.mark, () => JSON.stringify(kept).replaceAll("<", "\\u003c")));
+  }
   const text = () => wb.download(called() + ".run.txt", "text/plain", spoken());
 
-  return { grammar, tests, picture, svg, png, dot, ndjson, csv, text, records, called, hasRun: () => steps().length > 0 };
+  return { grammar, tests, picture, svg, png, dot, ndjson, csv, text, replay, called, hasRun: () => steps().length > 0 };
 })();

@@ -9,6 +9,9 @@ wb.parts.takeaway = ({ element, server }) => {
   // -- files ------------------------------------------------------------------------------------
   const machineNow = () => (state.tab in MACHINES ? state.tab : state.compiled?.tabs?.characters ? "rules" : "characters");
 
+  /** Whether the machine that is shown has a stack: then it is not finite. */
+  const stacked = () => ["stack", "rules"].includes(machineNow()) || (machineNow() === "tokens" && Boolean(state.compiled?.tabs?.characters));
+
   /** A whole machine, written by the server. */
   async function machine(form) {
     const answer = await wb.ask(server.take_machine, { text: state.text, notation: state.notation, start: state.start, machine: machineNow(), form });
@@ -18,7 +21,7 @@ wb.parts.takeaway = ({ element, server }) => {
 
   async function replay(button) {
     button.disabled = true;
-    try { await wb.replay(server); } finally { button.disabled = false; }
+    try { await take.replay(server); } finally { button.disabled = false; }
   }
 
   const FINITE = "a machine with a stack is not finite: its characters, tokens and stack stay JSON";
@@ -41,7 +44,7 @@ wb.parts.takeaway = ({ element, server }) => {
     for (const { name, of, detail, buttons } of groups) {
       detail.textContent = of ? of() : "";
       for (const button of buttons) {
-        const stack = button.textContent === "OpenFst" && state.compiled?.tabs?.characters && machineNow() !== "detokenizer";
+        const stack = button.textContent === "OpenFst" && stacked();
         button.disabled = (name === "Machine" && !state.compiled?.ok) || (name === "Run" && (!state.steps.length || state.running)) || Boolean(stack);
         if (button.textContent === "OpenFst") button.title = stack ? FINITE : "AT&T text with tables of symbols, in a zip";
       }
@@ -79,8 +82,8 @@ wb.parts.takeaway = ({ element, server }) => {
   // the picture card has a menu of its own; what it cannot make itself it finds here
   wb.on("ready", () => {
     wb.exports?.add?.("Download PNG", take.png);
-    wb.exports?.add?.("Download JSON", () => machine("json"));
-    wb.exports?.add?.("Download OpenFst text", () => machine("fst"));
+    wb.exports?.add?.("Whole machine as JSON", () => machine("json"), () => state.tab in MACHINES);
+    wb.exports?.add?.("Whole machine as OpenFst text", () => machine("fst"), () => state.tab in MACHINES && !stacked());
     show();
   });
 };

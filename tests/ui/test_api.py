@@ -6,6 +6,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 # in a process of its own: Gradio's warnings are not ours
 ASKING = """
@@ -16,19 +19,32 @@ from workbench.ui.serve import ServeSettings, start
 
 page = start(ServeSettings(port=0, quiet=True), toy_room())
 client = Client(page.local_url, verbose=False)
+NEST = 'start ::= "(" start? ")";'
 told = {
     "compiled": client.predict("[0-9]{2}", api_name="/compile"),
     "wrong": client.predict("start ::= 'a", "kbnf", api_name="/compile"),
     "checked": client.predict("[0-9]{2}", "regex", "1x", api_name="/check"),
+    "checked_both": client.predict("[0-9]{2}", "regex", ["1x", "12"], api_name="/check"),
     "mask": client.predict("[0-9]{2}:", "regex", "14", api_name="/mask"),
+    "nobody": client.predict("[0-9]{2}:", model="nobody/has-it", api_name="/mask"),
+    "explained": client.predict(NEST, "kbnf", "((", "x", api_name="/explain"),
+    "unfinished": client.predict(NEST, "kbnf", "((", api_name="/explain"),
+    "drawn": client.predict(NEST, notation="kbnf", machine="stack", api_name="/draw"),
+    "no_such": client.predict(NEST, notation="kbnf", machine="characters", api_name="/draw"),
+    "samples": client.predict(NEST, notation="kbnf", count=3, seed=4, api_name="/samples"),
+    "no_samples": client.predict("(", api_name="/samples"),
     "run": list(client.submit("[0-9]{2}:", "regex", "at ", api_name="/generate")),
+    "free": list(client.submit("a", max_tokens=3, constraint="unconstrained", api_name="/generate")),
+    "bad": list(client.submit("a", temperature="hot", api_name="/generate")),
+    "api": client.view_api(print_info=False, return_format="dict"),
 }
 print(json.dumps(told))
 page.close()
 """
 
 
-def test_every_endpoint_answers_plain_json() -> None:
+@pytest.fixture(scope="module")
+def told() -> Any:
     root = Path(__file__).resolve().parents[2]
     asked = subprocess.run(
         [sys.executable, "-c", ASKING],
@@ -38,10 +54,74 @@ def test_every_endpoint_answers_plain_json() -> None:
         cwd=root,
     )
     assert asked.returncode == 0, asked.stderr[-2000:]
-    told = json.loads(asked.stdout.splitlines()[0])
+    return json.loads(asked.stdout.splitlines()[0])
+
+
+def test_a_grammar_is_read_and_its_problems_placed(told: Any) -> None:
     assert told["compiled"]["facts"] == ["regular", "3 states"]
     assert told["wrong"]["problems"][0]["line"] == 1
+
+
+def test_texts_are_checked_one_or_many(told: Any) -> None:
     assert told["checked"]["results"][0]["column"] == 2
+    assert [result["accepted"] for result in told["checked_both"]["results"]] == [False, True]
+
+
+def test_masks_name_tokens(told: Any) -> None:
     assert told["mask"]["tokens"][0]["text"] == ":"
+    assert "nobody/has-it" in told["nobody"]["why"]
+
+
+def test_why_a_token_is_forbidden(told: Any) -> None:
+    assert not told["explained"]["allowed"]
+    assert told["explained"]["failing"] == "x"
+    assert told["unfinished"]["token"] is None
+    assert not told["unfinished"]["allowed"]
+
+
+def test_machines_are_drawn_without_what_only_the_page_reads(told: Any) -> None:
+    assert told["drawn"]["svg"].startswith("<svg")
+    assert told["drawn"]["dot"].startswith("digraph")
+    assert "where" not in told["drawn"]
+    assert told["no_such"] == {
+        "ok": False,
+        "why": "rules that nest need a stack: see Stack machine and Rules",
+    }
+
+
+def test_samples_are_of_the_language_and_misses_are_not(told: Any) -> None:
+    assert len(told["samples"]["samples"]) == 3
+    assert all(text.startswith("(") for text in told["samples"]["samples"])
+    assert told["samples"]["near_misses"][0][0] not in told["samples"]["samples"]
+    assert not told["no_samples"]["ok"]
+
+
+def test_a_run_streams_records_and_says_how_it_ended(told: Any) -> None:
     assert told["run"][-1]["k"] == "stop"
     assert told["run"][-1]["good"]
+    steps = [record for record in told["run"] if record["k"] == "step"]
+    assert told["run"][-1]["text"] == "".join(step["token"].get("text", "") for step in steps)
+    assert sum(record["k"] == "step" for record in told["free"]) == 3
+    assert told["bad"][-1]["k"] == "error"
+    assert "temperature" in told["bad"][-1]["message"]
+
+
+def test_every_endpoint_is_documented_with_types_and_defaults(told: Any) -> None:
+    named = told["api"]["named_endpoints"]
+    assert set(named) == {
+        "/compile",
+        "/check",
+        "/explain",
+        "/samples",
+        "/mask",
+        "/draw",
+        "/generate",
+    }
+    for name, endpoint in named.items():
+        for parameter in endpoint["parameters"]:
+            assert parameter["python_type"]["type"], (name, parameter)
+            assert parameter["parameter_name"] not in ("self", ""), name
+    notation = named["/generate"]["parameters"][1]
+    assert notation["parameter_name"] == "notation"
+    assert notation["parameter_default"] == "regex"
+    assert "Literal['regex', 'kbnf']" in notation["python_type"]["type"]

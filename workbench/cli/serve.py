@@ -21,6 +21,9 @@ def serve(
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open a browser window.")
     ] = True,
+    mcp: Annotated[
+        bool, typer.Option("--mcp", help="Serve the endpoints as tools for assistants too.")
+    ] = False,
 ) -> None:
     """Open the page in the browser; stops with Ctrl+C."""
     with told():
@@ -29,6 +32,10 @@ def serve(
 
         run(
             ServeSettings(
-                host=host, port=port, models=tuple(model or ["builtin"]), open_browser=open_browser
+                host=host,
+                port=port,
+                models=tuple(model or ["builtin"]),
+                open_browser=open_browser,
+                mcp=mcp,
             )
         )

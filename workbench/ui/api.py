@@ -1,42 +1,218 @@
-"""The page's questions as endpoints for programs: typed functions, plain JSON, no page needed."""
+"""The page's questions as endpoints for programs: typed functions, plain JSON, no page needed.
+
+Their docstrings are what the API page shows, and what an assistant reads where the page is served
+with ``--mcp``; Gradio reads ``Args:`` and ``Returns:`` in them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
 from gradio.events import api
 
+from workbench.errors import WorkbenchError
+from workbench.samples import near_misses, samples
+from workbench.ui.explain import why
 from workbench.ui.handlers import Handlers
+from workbench.ui.pictures import sentence
+from workbench.ui.requests import TextRequest, number_in
 from workbench.ui.runs import run_records
 
 _Answer = dict[str, Any]
+_Notation = Literal["regex", "kbnf"]
+_Machine = Literal["characters", "tokens", "stack", "rules", "detokenizer"]
+
+#: Samples one request may ask for.
+_MOST_SAMPLES = 50
+
+#: What of a picture is for the page's script alone.
+_PAGES_OWN = frozenset({"where", "follow", "names", "ends"})
 
 
 def add_endpoints(handlers: Handlers) -> None:
-    """Add /compile, /check, /mask and /generate to the page being built."""
+    """Add the endpoints to the page being built."""
+    ours = Endpoints(handlers)
+    quick = (ours.compile, ours.check, ours.explain, ours.samples, ours.mask, ours.draw)
+    for endpoint in quick:
+        api(endpoint, api_name=endpoint.__name__, concurrency_id="compile", concurrency_limit=2)
+    api(ours.generate, api_name="generate", concurrency_id="model", concurrency_limit=1)
 
-    def compile_grammar(text: str, notation: str = "regex") -> _Answer:
-        """Read a grammar: facts, problems with their places, which machines there are."""
-        return handlers.compile({"text": text, "notation": notation})
 
-    def check(text: str, notation: str, tried: str) -> _Answer:
-        """Whether a text is accepted; if not, where it fails and what was expected there."""
-        return handlers.check({"text": text, "notation": notation, "texts": [tried]})
+class Endpoints:
+    """What programs may ask; each answers what is wrong with a question as a record too."""
 
-    def mask(text: str, notation: str = "regex", so_far: str = "") -> _Answer:
-        """The tokens that may come next after a text."""
-        return handlers.mask({"text": text, "notation": notation, "so_far": so_far})
+    def __init__(self, handlers: Handlers) -> None:
+        self._handlers = handlers
+
+    def compile(self, text: str, notation: _Notation = "regex", start: str = "start") -> _Answer:
+        """Read a grammar: facts, problems with their places, which machines there are.
+
+        Args:
+            text: The grammar.
+            notation: How it is written: a regex, or KBNF.
+            start: The rule it begins with; a regex has none.
+
+        Returns:
+            ok, facts, problems (message, hint, line, column, severity), phases with their times.
+        """
+        return self._handlers.compile({"text": text, "notation": notation, "start": start})
+
+    def check(
+        self, text: str, notation: _Notation, tried: str | list[str], start: str = "start"
+    ) -> _Answer:
+        """Whether texts are accepted; if not, where each fails and what was expected there.
+
+        Args:
+            text: The grammar.
+            notation: How it is written: a regex, or KBNF.
+            tried: A text, or a list of them.
+            start: The rule it begins with; a regex has none.
+
+        Returns:
+            results, one for each text: accepted, column, expected, at_end.
+        """
+        texts = tried if isinstance(tried, list) else [tried]
+        sent = {"text": text, "notation": notation, "start": start, "texts": texts}
+        return self._handlers.check(sent)
+
+    def explain(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        so_far: str = "",
+        token: str = "",
+        start: str = "start",
+    ) -> _Answer:
+        """Why a token is forbidden after a text: how far it came, and what could have read on.
+
+        Args:
+            text: The grammar.
+            notation: How it is written: a regex, or KBNF.
+            so_far: What was read before.
+            token: What would come next; empty asks why the text may not end here.
+            start: The rule it begins with; a regex has none.
+
+        Returns:
+            allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
+        """
+        sent = {"text": text, "notation": notation, "start": start, "so_far": _hex(so_far)}
+        return why(self._handlers, {**sent, "token": _hex(token) if token else None})
+
+    def samples(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        count: int = 5,
+        seed: int = 0,
+        start: str = "start",
+    ) -> _Answer:
+        """Texts of the language, and texts that one edit keeps out of it.
+
+        Args:
+            text: The grammar.
+            notation: How it is written: a regex, or KBNF.
+            count: How many of each, at most 50.
+            seed: The same seed gives the same texts.
+            start: The rule it begins with; a regex has none.
+
+        Returns:
+            samples, a list of texts; near_misses, a list of [text, what was done to a sample].
+        """
+
+        def answer() -> _Answer:
+            request = TextRequest.of({"text": text, "notation": notation, "start": start})
+            many = int(number_in({"count": count}, "count", 5, 1, _MOST_SAMPLES))
+            own = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
+            pipeline = self._handlers.pipeline
+            grammar = pipeline.compile(request.text, request.notation, request.start).grammar
+            if grammar is None:
+                raise WorkbenchError("the grammar cannot be read", "/compile says why")
+            missed = [list(each) for each in near_misses(grammar, many, own)]
+            return {"ok": True, "samples": list(samples(grammar, many, own)), "near_misses": missed}
+
+        return _answered(answer)
+
+    def mask(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        so_far: str = "",
+        start: str = "start",
+        model: str = "",
+    ) -> _Answer:
+        """The tokens that may come next after a text.
+
+        Args:
+            text: The grammar.
+            notation: How it is written: a regex, or KBNF.
+            so_far: What was generated before.
+            start: The rule it begins with; a regex has none.
+            model: Whose tokens; empty for the first model of the page.
+
+        Returns:
+            allowed, how many; tokens, the first 500 of them; final, whether the text may end.
+        """
+        sent = {"text": text, "notation": notation, "start": start, "so_far": so_far}
+        return _answered(lambda: self._handlers.with_model({"model": model}).mask(sent))
+
+    def draw(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        machine: _Machine = "characters",
+        start: str = "start",
+        model: str = "",
+    ) -> _Answer:
+        """A machine of a grammar as a picture; of a large one the part around its beginning.
+
+        Args:
+            text: The grammar.
+            notation: How it is written: a regex, or KBNF.
+            machine: Which machine; nested rules have no machine of characters.
+            start: The rule it begins with; a regex has none.
+            model: Whose tokens, for machines over tokens; empty for the page's first model.
+
+        Returns:
+            svg and dot, texts; count, how much of it is shown; states and edges of the picture.
+        """
+        sent = {"text": text, "notation": notation, "start": start, "tab": machine}
+
+        def answer() -> _Answer:
+            drawn = self._handlers.with_model({"model": model}).draw(sent)
+            return {name: value for name, value in drawn.items() if name not in _PAGES_OWN}
+
+        return _answered(answer)
 
     def generate(
+        self,
         text: str,
-        notation: str = "regex",
+        notation: _Notation = "regex",
         prompt: str = "",
         max_tokens: int = 128,
         temperature: float = 0.7,
         seed: int = 1,
+        start: str = "start",
+        constraint: Literal["automaton", "unconstrained"] = "automaton",
+        model: str = "",
     ) -> Iterator[_Answer]:
-        """Generate under a grammar: a record for every token, the last says why it ended."""
+        """Generate under a grammar, a record for every token; the last one says why it ended.
+
+        Args:
+            text: The grammar.
+            notation: How it is written: a regex, or KBNF.
+            prompt: What the model reads first.
+            max_tokens: The most tokens, up to 512.
+            temperature: 0 takes the likeliest token every time.
+            seed: The same seed gives the same text.
+            start: The rule it begins with; a regex has none.
+            constraint: automaton for the exact mask, unconstrained for the model alone.
+            model: Which model; empty for the first one of the page.
+
+        Returns:
+            Records; k says of what kind: step (token, p and kept among others), error, and at
+            last stop, with the whole text.
+        """
         sent = {
             "text": text,
             "notation": notation,
@@ -44,9 +220,30 @@ def add_endpoints(handlers: Handlers) -> None:
             "max_tokens": max_tokens,
             "temperature": temperature,
             "seed": seed,
+            "start": start,
+            "constraint": constraint,
+            "model": model,
         }
-        yield from run_records(handlers, sent)
+        taken = b""
+        for record in run_records(self._handlers, sent):
+            if record["k"] == "step":
+                taken += _bytes(record["token"])
+            if record["k"] == "stop":
+                # an assistant sees the last record alone
+                record["text"] = taken.decode("utf-8", "replace")
+            yield record
 
-    for answer, name in ((compile_grammar, "compile"), (check, "check"), (mask, "mask")):
-        api(answer, api_name=name, concurrency_id="compile", concurrency_limit=2)
-    api(generate, api_name="generate", concurrency_id="model", concurrency_limit=1)
+
+def _answered(question: Callable[[], _Answer]) -> _Answer:
+    try:
+        return question()
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _bytes(token: _Answer) -> bytes:
+    return bytes.fromhex(token["hex"]) if "hex" in token else token.get("text", "").encode()
+
+
+def _hex(text: str) -> str:
+    return text.encode("utf-8", "replace").hex()

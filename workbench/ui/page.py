@@ -18,7 +18,7 @@ from workbench.ui.handlers import Handlers, encoded
 from workbench.ui.pictures import sentence
 from workbench.ui.runs import run_lines
 from workbench.ui.states import about_edge, about_state, find_states
-from workbench.ui.takeaway import take_code, take_machine
+from workbench.ui.takeaway import take_code, take_machine, take_replay
 from workbench.ui.turns import find_tokens, take_token, turn
 
 _Sent = dict[str, Any]
@@ -44,7 +44,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "about_state": about_state,
         "about_edge": about_edge,
     },
-    "takeaway": {"take_machine": take_machine, "take_code": take_code},
+    "takeaway": {"take_machine": take_machine, "take_code": take_code, "take_replay": take_replay},
     "learn": {
         "lesson_list": lessons.lesson_list,
         "lesson": lessons.lesson,

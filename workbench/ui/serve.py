@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from workbench.constraint.ready import ready, ready_for_loops
@@ -33,6 +34,8 @@ class ServeSettings:
     #: The models offered, the first one first: ``builtin``, ``toy``, directories or hub ids.
     models: tuple[str, ...] = (BUILTIN,)
     open_browser: bool = False
+    #: Whether the endpoints are tools for assistants too (MCP).
+    mcp: bool = False
     quiet: bool = False
 
 
@@ -62,6 +65,7 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     from workbench.ui.page import build
     from workbench.ui.theme import theme
 
+    tools = _tools(settings)
     offered = settings.models if room is None else (room,)
     # who looks at a page of this machine only is its owner, and may have it read what they like
     handlers = Handlers(ModelRooms(offered, may_open=settings.host in _OWN))
@@ -78,6 +82,7 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         footer_links=["api"],
         run_history=False,
         enable_monitoring=False,
+        mcp_server=tools,
         ssr_mode=False,
         max_file_size="1mb",
         show_error=True,
@@ -86,6 +91,19 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         print(f"The grammar workbench is open at {page.local_url} — Ctrl+C closes it", flush=True)
     threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
     return page
+
+
+def _tools(settings: ServeSettings) -> bool:
+    """Whether assistants are served.
+
+    Raises: WorkbenchError where what that takes is not installed.
+    """
+    if settings.mcp and find_spec("mcp") is None:
+        raise WorkbenchError(
+            "serving tools for assistants needs the package mcp",
+            "pip install 'grammar-workbench[mcp]', or '.[mcp]' in a checkout",
+        )
+    return settings.mcp
 
 
 def _port(settings: ServeSettings) -> int:

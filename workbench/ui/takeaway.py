@@ -8,12 +8,14 @@ from __future__ import annotations
 import base64
 from enum import StrEnum
 
+from workbench import __version__
 from workbench.drawing import as_json
 from workbench.errors import WorkbenchError
 from workbench.pipeline import OVER_TOKENS, Machine
 from workbench.ui import code as programs
 from workbench.ui.handlers import Handlers
 from workbench.ui.records import Record
+from workbench.ui.replay import MARK, pictures, shell, standing_in
 from workbench.ui.requests import TextRequest, text_in
 from workbench.ui.written import att, automaton
 
@@ -75,3 +77,12 @@ def take_code(handlers: Handlers, sent: Record) -> Record:
     model = text_in(sent, "model", 400) or handlers.room.name
     wanted = programs.Wanted.of({**sent, "model": model}, handlers.gallery)
     return {name: write(wanted) for name, write in programs.WRITERS.items()}
+
+
+def take_replay(handlers: Handlers, sent: Record) -> Record:
+    """A page that plays a run, but for its recording, which the browser has: it goes at ``mark``.
+
+    Raises: WorkbenchError where the grammar cannot be read.
+    """
+    made = pictures(handlers, sent, standing_in(sent.get("standing", {})))
+    return {"html": shell(), "mark": MARK, "pictures": made, "version": __version__}

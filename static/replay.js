@@ -1,0 +1,69 @@
+/* A replay: one file that plays a run. The page's own cards draw it; what they would ask the server
+   stands in the file. Nothing is loaded, nothing is sent. */
+"use strict";
+(() => {
+  const { el, state } = wb;
+  const { about, steps, end, pictures } = JSON.parse(document.getElementById("recording").textContent);
+  const find = (selector) => document.querySelector(selector);
+  const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
+
+  /** The picture of a machine that shows a state, else its first. */
+  function drawn({ tab, centre }) {
+    const made = pictures[tab] || [];
+    return made.find((picture) => !centre || picture.where[centre]) || made[0] || { ok: false, why: "this machine is not in the file" };
+  }
+  const lines = [...steps, ...(end ? [{ ...end, k: "stop" }] : [])].map((record) => JSON.stringify(record)).join("\n");
+  const server = {
+    draw_machine: async (asked) => drawn(asked), recorded_run: async () => lines,
+    draw_railroad: nothing, find_states: nothing, about_state: nothing, about_edge: nothing, stop_run: nothing,
+  };
+  // tokens are looked at here, not taken: the doors to the server stay shut, and so do the keys that run
+  const inspector = wb.inspector;
+  wb.inspector = (box) => inspector(box, {});
+  wb.runKeys = (within, acts) => document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || (document.activeElement !== document.body && event.key !== "p")) return;
+    const selected = within(".tok[aria-selected=true]") ?? within(".tok");
+    const act = { p: acts.play, ArrowRight: () => selected?.focus(), ArrowLeft: () => selected?.focus() }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+    if (event.key !== "p") selected?.dispatchEvent(new KeyboardEvent("keydown", { key: event.key, bubbles: true }));
+  });
+
+  function grammar() {
+    const paint = find("#wb-grammar .paint"), rows = [[]];
+    for (const [text, kind] of wb.colour(about.text, about.notation)) {
+      text.split("\n").forEach((piece, index) => { if (index) rows.push([]); if (piece) rows[rows.length - 1].push([piece, kind]); });
+    }
+    paint.replaceChildren(...rows.map((row) => el("span", { class: "l" }, ...row.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)))));
+    const heads = rows.map((row) => /^\s*([A-Za-z_]\w*)\s*(?:::=|=)/.exec(row.map(([text]) => text).join(""))?.[1]);
+    wb.on("live rules", (names) => [...paint.children].forEach((line, index) => line.classList.toggle("live", names.includes(heads[index]))));
+  }
+
+  function words() {
+    const title = about.title || "A run under a grammar", model = about.model || "builtin";
+    document.title = title + " · replay";
+    find(".title").textContent = title;
+    find(".made").textContent = [`model ${model}`, about.constraint === "unconstrained" ? "without a mask" : "exact mask", `temperature ${about.temperature ?? "?"}`, `seed ${about.seed ?? "?"}`].join(" · ");
+    find("pre.prompt").textContent = about.prompt || "";
+    find(".promptbox").hidden = !about.prompt;
+    find(".facts").textContent = { regex: "regex", kbnf: "KBNF" }[about.notation] || about.notation;
+    find(".credits").textContent = `Made with the grammar workbench ${about.version || ""}`.trim();
+  }
+
+  const missing = (tab) => (pictures[tab]?.length ? "" : "not in this replay");
+  const tabs = Object.fromEntries(["characters", "tokens", "stack", "rules", "railroad", "detokenizer", "table"].map((tab) => [tab, missing(tab)]));
+  const compiled = { ok: true, text: about.text, notation: about.notation, start: about.start, example: "", facts: [], problems: [], tabs };
+  Object.assign(state, { text: about.text, notation: about.notation, start: about.start, prompt: about.prompt, tests: [], tab: about.tab in tabs && !tabs[about.tab] ? about.tab : "together", compiled });
+
+  document.body.classList.add("replay");
+  find(".theme").addEventListener("click", wb.toggleTheme);
+  words();
+  grammar();
+  wb.parts.picture({ element: find("#wb-picture"), server });
+  wb.parts.run({ element: find("#wb-run"), trigger() {}, props: { value: "" }, watch() {}, server });
+  for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";
+  state.example = { name: "recording", title: about.title, accepts: [], rejects: [] };
+  wb.emit("compiled", compiled);
+  wb.emit("example", state.example);
+})();

@@ -1,0 +1,72 @@
+"""``workbench replay``: recorded runs become pages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from workbench.cli.main import app
+from workbench.resources import GRAMMARS
+
+STEP = {
+    "k": "step", "i": 0, "id": 1, "token": {"id": 1, "text": "a"}, "s": 1.0, "m": 0.0, "p": 0.5, "kept": 1.0,
+    "rank": 1, "allowed": 2, "forced": False, "cut": False, "state": "0", "stack": [], "rules": [],
+    "path": {"characters": [["0"], ["1"]]}, "wanted": [], "may": [],
+}  # fmt: skip
+HEAD = {
+    "k": "head",
+    "run": "r",
+    "text": "ab?",
+    "notation": "regex",
+    "start": "start",
+    "prompt": "",
+    "model": "",
+}
+
+
+def run(*arguments: str, given: str = "") -> Result:
+    return CliRunner().invoke(app, ["replay", *arguments], input=given)
+
+
+def lines(*records: object) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_a_run_that_says_its_grammar(tmp_path: Path) -> None:
+    trace, out = tmp_path / "run.ndjson", tmp_path / "run.html"
+    trace.write_text(lines(HEAD, STEP, {"k": "stop", "words": "done", "good": True}))
+    result = run(str(trace), "-o", str(out))
+    assert result.exit_code == 0, result.stderr
+    page = out.read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    assert '"text":"ab?"' in page
+    assert '"words":"done"' in page
+
+
+def test_a_recorded_run_of_the_gallery_is_known_by_its_name() -> None:
+    result = run(str(GRAMMARS / "person.trace.ndjson"))
+    assert result.exit_code == 0, result.stderr
+    assert '"notation":"kbnf"' in result.stdout
+
+
+#   what is read                 arguments                   told
+WRONG = [
+    (lines({"k": "head"}, STEP), ("-",),                     "does not say which grammar"),
+    (lines(HEAD),                ("-",),                     "no token in this run"),
+    ("{}\n",                     ("-",),                     "line 1 is no record"),
+    (lines(HEAD) + "oops",       ("-",),                     "line 2 is no record"),
+    ("",                         ("/no/such/file",),         "cannot read"),
+    (lines(HEAD, STEP),          ("-", "--example", "x"),    "there is no example 'x'"),
+    (lines(HEAD | {"text": "("}, STEP), ("-",),              "cannot be read"),
+    (lines(HEAD | {"notation": "no"}, STEP), ("-",),         "expected one of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "arguments", "told"), WRONG, ids=[row[2] for row in WRONG])
+def test_error_exits_with_2(given: str, arguments: tuple[str, ...], told: str) -> None:
+    result = run(*arguments, given=given)
+    assert result.exit_code == 2
+    assert told in result.stderr

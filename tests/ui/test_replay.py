@@ -1,0 +1,115 @@
+"""Replays: one file, whole, harmless, with the parts of the machines a run stands in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.ui.toy import toy_room
+from workbench.errors import WorkbenchError
+from workbench.ui.handlers import Handlers
+from workbench.ui.replay import MARK, pictures, replay, shell, standing, standing_in
+from workbench.ui.runs import run_records
+from workbench.ui.takeaway import take_replay
+
+ANBN = 'start ::= "a" start? "b";'
+
+
+@pytest.fixture(scope="module")
+def handlers() -> Handlers:
+    return Handlers(toy_room())
+
+
+@pytest.fixture(scope="module")
+def run(handlers: Handlers) -> list[dict[str, Any]]:
+    sent = {"text": ANBN, "notation": "kbnf", "max_tokens": 12, "seed": 3, "run": "r"}
+    return list(run_records(handlers, sent))
+
+
+def recording(page: str) -> Any:
+    return json.loads(re.search(r'id="recording">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+
+
+def test_the_page_asks_nobody_for_anything() -> None:
+    page = shell()
+    assert not re.search(
+        r"""(?:src|href)=["'](?!#)""", re.sub(r"<script>.*</script>", "", page, flags=re.DOTALL)
+    )
+    assert not re.search(r"@import|url\(", page)
+    assert "default-src 'none'" in page
+
+
+def test_its_policy_allows_its_own_script_alone() -> None:
+    script = re.search(r"<script>(.*)</script>\n</body>", shell(), re.DOTALL)[1]  # type: ignore[index]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in shell()
+    assert "</script" not in script
+    assert "<!--" not in script
+
+
+def test_nothing_a_person_or_a_model_wrote_leaves_its_block() -> None:
+    nasty = "</script><script>alert(1)</script><!-- λ \\u003c  "
+    about = {"text": nasty, "notation": "regex", "start": "start", "title": nasty}
+    page = replay(about, [{"k": "step", "token": {"id": 1, "text": nasty}}], None, {})
+    assert page.count("</script>") == shell().count("</script>")
+    assert page.count("<!--") == shell().count("<!--")
+    assert recording(page)["about"]["text"] == nasty
+    assert recording(page)["steps"][0]["token"]["text"] == nasty
+
+
+def test_every_machine_of_the_grammar_is_in_it(handlers: Handlers, run: list[Any]) -> None:
+    steps = [record for record in run if record["k"] == "step"]
+    nested = pictures(handlers, {"text": ANBN, "notation": "kbnf"}, standing(steps))
+    assert set(nested) == {"tokens", "stack", "rules"}  # what nests has no character automaton
+    plain = pictures(handlers, {"text": "(foo)+d", "notation": "regex"}, {})
+    assert "characters" in plain
+    assert plain["characters"][0]["svg"].startswith("<svg")
+    assert all("dot" not in part for parts in nested.values() for part in parts)
+
+
+def test_where_the_run_stands_is_in_some_part(handlers: Handlers) -> None:
+    long = "|".join(
+        f"{word}{'abcdefghij'[i % 10]}{i}x"
+        for i, word in enumerate(["alpha", "beta", "gamma", "delta"] * 30)
+    )
+    sent = {"text": long, "notation": "regex", "max_tokens": 20}
+    steps = [r for r in run_records(handlers, {**sent, "run": "x"}) if r["k"] == "step"]
+    where = standing(steps)
+    parts = pictures(handlers, sent, where)["characters"]
+    assert parts[0]["partial"]
+    assert len(parts) > 1
+    for name in where["characters"]:
+        state = parts[0]["names"].get(name, name)
+        assert any(state in part["where"] for part in parts)
+
+
+def test_standing_names_each_state_once_in_order() -> None:
+    steps = [
+        {"path": {"rules": [["0"], ["1"]], "stacks": [{"boxes": []}]}},
+        {"path": {"rules": [["1"]], "characters": []}},
+        {"path": {"rules": [["0", "7"]]}},
+    ]  # fmt: skip
+    assert standing(steps) == {"rules": ["0", "1"]}
+
+
+@pytest.mark.parametrize("sent", [7, {"rules": "01"}, {"rules": [1]}, {"rules": ["x" * 41]}])
+def test_error_for_states_that_are_none(sent: object) -> None:
+    with pytest.raises(WorkbenchError, match="states a run stood in"):
+        standing_in(sent)
+
+
+def test_error_for_a_grammar_that_cannot_be_read(handlers: Handlers) -> None:
+    with pytest.raises(WorkbenchError, match="cannot be read"):
+        pictures(handlers, {"text": "(", "notation": "regex"}, {})
+
+
+def test_the_browser_gets_the_page_with_a_place_for_its_recording(handlers: Handlers) -> None:
+    told = take_replay(handlers, {"text": "ab", "notation": "regex", "standing": {}})
+    assert told["html"].count(told["mark"]) == 1
+    assert told["mark"] == MARK
+    assert set(told["pictures"]) >= {"characters", "tokens"}

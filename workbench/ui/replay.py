@@ -1,0 +1,144 @@
+"""A run as one page that plays it: in come step records and pictures, out goes HTML.
+
+The file holds the page's own cards, scripts and sheets, so a replay looks and moves as the page
+does; what a card would ask the server stands in the file. It loads nothing and sends nothing: its
+own content security policy forbids it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.pipeline import Machine
+from workbench.resources import STATIC
+from workbench.ui.files import SCRIPTS, SHEETS
+from workbench.ui.handlers import Handlers
+from workbench.ui.records import Record
+from workbench.ui.requests import TextRequest
+
+#: Where the recording goes in the page.
+MARK = "@@recording@@"
+
+#: Scripts and sheets of cards a replay has not.
+_NOT_HERE = frozenset(
+    {
+        *("drafts.js", "share.js", "yours.js", "export.js", "editor.js", "models.js", "intro.js"),
+        *("header.js", "grammar.js", "takeaway.js", "learn.js", "footer.js"),
+        *("takeaway.css", "learn.css"),
+    }
+)
+
+#: The machines shown, in the order they are drawn.
+_MACHINES = (Machine.CHARACTERS, Machine.TOKENS, Machine.STACK, Machine.RULES)
+
+#: Parts drawn of a machine that is too large for one picture.
+MOST_PARTS = 16
+
+#: Names of states one machine may ask parts for.
+_MOST_NAMES = 2_000
+
+
+@cache
+def shell() -> str:
+    """The page around a recording, which goes in the place of ``MARK``."""
+    scripts = [name for name in SCRIPTS if name not in _NOT_HERE]
+    script = "\n".join(_text(name) for name in (*scripts, "replay.js"))
+    style = "\n".join(_text(name) for name in (*SHEETS, "replay.css") if name not in _NOT_HERE)
+    body = _text("replay.html")
+    for part in ("picture", "run"):
+        body = body.replace(f"<!--{part}-->", _text(f"{part}.html"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # styles are allowed inline: the scripts set some on elements
+    policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}; img-src data:">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>A replay</title>\n<style>\n{style}\n</style>\n</head>\n"
+        f'<body class="replay">\n{body}\n'
+        f'<script type="application/json" id="recording">{MARK}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _text(name: str) -> str:
+    return (STATIC / name).read_text("utf-8")
+
+
+def replay(about: Record, steps: Iterable[Record], end: Record | None, pictures: Record) -> str:
+    """The whole file.
+
+    ``about`` says what the run was made with: text, notation, start, prompt, model and
+    settings, as the ``head`` of its records does.
+    """
+    recording = {"about": about, "steps": list(steps), "end": end, "pictures": pictures}
+    data = json.dumps(recording, ensure_ascii=False, separators=(",", ":"))
+    # in a script element only < can end anything, and JSON has another way to write it
+    return shell().replace(MARK, data.replace("<", "\\u003c"))
+
+
+def pictures(handlers: Handlers, sent: Record, standing: Mapping[str, Iterable[str]]) -> Record:
+    """Every machine of a grammar, as the parts in which a run stands.
+
+    ``standing`` names for each kind of path the states the run stood in, in order.
+
+    Raises: WorkbenchError where the grammar cannot be read.
+    """
+    request = TextRequest.of(sent)
+    compiled = handlers.pipeline.compile(request.text, request.notation, request.start)
+    if compiled.grammar is None:
+        raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
+    made = {}
+    for machine in _MACHINES:
+        asked = {**sent, "tab": str(machine), "centre": ""}
+        if parts := _parts(handlers, asked, standing):
+            made[str(machine)] = parts
+    return made
+
+
+def _parts(
+    handlers: Handlers, asked: Record, standing: Mapping[str, Iterable[str]]
+) -> list[Record]:
+    first = handlers.draw(asked)
+    if not first.get("ok"):
+        return []
+    parts = [first]
+    for name in standing.get(first.get("follow") or "", ()):
+        state = first["names"].get(name, name)
+        if len(parts) == MOST_PARTS or not first["partial"]:
+            break
+        if not any(state in part["where"] for part in parts):
+            part = handlers.draw({**asked, "centre": state})
+            parts += [part] if part.get("ok") else []
+    return [{key: value for key, value in part.items() if key != "dot"} for part in parts]
+
+
+def standing(steps: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The states a run stood in, by the kind of path, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for step in steps:
+        for kind, moments in step.get("path", {}).items():
+            if kind != "stacks" and moments and moments[0]:
+                found.setdefault(kind, {})[str(moments[0][0])] = None
+    return {kind: list(names)[:_MOST_NAMES] for kind, names in found.items()}
+
+
+def standing_in(sent: object) -> dict[str, list[str]]:
+    """The same, as a browser sends it.
+
+    Raises: WorkbenchError where it is none.
+    """
+    if not isinstance(sent, dict) or len(sent) > 20:
+        raise WorkbenchError("expected the states a run stood in")
+    for names in sent.values():
+        if not isinstance(names, list) or not all(
+            isinstance(name, str) and len(name) <= 40 for name in names
+        ):
+            raise WorkbenchError("expected the states a run stood in as lists of their names")
+    return {str(kind): names[:_MOST_NAMES] for kind, names in sent.items()}
