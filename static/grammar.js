@@ -149,7 +149,8 @@ wb.parts.grammar = ({ element, server }) => {
     compileSoon.now();
   });
   wb.on("compile now", () => compileSoon.now());
-  wb.on("focus editor", () => editor.area.focus());
+  wb.on("focus editor", (how) => { editor.area.focus(); if (how?.select) editor.area.select(); });
+  wb.on("rewrite", (wanted) => { editor.replace(wanted.text); compileSoon.now(); });
   wb.on("live rules", (names) => editor.live(names));
   wb.on("why", (record) => editor.places?.(record?.spans ?? []));
   wb.on("place", (span) => editor.jump(span));
