@@ -1,0 +1,119 @@
+"""A student's way through the lessons, in headless Chromium."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+LEARN = "#wb-learn"
+
+
+def _shown(v: Any) -> None:
+    """Until a step stands there with its figure, if it has one."""
+    v.page.wait_for_selector(f"{LEARN} .leaf")
+    v.page.wait_for_function(
+        "!document.querySelector('#wb-learn .film') ||"
+        " document.querySelector('#wb-learn .film .count').textContent !== ''"
+    )
+
+
+def _say(v: Any) -> str:
+    said: str = v.page.locator(f"{LEARN} .film .say").inner_text()
+    return said
+
+
+def test_a_student_steps_answers_and_opens_the_workbench(visit: Any) -> None:
+    with visit("?learn=tokens&step=3") as v:
+        _shown(v)
+        assert v.page.locator(f"{LEARN} h3").inner_text() == "The same language over tokens"
+        v.shot("learn_tokens")
+        # the film goes on frame by frame, by button and by key
+        v.page.click(f"{LEARN} [aria-label='Next frame']")
+        assert _say(v) == "f leads from state 0 to state 1."
+        assert v.page.locator(f"{LEARN} .node.now").count() == 1
+        v.page.locator(f"{LEARN} h3").focus()
+        v.page.keyboard.press("ArrowRight")
+        assert _say(v) == "oo leads from state 1 to state 3."
+        # a forbidden token says why
+        v.page.click(f"{LEARN} .hand .token.no:has-text('for')")
+        assert "for: reads fo, then needs o" in _say(v)
+        # wrong, then right
+        options = v.page.locator(f"{LEARN} .quiz .options button")
+        for number in (0, 2, 3, 4):
+            options.nth(number).click()
+        v.page.click(f"{LEARN} .quiz button.primary")
+        v.page.wait_for_selector(f"{LEARN} .reply .no")
+        assert "for" in v.page.locator(f"{LEARN} .reply li").inner_text()
+        v.shot("learn_wrong")
+        options.nth(3).click()
+        v.page.click(f"{LEARN} .quiz button.primary")
+        v.page.wait_for_selector(f"{LEARN} .reply .good")
+        assert v.page.locator(f"{LEARN} .steps .done").count() == 1
+        assert "1/5" in v.page.locator(f"{LEARN} .shelf [aria-current]").inner_text()
+        # and on to the workbench, with the lesson's grammar
+        v.page.click(f"{LEARN} button.bench")
+        v.page.wait_for_function("wb.state.compiled?.text === '(foo)+d'")
+        assert v.page.evaluate("document.body.dataset.view") == "workbench"
+        assert "learn" not in v.page.evaluate("location.search")
+
+
+def test_a_typed_text_moves_the_machine(visit: Any) -> None:
+    with visit("?learn=stacks&step=2", dark=True) as v:
+        _shown(v)
+        v.page.fill(f"{LEARN} .hand input", "aab")
+        v.page.wait_for_function(
+            "document.querySelector('#wb-learn .say').textContent.includes('may not end here')"
+        )
+        chips = v.page.locator(f"{LEARN} .rows .line").nth(1).locator(".chip")
+        assert chips.count() == 1  # the dot alone: what was pushed has been popped
+        v.page.fill(f"{LEARN} .hand input", "aabb")
+        v.page.wait_for_selector(f"{LEARN} .say .good")
+        v.shot("learn_stack_dark")
+
+
+def test_steps_turn_by_key_and_keep_their_place_in_the_address(visit: Any) -> None:
+    with visit("?learn=machines") as v:
+        _shown(v)
+        v.page.keyboard.press("n")
+        v.page.wait_for_function("new URLSearchParams(location.search).get('step') === '2'")
+        v.page.keyboard.press("n")
+        v.page.wait_for_function("new URLSearchParams(location.search).get('step') === '3'")
+        v.page.keyboard.press("p")
+        v.page.wait_for_function("new URLSearchParams(location.search).get('step') === '2'")
+        assert v.page.evaluate("document.activeElement.tagName") == "H3"
+        v.page.click(f"{LEARN} .shelf button:has-text('Stacks')")
+        v.page.wait_for_function("location.search.includes('learn=stacks')")
+        # what stands in the address is what another visitor sees
+        v.page.goto(v.page.url)
+        _shown(v)
+        assert v.page.locator(f"{LEARN} h2").last.inner_text() == "Stacks"
+
+
+def test_a_construction_grows_and_plays(visit: Any) -> None:
+    with visit("?learn=machines&step=5") as v:
+        _shown(v)
+        hidden = v.page.locator(f"{LEARN} .screen >> nth=1 >> .node.later")
+        assert hidden.count() == 3
+        v.page.click(f"{LEARN} [aria-label='Play']")
+        v.page.wait_for_function(
+            "document.querySelector('#wb-learn .count').textContent.startsWith('6')"
+        )
+        assert hidden.count() == 0
+        v.shot("learn_subsets")
+
+
+def test_lessons_fit_a_phone(visit: Any) -> None:
+    with visit("?learn=composition&step=4", width=390, height=844) as v:
+        _shown(v)
+        wide = v.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 390
+        v.shot("learn_phone")
+
+
+def test_a_lesson_nobody_knows_opens_the_first(visit: Any) -> None:
+    with visit("?learn=nothing&step=99") as v:
+        _shown(v)
+        assert v.page.locator(f"{LEARN} .shelf [aria-current]").count() == 1

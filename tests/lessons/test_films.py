@@ -1,0 +1,317 @@
+"""What the films show, frame by frame, against what was worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.automata.determinize import determinize
+from workbench.automata.minimize import minimize
+from workbench.constraint.compose import compose
+from workbench.drawing.transducers import merged_detokenizer
+from workbench.lessons.constructing import partitions, subset_steps
+from workbench.lessons.deriving import Tree, tree_of
+from workbench.lessons.films import film
+from workbench.lessons.indexing import walk
+from workbench.lessons.lesson import Film, Frame, Kind, LessonError
+from workbench.lessons.running import closure, moved
+from workbench.lessons.transducing import alive_pairs, compose_steps
+from workbench.lessons.world import World
+
+FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
+ANBN = World(kbnf="S ::= 'ab' | 'a' S 'b';", start="S", tokens=("a", "b", "bb", "aaab"))
+
+
+def _made(kind: str, world: World, given: object = None, **how: object) -> Film:
+    return film(Kind(kind, how), world, given)  # type: ignore[arg-type]  # tests hand in anything
+
+
+def _lit(made: Film, view: int = 0) -> list[tuple[str, ...]]:
+    return [frame.views[view].lit for frame in made.frames]
+
+
+def _row(frame: Frame, name: str) -> tuple[str, ...]:
+    return next(row.chips for row in frame.rows if row.name == name)
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+def test_an_automaton_reads_a_text_state_by_state() -> None:
+    made = _made("characters", FOO, "food")
+    # Koo et al., Figure 5 (left): 0 f 1 o 2 o 3 d 4
+    assert _lit(made) == [("0",), ("1",), ("2",), ("3",), ("4",), ("4",)]
+    assert made.frames[-1].good is True
+    assert made.opens_at == -1
+
+
+def test_a_text_that_is_not_read_to_its_end_says_where_it_fails() -> None:
+    made = _made("characters", FOO, "fod")
+    assert _lit(made) == [("0",), ("1",), ("2",), ()]
+    assert made.frames[-1].say == "No edge for d leaves state 2: the text is rejected."
+    assert made.frames[-1].good is False
+
+
+def test_a_text_that_ends_too_early_is_rejected() -> None:
+    made = _made("characters", FOO, "foo")
+    assert made.frames[-1].say == "It ends in state 3, which is not final: rejected."
+    assert made.frames[-1].good is False
+
+
+def test_a_nondeterministic_machine_is_in_several_states() -> None:
+    made = _made("nondeterministic", World(regex="a+|ab"), "ab")
+    assert _lit(made) == [("0", "3"), ("1", "2", "3", "4"), ("1",)]
+    assert [frame.good for frame in made.frames] == [None, None, True]
+
+
+# -- constructions --------------------------------------------------------------------------
+
+
+def test_the_subset_construction_of_figure_2() -> None:
+    # by hand, from Koo et al., Figure 2: {0,3} –a→ {1,2,3,4} –a→ {1,3,4} –a→ itself, –b→ {1}
+    steps = [
+        (set(s.source), chr(s.byte), set(s.target), s.is_new)
+        for s in subset_steps(World(regex="a+|ab").nfa)
+    ]
+    assert steps == [
+        ({0, 3}, "a", {1, 2, 3, 4}, True),
+        ({1, 2, 3, 4}, "a", {1, 3, 4}, True),
+        ({1, 2, 3, 4}, "b", {1}, True),
+        ({1, 3, 4}, "a", {1, 3, 4}, False),
+    ]
+
+
+def test_the_film_of_it_grows_and_its_worklist_empties() -> None:
+    made = _made("subsets", World(regex="a+|ab"))
+    grown = [len(frame.views[1].nodes or ()) for frame in made.frames]
+    assert grown == [1, 2, 3, 4, 4, 4]
+    assert [_row(frame, "worklist") for frame in made.frames][-1] == ("empty",)
+    assert _row(made.frames[3], "worklist") == ("{1, 2, 3, 4}", "{1, 3, 4}", "{1}")
+
+
+REGEXES = st.recursive(
+    st.sampled_from(["a", "b", "c"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map(lambda p: f"({p[0]}|{p[1]})"),
+        st.tuples(inner, inner).map("".join),
+        inner.map(lambda p: f"({p})*"),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(REGEXES, st.text("abc", max_size=6))
+def test_the_construction_told_aloud_accepts_what_the_engine_accepts(regex: str, text: str) -> None:
+    world = World(regex=regex)
+    nfa, here = world.nfa, closure(world.nfa, {world.nfa.initial})
+    edges = {(s.source, s.byte): s.target for s in subset_steps(nfa)}
+    for byte in text.encode():
+        here = edges.get((here, byte), frozenset())
+    assert bool(here & nfa.finals) == world.dfa.accepts(text.encode())
+    if text:
+        start = closure(nfa, {nfa.initial})
+        assert edges.get((start, ord(text[0])), frozenset()) == closure(
+            nfa, moved(nfa, start, ord(text[0]))
+        )
+
+
+@settings(max_examples=40, deadline=None)
+@given(REGEXES)
+def test_the_rounds_end_with_a_block_a_state_of_the_minimal_machine(regex: str) -> None:
+    large = determinize(World(regex=regex).nfa)
+    assert len(partitions(large)[-1]) == len(minimize(large))
+
+
+def test_the_rounds_of_a_machine_that_shrinks() -> None:
+    made = _made("minimise", World(regex="ab|cb"))
+    assert [_row(frame, "blocks") for frame in made.frames] == [
+        ("{0, 1, 2}", "{3}"),
+        ("{0}", "{1, 2}", "{3}"),
+        ("{0}", "{1, 2}", "{3}"),
+    ]
+    assert (len(made.graphs[0].nodes), len(made.graphs[1].nodes)) == (4, 3)
+
+
+# -- tokens ------------------------------------------------------------------------------------
+
+
+def test_algorithm_1_adds_a_cycle_a_token() -> None:
+    made = _made("algorithm 1", FOO)
+    states = [len(frame.views[0].nodes or ()) for frame in made.frames]
+    # root; f needs none, oo one, foo and for two, food three
+    assert states == [1, 1, 2, 4, 6, 9, 9]
+
+
+def test_the_composition_of_figure_5() -> None:
+    # pairs by hand: trie states are 1 = o, 2 = f, 3 = fo, 4 = foo
+    pairs = [pair for pair, _ in compose_steps(FOO.dfa, merged_detokenizer(FOO.words))]
+    assert pairs == [(0, 0), (1, 0), (1, 2), (2, 1), (2, 3), (3, 0), (3, 4), (4, 0)]
+    made = _made("composition", FOO)
+    assert _row(made.frames[2], "worklist") == ("(1, 2)", "(2, 1)")
+    assert "does not read r in state 2" in made.frames[5].say
+
+
+def test_pairs_that_lead_nowhere_are_told() -> None:
+    world = World(regex="xyz|xw", tokens=("x", "y", "w"))
+    steps = list(compose_steps(world.dfa, merged_detokenizer(world.words)))
+    alive = alive_pairs(world.dfa, [edge for _, found in steps for edge in found])
+    dead = [pair for pair, _ in steps if pair not in alive]
+    assert [pair[1] for pair in dead] == [0]  # after y, at the root, where z has no token
+    last = _made("composition", world).frames[-1]
+    assert len(last.views[1].dead) == 1
+
+
+WORDS = st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=4, unique=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(REGEXES, WORDS)
+def test_the_pairs_at_the_root_are_the_states_of_the_composed_machine(
+    regex: str, words: list[str]
+) -> None:
+    world = World(regex=regex, tokens=(*words, "a", "b", "c"))
+    if len(set(world.tokens)) < len(world.tokens):
+        world = World(regex=regex, tokens=tuple(dict.fromkeys(world.tokens)))
+    steps = list(compose_steps(world.dfa, merged_detokenizer(world.words)))
+    joined = [edge for _, found in steps for edge in found]
+    fsa = compose(world.dfa, world.vocabulary)
+    mine = {
+        (edge.source[0] if edge.source[1] == 0 else None, edge.reads, edge.target[0])
+        for edge in joined
+        if edge.reads is not None
+    }
+    theirs = {
+        (world.vocabulary.tokens[token_id], target)
+        for state in range(len(fsa))
+        for token_id, target in fsa.edges(state)
+    }
+    assert {(reads, target) for _, reads, target in mine} == theirs
+
+
+def test_the_index_of_willard_and_louf() -> None:
+    # their example: A is never read; after the point 42 and 1 alone
+    made = _made("index", World(regex=r"([0-9]*)?\.?[0-9]*", tokens=("A", ".", "42", ".2", "1")))
+    assert _row(made.frames[-1], "σ(0)") == (".", "42", ".2", "1")
+    assert _row(made.frames[-1], "σ(1)") == ("42", "1")
+    assert len(made.frames) == 1 + 5 * 2 + 1
+
+
+def test_a_walk_stops_where_a_token_fails() -> None:
+    assert walk(FOO.dfa, 0, b"for") == [0, 1, 2]
+    assert walk(FOO.dfa, 0, b"food") == [0, 1, 2, 3, 4]
+
+
+def test_taken_tokens_move_the_machine_and_change_the_mask() -> None:
+    made = _made("tokens", FOO, tuple(FOO.vocabulary.ids("f", "oo", "food")))
+    assert _lit(made) == [("0",), ("1",), ("3",), ("4",)]
+    allowed = [{c.text for c in frame.choices if c.allowed} for frame in made.frames]
+    assert allowed == [{"f", "foo", "food"}, {"oo"}, {"f", "foo", "food"}, {"end"}]
+
+
+def test_a_forbidden_token_says_why() -> None:
+    made = _made("tokens", FOO, tuple(FOO.vocabulary.ids("foo", "for")))
+    assert made.frames[-1].say == "for is not allowed: reads fo, then needs o."
+
+
+def test_half_a_character_needs_its_other_half() -> None:
+    world = World(regex="[éè]!", tokens=("é", "<0xC3>", "<0xA9>", "!"))
+    made = _made("bytes", world, (1,))
+    why = {c.text: c.why for c in made.frames[-1].choices}
+    assert why == {
+        "é": "needs <0xA8–0xA9>",
+        "<0xC3>": "needs <0xA8–0xA9>",
+        "<0xA9>": "",
+        "!": "needs <0xA8–0xA9>",
+        "end": "the text may not end yet: it needs <0xA8–0xA9>",
+    }
+
+
+def test_error_for_tokens_there_are_not() -> None:
+    with pytest.raises(LessonError, match="expected tokens of this lesson"):
+        _made("tokens", FOO, (99,))
+
+
+# -- stacks ------------------------------------------------------------------------------------
+
+
+def test_the_stack_of_anbn_grows_and_shrinks() -> None:
+    made = _made("stack", ANBN, "aaabbb")
+    place = "S → a S • b"
+    heights = [_row(frame, "stack").count(place) for frame in made.frames]
+    # the first a is read by the outermost S, which nobody called
+    assert heights == [0, 0, 1, 2, 1, 0, 0, 0]
+    assert made.frames[-1].good is True
+
+
+def test_tokens_push_and_pop_as_in_figure_7() -> None:
+    made = _made("token stack", ANBN, tuple(ANBN.vocabulary.ids("aaab", "bb")))
+    assert made.frames[1].say == "aaab pushes 2 symbols and pops one symbol."
+    assert made.frames[2].say == "bb pops one symbol."
+    assert {c.text for c in made.frames[2].choices if c.allowed} == {"end"}
+
+
+def test_a_machine_that_guesses_has_several_stacks() -> None:
+    made = _made("stack", World(kbnf="S ::= 'i' S | 'i' S 'e' S | 'x';", start="S"), "iix")
+    assert [row.name for row in made.frames[3].rows] == ["reads", "stack 1", "stack 2"]
+
+
+def test_a_stack_symbol_names_the_call_that_is_waited_for() -> None:
+    # one state stands behind both alternatives of item; what waits is the one with the list
+    world = World(kbnf="list ::= '[' item (',' item)* ']'; item ::= list | 'x';", start="list")
+    made = _made("rules", world, "[[x")
+    assert _row(made.frames[3], "stack") == ("·", "list → [ item • ]", "item → list •")
+
+
+def test_the_trees_of_the_dangling_else() -> None:
+    # i (i x e x) and i (i x) e x
+    made = _made("trees", World(kbnf="S ::= 'i' S | 'i' S 'e' S | 'x';", start="S"))
+    assert [row.chips for row in made.frames[0].rows] == [
+        ("S(i S(i S(x) e S(x)))",),
+        ("S(i S(i S(x)) e S(x))",),
+    ]
+    assert [len(graph.nodes) for graph in made.graphs] == [9, 9]
+    assert tree_of("S(i S(x))", ("S",)) == Tree("S", (Tree("i"), Tree("S", (Tree("x"),))))
+
+
+def test_error_when_a_grammar_is_not_ambiguous() -> None:
+    with pytest.raises(LessonError, match="expected an ambiguous grammar"):
+        _made("trees", World(kbnf="S ::= 'a' S | 'b';", start="S"))
+
+
+def test_the_engine_of_kbnf_ends_eagerly() -> None:
+    world = World(kbnf="start ::= 'a'+;", tokens=("a", "aa"))
+    made = _made("eager", world, (0, 0))
+    assert [_row(frame, "engine allows") for frame in made.frames] == [
+        ("a", "aa"),
+        ("nothing",),
+        ("nothing",),
+    ]
+    assert _row(made.frames[1], "exact mask allows") == ("a", "aa", "end")
+    assert "INVALID" in made.frames[2].say
+
+
+# -- chances -----------------------------------------------------------------------------------
+
+
+def test_surprisal_is_the_mask_and_what_is_left() -> None:
+    chances = {"": {"yes": 0.125, "no": 0.125, "maybe": 0.75}}
+    world = World(regex="yes|no", tokens=("yes", "no", "maybe"), chances=chances)
+    made = _made("chances", world, tokens=["yes"])
+    assert _row(made.frames[0], "bits") == ("surprisal 3 bits", "mask 2 bits", "after it 1 bits")
+    bars = {bar.text: (round(bar.before, 6), bar.after) for bar in made.frames[0].bars}
+    assert bars["maybe"] == (0.75, None)
+    assert bars["yes"][0] == 0.125
+    assert bars["yes"][1] == pytest.approx(0.5)
+
+
+def test_error_for_a_figure_nobody_knows() -> None:
+    with pytest.raises(LessonError, match="expected a figure, not 'pumping'"):
+        _made("pumping", FOO)
+
+
+def test_error_for_settings_a_figure_does_not_have() -> None:
+    with pytest.raises(LessonError, match="the figure 'subsets' cannot be made") as told:
+        _made("subsets", FOO, text="a")
+    assert told.value.hint == "it has no settings"

@@ -1,0 +1,108 @@
+"""Lessons as files: what is wrong in one is told with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import WorkbenchError
+from workbench.lessons.reading import read_lesson
+from workbench.lessons.world import World, spelt
+
+GOOD = """
+title = "T"
+aim = "You can."
+source = "A book"
+regex = "ab"
+tokens = ["a", "b"]
+[[steps]]
+title = "S"
+text = '''
+One
+line.
+
+Two.
+'''
+figure = { kind = "characters", text = "ab" }
+question = { kind = "number", ask = "How many?", of = "states of the automaton" }
+"""
+
+
+def _read(tmp_path: Path, text: str) -> object:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, "utf-8")
+    return read_lesson(path)
+
+
+def test_a_lesson_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD, "utf-8")
+    lesson = read_lesson(path)
+    (step,) = lesson.steps
+    assert (lesson.name, lesson.title, step.source) == ("mine", "T", "A book")
+    assert step.paragraphs == ("One line.", "Two.")
+    assert step.world.regex == "ab"
+    assert step.figure is not None
+    assert step.figure.settings == {"text": "ab"}
+    assert step.question is not None
+    assert step.question.ask == "How many?"
+
+
+def test_a_step_with_its_own_language_keeps_the_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.replace('title = "S"', 'title = "S"\nkbnf = "start ::= \'b\';"'), "utf-8")
+    (step,) = read_lesson(path).steps
+    assert (step.world.regex, step.world.tokens) == ("", ("a", "b"))
+    assert step.world.grammar.accepts("b")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('title = "T"', "", "mine.toml: expected a text as 'title'"),
+        ('title = "S"', "", "mine.toml: step 1: expected a text as 'title'"),
+        ("[[steps]]", "[steps]", r"expected at least one \[\[steps\]\]"),
+        ("title = \"T\"", 'title = "T', "mine.toml: this is no TOML"),
+        ('aim =', "goal = 1\naim =", "the lesson has no 'goal'"),
+        ('"characters"', '"chars"', "step 1: expected a figure, not 'chars'"),
+        ('ask = "How many?", ', "", "expected 'ask', a sentence, in the question"),
+        ("figure =", "regex = 'a'\nkbnf = 'b'\nfigure =", "expected a regex or kbnf, not both"),
+        ("figure =", "open = true\nfigure =", "expected a table as 'open'"),
+        ("figure =", "open = { example = 'none' }\nfigure =", "expected an example of the gallery"),
+        ("figure =", "tokens = [1]\nfigure =", "expected a list of texts as 'tokens'"),
+        ("figure =", "figur = 1\nfigure =", "a step has no 'figur'"),
+    ],
+)  # fmt: skip
+def test_error_told_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:
+    assert old in GOOD
+    with pytest.raises(WorkbenchError, match=told):
+        _read(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_bytes_in_tokens() -> None:
+    assert spelt("<0xC3>") == b"\xc3"
+    assert spelt("é<0x21>") == "é!".encode()
+
+
+@pytest.mark.parametrize(
+    ("chances", "told"),
+    [
+        ({"": {"a": 0.5}}, "add up to 1"),
+        ({"": {"z": 1.0}}, "expected tokens of the step"),
+    ],
+)
+def test_error_when_chances_are_no_distribution(
+    chances: dict[str, dict[str, float]], told: str
+) -> None:
+    with pytest.raises(WorkbenchError, match=told):
+        World(regex="a", tokens=("a", "b"), chances=chances).model  # noqa: B018  # made when asked
+
+
+def test_error_when_a_world_lacks_what_is_asked_of_it() -> None:
+    with pytest.raises(WorkbenchError, match="expected a regex or a KBNF grammar"):
+        World().grammar  # noqa: B018
+    with pytest.raises(WorkbenchError, match="expected tokens"):
+        World(regex="a").vocabulary  # noqa: B018
+    with pytest.raises(WorkbenchError, match="needs no stack"):
+        World(kbnf="start ::= 'a' start 'b' | 'c';").dfa  # noqa: B018

@@ -1,0 +1,184 @@
+"""Every lesson that is shipped: it can be read, shown and answered."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.drawing.graphs import arcs, states
+from workbench.drawing.figures import figure
+from workbench.lessons.films import FILMS, film
+from workbench.lessons.lesson import Film, Lesson, LessonError, Step
+from workbench.lessons.questions import QUESTIONS, Answer, question
+from workbench.lessons.shelf import ORDER, lesson, lessons
+from workbench.lessons.tables import TABLES, table
+
+STEPS = [(name, number) for name in ORDER for number in range(len(lessons()[name].steps))]
+
+
+def _step(name: str, number: int) -> Step:
+    return lessons()[name].steps[number]
+
+
+def test_the_lessons_stand_in_their_order() -> None:
+    assert tuple(lessons()) == ORDER
+    assert all(isinstance(one, Lesson) and one.name == name for name, one in lessons().items())
+
+
+def test_error_when_there_is_no_such_lesson() -> None:
+    with pytest.raises(LessonError, match="expected a lesson, not 'schemas'"):
+        lesson("schemas")
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS)
+def test_a_step_says_where_it_is_from_and_shows_something(name: str, number: int) -> None:
+    step = _step(name, number)
+    assert step.title
+    assert step.source
+    assert step.figure or step.table
+    assert step.question, "every step asks something"
+    for text in (*step.paragraphs, step.caption):
+        assert text.count("`") % 2 == 0, text
+        assert len(re.findall(r"\*[^*\s][^*]*\*", re.sub(r"`[^`]*`", "", text))) * 2 == re.sub(
+            r"`[^`]*`", "", text
+        ).count("*"), text
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS)
+def test_a_film_lights_only_what_is_drawn(name: str, number: int) -> None:
+    step = _step(name, number)
+    if step.figure is None:
+        return
+    made: Film = film(step.figure, step.world)
+    assert made.frames
+    for frame in made.frames:
+        assert len(frame.views) in (0, len(made.graphs))
+        for view, graph in zip(frame.views, made.graphs, strict=False):
+            known = {node.id for node in graph.nodes}
+            assert set(view.lit) | view.dead | (view.nodes or set()) <= known
+            assert {*view.arcs, *(view.edges or ())} <= set(range(len(graph.edges)))
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS)
+def test_a_table_is_a_table(name: str, number: int) -> None:
+    step = _step(name, number)
+    if step.table is None:
+        return
+    made = table(step.table, step.world)
+    assert made.caption
+    assert made.rows
+    assert {len(row) for row in made.rows} == {len(made.heads)}
+
+
+#: By hand: the right answer to every question, and one that is wrong. Options by their text.
+ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
+    ("machines", 0): ({"ab"}, {"a", "ab"}),
+    ("machines", 1): ("aaaaa", "aaaa"),
+    ("machines", 2): ({"1", "3"}, {"3"}),
+    ("machines", 3): ({"1", "2", "3", "4"}, {"2", "4"}),
+    ("machines", 4): ("5", "4"),
+    ("machines", 5): ("2", "3"),
+    ("tokens", 0): ("f oo food", "foo food"),
+    ("tokens", 1): ({"food", "foofood"}, {"food", "foodfood"}),
+    ("tokens", 2): ({"f", "foo", "food"}, {"f", "foo", "food", "for"}),
+    ("tokens", 3): ({"o(1"}, {"o(1", "foo"}),
+    ("tokens", 4): ({"<0xA8>", "<0xA9>"}, {"<0xA8>", "<0xA9>", "é"}),
+    ("composition", 0): ({"a", "aaa"}, {"aa"}),
+    ("composition", 1): ("5", "9"),
+    ("composition", 2): ("3", "4"),
+    ("composition", 3): ("7", "8"),
+    ("composition", 4): ({"3"}, {"1"}),
+    ("index", 0): ({"3.14", "42.", ".5", "(the empty text)"}, {"3.14", "42.", ".5"}),
+    ("index", 1): ({"42", "1", "end"}, {"42", "1", "."}),
+    ("index", 2): ({".", "42", ".2", "1", "end"}, {"A"}),
+    ("index", 3): ({"w"}, {"w", "y"}),
+    ("stacks", 0): ("9", "8"),
+    ("stacks", 1): ("3", "4"),
+    ("stacks", 2): ("[x,x,x]", "[x,x,x"),
+    ("stacks", 3): ({"b", "bb"}, {"b", "bb", "a"}),
+    ("stacks", 4): ("a a a b bb", "aaab bb"),
+    ("ambiguity", 0): ("2", "3"),
+    ("ambiguity", 1): ("1", "2"),
+    ("ambiguity", 2): ({"iixex", "ixex", "iix"}, {"iixex", "ixe"}),
+    ("ambiguity", 3): ("3", "2"),
+    ("kbnf", 0): ({"1", "1,·2.5", "0.5,·7"}, {"1", "1."}),
+    ("kbnf", 1): ({"ab*[", "a**["}, {"ab*[", "*["}),
+    ("kbnf", 2): ({"*", "[", "a", "]*", "*]", "[a"}, {"*["}),
+    ("kbnf", 3): ("6", "5"),
+    ("kbnf", 4): ({"a", "aa", "ab", "end"}, {"aa", "ab", "b"}),
+    ("masked", 0): ({"[", "1", "[[", "1]"}, {"[", "]"}),
+    ("masked", 1): ("4", "2"),
+    ("masked", 2): ({"]", ",", ",["}, {"]", "]]"}),
+    ("masked", 3): ({"0", "1", "f"}, {"0", "1", "f", ";"}),
+    ("perplexity", 0): ("5", "32"),
+    ("perplexity", 1): ("3", "8"),
+    ("perplexity", 2): ("8", "6"),
+    ("perplexity", 3): ("91.7", "10"),
+    ("perplexity", 4): ("3", "4"),
+    ("wide", 0): ({'"ab"', '""'}, {"ab"}),
+    ("wide", 1): ({"a", "b", "ab", '"', 'a"'}, {"a", "b", "ab"}),
+}
+
+
+def test_every_question_is_answered_here() -> None:
+    assert set(ANSWERS) == set(STEPS)
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS)
+def test_the_engine_accepts_the_right_answer_and_refuses_a_wrong_one(
+    name: str, number: int
+) -> None:
+    step = _step(name, number)
+    assert step.question is not None
+    asked = question(step.question, step.world)
+    right, wrong = ANSWERS[name, number]
+
+    def sent(answer: set[str] | str) -> Answer:
+        return answer if isinstance(answer, str) else [asked.options.index(o) for o in answer]
+
+    said = asked.judge(sent(right))
+    assert said.right, said
+    refused = asked.judge(sent(wrong))
+    assert not refused.right
+    assert refused.say
+    assert all(why for _, why in refused.notes), "every wrong option has its reason"
+
+
+#: Steps whose picture is one of the paper's: which graph of the film, and the figure's name.
+REDRAWN = [
+    ("machines", 0, 0, "1-left"),
+    ("machines", 1, 0, "1-center"),
+    ("machines", 3, 0, "2-left"),
+    ("composition", 0, 0, "3-center"),
+    ("tokens", 1, 0, "5-left"),
+    ("tokens", 2, 0, "5-right"),
+    ("composition", 3, 2, "5-right"),
+    ("stacks", 1, 0, "6-right"),
+    ("stacks", 3, 0, "7-right"),
+    ("composition", 1, 0, "9-left"),
+    ("composition", 2, 0, "9-left"),
+    ("composition", 2, 1, "9-right"),
+]
+
+
+@pytest.mark.parametrize(("name", "number", "place", "drawn"), REDRAWN)
+def test_a_lesson_shows_the_figure_of_the_paper(
+    name: str, number: int, place: int, drawn: str
+) -> None:
+    # those figures are compared with data written by hand in tests/drawing/test_figures.py
+    step = _step(name, number)
+    assert step.figure is not None
+    mine, theirs = film(step.figure, step.world).graphs[place], figure(drawn)
+    assert arcs(mine) == arcs(theirs)
+    for kind in ("initial", "final"):
+        assert states(mine, kind) == states(theirs, kind)
+
+
+def test_every_kind_of_picture_and_question_is_used_or_tested() -> None:
+    used = {s.figure.name for one in lessons().values() for s in one.steps if s.figure}
+    assert used == set(FILMS)
+    tables = {s.table.name for one in lessons().values() for s in one.steps if s.table}
+    assert set(TABLES) - tables == {"automaton"}
+    asked = {s.question.name for one in lessons().values() for s in one.steps if s.question}
+    assert asked == set(QUESTIONS)

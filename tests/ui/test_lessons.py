@@ -1,0 +1,101 @@
+"""Lessons as the page asks for them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.ui.toy import toy_room
+from workbench.lessons.shelf import ORDER
+from workbench.ui.handlers import Handlers
+from workbench.ui.lessons import lesson, lesson_answer, lesson_figure, lesson_list
+
+
+@pytest.fixture(scope="module")
+def handlers() -> Handlers:
+    return Handlers(toy_room())
+
+
+def test_the_list_names_every_lesson_and_its_steps(handlers: Handlers) -> None:
+    answer = lesson_list(handlers, {})
+    assert [one["name"] for one in answer["lessons"]] == list(ORDER)
+    assert all(one["steps"] and one["aim"] for one in answer["lessons"])
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_a_lesson_travels_as_json_without_its_answers(handlers: Handlers, name: str) -> None:
+    answer = lesson(handlers, {"lesson": name})
+    assert answer["ok"]
+    assert len(answer["pages"]) == len(answer["steps"])
+    json.dumps(answer, allow_nan=False)
+    asked = [page["question"] for page in answer["pages"] if page["question"]]
+    assert all(set(question) == {"ask", "form", "options"} for question in asked)
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_every_figure_becomes_a_picture(handlers: Handlers, name: str) -> None:
+    pages = lesson(handlers, {"lesson": name})["pages"]
+    for number, page in enumerate(pages):
+        answer = lesson_figure(handlers, {"lesson": name, "step": number})
+        assert answer["ok"] is page["figure"], answer
+        if not answer["ok"]:
+            assert answer["why"] == "this step has no figure"
+            continue
+        json.dumps(answer, allow_nan=False)
+        for place, graph in enumerate(answer["graphs"]):
+            assert graph["svg"].startswith("<svg")
+            for frame in answer["frames"]:
+                view = frame["views"][place] if frame["views"] else None
+                named = [*view["lit"], *view["arcs"], *(view["shown"] or [])] if view else []
+                assert all(f'id="{one}"' in graph["svg"] for one in named)
+
+
+def test_what_a_reader_types_is_read_by_the_engine(handlers: Handlers) -> None:
+    sent = {"lesson": "tokens", "step": 1, "given": "fod", "again": True}
+    answer = lesson_figure(handlers, sent)
+    assert answer["graphs"] == []
+    assert answer["opens_at"] == len(answer["frames"]) - 1
+    assert answer["frames"][-1]["good"] is False
+
+
+def test_what_a_reader_takes_moves_the_mask(handlers: Handlers) -> None:
+    answer = lesson_figure(handlers, {"lesson": "tokens", "step": 2, "given": [0], "again": True})
+    assert answer["taken"] == [0]
+    assert [c["text"] for c in answer["frames"][-1]["choices"] if c["ok"]] == ["oo"]
+
+
+def test_an_answer_is_judged(handlers: Handlers) -> None:
+    sent = {"lesson": "tokens", "step": 2}
+    assert lesson_answer(handlers, {**sent, "answer": [0, 2, 4]})["right"]
+    wrong = lesson_answer(handlers, {**sent, "answer": [0, 2, 3, 4]})
+    assert not wrong["right"]
+    assert wrong["notes"] == [{"option": "for", "why": "reads fo, then needs o"}]
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        ({}, "expected a lesson, not ''"),
+        ({"lesson": 7}, "expected a text as lesson"),
+        ({"lesson": "tokens"}, "expected the number of a step"),
+        ({"lesson": "tokens", "step": 99}, "expected the number of a step"),
+        ({"lesson": "tokens", "step": True}, "expected the number of a step"),
+        ({"lesson": "tokens", "step": 1, "given": {}}, "expected a text or tokens"),
+        ({"lesson": "tokens", "step": 1, "given": ["x"]}, "expected a text or tokens"),
+        ({"lesson": "tokens", "step": 1, "given": "x" * 1000}, "has 1,000 characters"),
+        ({"lesson": "tokens", "step": 2, "given": [-1]}, "expected tokens of this lesson"),
+    ],
+)  # fmt: skip
+def test_bad_requests_become_sentences(handlers: Handlers, sent: dict[str, Any], why: str) -> None:
+    answer = lesson_figure(handlers, sent)
+    assert not answer["ok"]
+    assert why in answer["why"]
+
+
+@pytest.mark.parametrize("answer", [None, {}, [True], ["a"], [99], "x" * 300])
+def test_bad_answers_become_sentences(handlers: Handlers, answer: Any) -> None:
+    told = lesson_answer(handlers, {"lesson": "tokens", "step": 2, "answer": answer})
+    assert not told["ok"]
+    assert told["why"]
