@@ -4,6 +4,8 @@
 (() => {
   "use strict";
 
+  /** So many lines are typed as a person types; a browser's work for more grows with their square. */
+  const LINES = 200;
   const NAME = /[A-Za-z_][A-Za-z0-9_]*/g;
   const PAIRS = { "(": ")", "[": "]", "{": "}" };
   const CLOSING = new Set(Object.values(PAIRS));
@@ -16,12 +18,18 @@
     return (points) => units[Math.min(points, units.length - 1)];
   }
 
+  /** How much two texts share at their beginning, and at their end. */
+  function shared(one, other) {
+    const most = Math.min(one.length, other.length);
+    let head = 0, tail = 0;
+    while (head < most && one[head] === other[head]) head++;
+    while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail]) tail++;
+    return [head, tail];
+  }
+
   /** Marks where their text stands after an edit; those of text that was edited are gone. */
   function moved(marks, before, after) {
-    let head = 0, tail = 0;
-    const most = Math.min(before.length, after.length);
-    while (head < most && before[head] === after[head]) head++;
-    while (tail < most - head && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail++;
+    const [head, tail] = shared(before, after);
     const by = after.length - before.length, from = before.length - tail;
     return marks.flatMap((mark) => (mark.to <= head ? [mark] : mark.from >= from ? [{ ...mark, from: mark.from + by, to: mark.to + by }] : []));
   }
@@ -33,7 +41,7 @@
     let notation = "regex";
     let problems = [], places = [], names = [], brackets = [];
     let live = new Set();
-    let asked = 0;
+    let caretAsked = 0, pointerAsked = 0;
 
     const draw = () => painter.draw(shown, notation, [...problems, ...places, ...names, ...brackets], live);
 
@@ -102,8 +110,8 @@
 
     const atCaret = () => (area.selectionStart === area.selectionEnd && document.activeElement === area ? area.selectionStart : -1);
     const caretMoved = () => {
-      cancelAnimationFrame(asked);
-      asked = requestAnimationFrame(() => belongs(atCaret()));
+      cancelAnimationFrame(caretAsked);
+      caretAsked = requestAnimationFrame(() => belongs(atCaret()));
     };
 
     /** To the rule's definition; from there to where it is named next. */
@@ -129,9 +137,9 @@
       belongs(from);
     }
 
-    /** Type something as a person would: the browser's undo knows it. */
+    /** Type something as a person would: the browser's undo knows it. Many lines take it seconds, so they go in at once. */
     function type(text) {
-      if (!document.execCommand("insertText", false, text)) { area.setRangeText(text, area.selectionStart, area.selectionEnd, "end"); area.dispatchEvent(new Event("input")); }
+      if (text.split("\n").length > LINES || !document.execCommand("insertText", false, text)) { area.setRangeText(text, area.selectionStart, area.selectionEnd, "end"); area.dispatchEvent(new Event("input")); }
     }
 
     area.addEventListener("input", () => {
@@ -159,14 +167,14 @@
     });
     area.addEventListener("pointermove", (event) => {
       if (notation !== "kbnf" || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
-      cancelAnimationFrame(asked);
-      asked = requestAnimationFrame(() => {
+      cancelAnimationFrame(pointerAsked);
+      pointerAsked = requestAnimationFrame(() => {
         const under = document.caretPositionFromPoint(event.clientX, event.clientY);
         const over = under?.offsetNode === area ? under.offset : -1;
         belongs(sameName(over) ? over : atCaret(), true);
       });
     });
-    area.addEventListener("pointerleave", caretMoved);
+    area.addEventListener("pointerleave", () => { cancelAnimationFrame(pointerAsked); caretMoved(); });
     area.addEventListener("blur", caretMoved);
     document.addEventListener("selectionchange", () => { if (document.activeElement === area) caretMoved(); });
 
@@ -182,9 +190,10 @@
       area,
       /** Another text as if it had been typed: the browser's undo still knows the one before. */
       replace(text) {
+        const [head, tail] = shared(shown, text); // only what differs: long insertions take browsers seconds
         area.focus();
-        area.select();
-        type(text);
+        area.setSelectionRange(head, shown.length - tail);
+        type(text.slice(head, text.length - tail));
       },
       set: put,
       notation(kind) { notation = kind; names = []; draw(); },

@@ -40,7 +40,7 @@
 
   function place(span) {
     const link = el("button", { type: "button", class: "link", "aria-label": `line ${span.line}, column ${span.column}: ${span.what}${span.rule ? `, in rule ${span.rule}` : ""}; go there`, onclick: () => wb.emit("place", { start: span.start, end: span.end }) },
-      el("span", { class: "pos" }, `${span.line}:${span.column}`), el("code", {}, span.what.length > 40 ? span.what.slice(0, 39) + "…" : span.what));
+      el("span", { class: "pos" }, `${span.line}:${span.column}`), el("code", {}, span.before, el("mark", {}, span.what.length > 40 ? span.what.slice(0, 39) + "…" : span.what), span.behind));
     return el("li", {}, link, span.rule ? el("span", { class: "quiet" }, "in ", el("span", { class: "rulename" }, span.rule)) : "");
   }
 
@@ -61,12 +61,14 @@
   /** The panel of a `why` record. */
   wb.why = (record) => {
     if (!record.ok) return el("p", { class: "why quiet" }, record.why || record.fault || "no reason is known");
-    const panel = el("div", { class: "why", role: "group", "aria-label": "Why it is forbidden" }, el("p", { class: "said" }, sentence(record)));
-    if (record.cells.length) panel.append(row(record.so_far ? "token" : "text", cells(record)));
-    if (record.expected) panel.append(row("expected", el("span", { class: "expected" }, record.expected)));
-    if (record.stacks.length) panel.append(row(record.stacks.length > 1 ? "inside one of" : "inside", el("ul", { class: "stacks" }, ...record.stacks.map((frames, i) => stack(frames, record.left_out[i])))));
-    if (record.spans.length) panel.append(row("could read on", places(record)));
-    if (!record.complete) panel.append(el("p", { class: "quiet" }, record.spans.length ? "There are more places than are shown." : "Too ambiguous to find the places in time."));
-    return panel;
+    const token = el("div", { class: "half" }, el("p", { class: "said" }, sentence(record)));
+    if (record.cells.length) token.append(row(record.so_far ? "token" : "text", cells(record)));
+    // where the sentence says it already, it is not said twice
+    if (record.reason && !record.reason.endsWith("expected " + record.expected)) token.append(row("expected", el("span", { class: "expected" }, record.expected)));
+    const grammar = el("div", { class: "half" });
+    if (record.stacks.length) grammar.append(row(record.stacks.length > 1 ? "inside one of" : "inside", el("ul", { class: "stacks" }, ...record.stacks.map((frames, i) => stack(frames, record.left_out[i])))));
+    if (record.spans.length) grammar.append(row("could read on", places(record)));
+    if (!record.complete) grammar.append(el("p", { class: "quiet" }, record.spans.length ? "There are more places than are shown." : "Too ambiguous to find the places in time."));
+    return el("div", { class: "why", role: "group", "aria-label": "Why it is forbidden" }, token, grammar.children.length ? grammar : "");
   };
 })();

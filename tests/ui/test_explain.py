@@ -72,9 +72,9 @@ def test_the_whole_answer(handlers: Handlers) -> None:
         ["start", "list", "item"],
     ]
     places = [(p["line"], p["column"], p["what"], p["rule"]) for p in told["spans"]]
-    assert places == [(2, 22, ",", "list"), (2, 34, "]", "list"), (3, 20, "[0-9]", "item")]
-    for place in told["spans"]:
-        assert NESTED[place["start"] : place["end"]] == place["what"]
+    assert places == [(2, 22, ",", "list"), (2, 35, "]", "list"), (3, 19, "[0-9]", "item")]
+    around = [(place["before"], place["behind"]) for place in told["spans"]]
+    assert around == [("'", "'"), ("'", "'"), ("#'", "+'")]
     # the picture follows what the token read
     assert any(len(moments) == 2 for moments in told["path"].values())
 

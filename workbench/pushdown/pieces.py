@@ -30,6 +30,8 @@ class Leaf:
 
     reader: Reader
     span: Span
+    #: The terminal, or the regex, it is a piece of.
+    whole: Span
     is_nullable: bool = False
 
 
@@ -108,21 +110,21 @@ def loop(part: Piece | None, low: int, high: int | None) -> Piece | None:
     return Loop(part, 0 if part.is_nullable else low, high)
 
 
-def regex_piece(regex: Regex) -> Piece | None:
-    """A regex; None where it matches nothing at all."""
+def regex_piece(regex: Regex, whole: Span) -> Piece | None:
+    """A regex that stands at ``whole``, or a part of it; None where it matches nothing at all."""
     match regex:
         case Characters(ranges=ranges, span=span):
-            return Leaf(character(ranges), span) if ranges else None
+            return Leaf(character(ranges), span, whole) if ranges else None
         case Bytes(ranges=ranges, span=span):
-            return Leaf(one_byte(ranges), span) if ranges else None
+            return Leaf(one_byte(ranges), span, whole) if ranges else None
         case Concat(parts=parts):
-            return row([regex_piece(part) for part in parts])
+            return row([regex_piece(part, whole) for part in parts])
         case Alternate(options=options):
-            return any_of([regex_piece(option) for option in options])
+            return any_of([regex_piece(option, whole) for option in options])
         case Repeat(part=part, low=low, high=high):
-            return loop(regex_piece(part), low, high)
+            return loop(regex_piece(part, whole), low, high)
         case Group(part=part):
-            return regex_piece(part)
+            return regex_piece(part, whole)
 
 
 def literal_piece(literal: Literal, source: Source) -> Piece | None:
@@ -130,7 +132,7 @@ def literal_piece(literal: Literal, source: Source) -> Piece | None:
     text = literal.value.decode("utf-8")
     letters: list[Piece | None] = []
     for letter, span in zip(text, _letters(literal, text, source), strict=True):
-        letters.append(Leaf(character(((ord(letter), ord(letter)),)), span))
+        letters.append(Leaf(character(((ord(letter), ord(letter)),)), span, literal.span))
     return row(letters)
 
 

@@ -54,6 +54,8 @@ class Place:
     """
 
     span: Span
+    #: The terminal it is a piece of; the whole regex.
+    whole: Span
     #: The characters it could read there, all of which some accepted text goes on with.
     reads: Ranges
     #: The rules being read, each with the place it was called from; the shortest few of the ways
@@ -80,6 +82,7 @@ class Reached:
 class _Reads:
     """What is found out about one piece."""
 
+    whole: Span
     #: What it reads by itself.
     ranges: dict[Ranges, None] = field(default_factory=dict)
     #: The rules it is read in.
@@ -118,7 +121,7 @@ class Places:
     @staticmethod
     def of_regex(regex: Regex, limits: Limits = LIMITS) -> Places:
         """Of a regex."""
-        piece = regex_piece(regex)
+        piece = regex_piece(regex, regex.span)
         rules = {} if piece is None else {_REGEX: piece}
         return Places(rules, _REGEX, regex.span, Positions(limits))
 
@@ -157,8 +160,8 @@ class Places:
         for position, reading in here.items:
             for leaf, memory, rest in self._positions.open(position).reads:
                 item = (self._positions.begun(leaf, memory, rest), reading)
-                for span, ranges in self._pieces(leaf, memory):
-                    reads = found.setdefault(span, _Reads())
+                for piece, ranges in self._pieces(leaf, memory):
+                    reads = found.setdefault(piece.span, _Reads(piece.whole))
                     reads.readings[reading] = None
                     reads.ranges[ranges] = None
                     if _characters(leaf, memory) is None:
@@ -166,9 +169,9 @@ class Places:
         for span in sorted(found, key=lambda span: (span.start, span.end)):
             reads = found[span]
             ranges = self._read(reads, here.bytes_read, clock)
-            yield Place(span, ranges, self._stacks(reads.readings))
+            yield Place(span, reads.whole, ranges, self._stacks(reads.readings))
 
-    def _pieces(self, leaf: Leaf, memory: Memory) -> Iterator[tuple[Span, Ranges]]:
+    def _pieces(self, leaf: Leaf, memory: Memory) -> Iterator[tuple[Leaf, Ranges]]:
         """The pieces of a leaf that read next, and the characters they read by themselves."""
         reader = leaf.reader
         if isinstance(reader, FirstMatch):
@@ -178,7 +181,7 @@ class Places:
             simple = _characters(leaf, memory)
             if simple is None:
                 simple = _explored(reader.step, memory, _byte_classes([leaf]))
-            yield leaf.span, simple
+            yield leaf, simple
 
     def _read(self, reads: _Reads, bytes_read: int, clock: Clock) -> Ranges:
         """All characters a piece can begin to read."""

@@ -105,23 +105,23 @@ class RulePieces:
             case Pattern():
                 return self._pattern(terminal)
             case Substrings(value=value, span=span):
-                return Leaf(Pieces(value), span, is_nullable=True) if value else NOTHING
+                return Leaf(Pieces(value), span, span, is_nullable=True) if value else NOTHING
             case Except(limit=limit, span=span):
                 strings = excepted_strings(terminal, self._written, self._source, self._limits)
-                return _if_it_reads(Leaf(Without(strings, limit), span))
+                return _if_it_reads(Leaf(Without(strings, limit), span, span))
 
     def _pattern(self, pattern: Pattern) -> Piece | None:
-        piece = regex_piece(pattern.regex)
+        piece = regex_piece(pattern.regex, pattern.span)
         if pattern.stop is Stop.ANYWHERE:
             return piece
         if pattern.stop is Stop.BEFORE_MATCH:
             if piece is not None and piece.is_nullable:
                 return None
-            return _if_it_reads(Leaf(NoMatch(piece, self._positions), pattern.span))
+            return _if_it_reads(Leaf(NoMatch(piece, self._positions), pattern.span, pattern.span))
         if piece is None or not any(leaves(piece)):
             return None
         reader: Reader = FirstMatch(piece, self._positions)
-        return Leaf(reader, pattern.span)
+        return Leaf(reader, pattern.span, pattern.span)
 
 
 def _if_it_reads(leaf: Leaf) -> Leaf | None:

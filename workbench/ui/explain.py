@@ -13,7 +13,7 @@ from workbench.errors import WorkbenchError
 from workbench.explanation import Explanation, Frame, Place, explain, explain_each
 from workbench.grammar import Grammar
 from workbench.pipeline import Compiled
-from workbench.source import Source, Span
+from workbench.source import Source
 from workbench.ui.follow import Follower
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
@@ -25,6 +25,9 @@ _LONGEST = 64
 
 #: What is shown of a long token: characters before the one that fails, and after it.
 _BEFORE, _AFTER = 40, 24
+
+#: What is shown of a terminal before and behind a piece of it.
+_AROUND = 14
 
 #: Frames of a stack that are shown, the innermost; and places.
 _FRAMES, _PLACES = 24, 60
@@ -138,17 +141,18 @@ def _frame(frame: Frame) -> Record:
 
 
 def _place(place: Place, source: Source) -> Record:
-    line, column = source.position(place.span.start)
+    start, end, whole = place.span.start, place.span.end, place.whole
+    line, column = source.position(start)
     innermost = [stack[-1].rule for stack in place.stacks if stack]
+    before, behind = source.text[whole.start : start], source.text[end : whole.end]
     return {
-        "start": place.span.start,
-        "end": place.span.end,
+        "start": start,
+        "end": end,
         "line": line,
         "column": column,
-        "what": _written(source, place.span),
+        "what": visible(source.text[start:end]),
+        # the terminal around it
+        "before": visible(before if len(before) <= _AROUND else "…" + before[1 - _AROUND :]),
+        "behind": visible(behind if len(behind) <= _AROUND else behind[: _AROUND - 1] + "…"),
         "rule": innermost[0] if innermost else "",
     }
-
-
-def _written(source: Source, span: Span) -> str:
-    return visible(source.text[span.start : span.end])
