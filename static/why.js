@@ -61,7 +61,7 @@
   /** The panel of a `why` record. */
   wb.why = (record) => {
     if (!record.ok) return el("p", { class: "why quiet" }, record.why || record.fault || "no reason is known");
-    const token = el("div", { class: "half" }, el("p", { class: "said" }, sentence(record)));
+    const token = el("div", { class: "half" }, el("p", { class: "reason" }, sentence(record)));
     if (record.cells.length) token.append(row(record.so_far ? "token" : "text", cells(record)));
     // where the sentence says it already, it is not said twice
     if (record.reason && !record.reason.endsWith("expected " + record.expected)) token.append(row("expected", el("span", { class: "expected" }, record.expected)));

@@ -63,6 +63,25 @@ def test_places_and_stacks() -> None:
     ]
 
 
+#   so far        token    note
+NOTES = [
+    ("[1",          " ",     "needs , ] or a digit"),
+    ("[[]",         " ",     "needs , or ]"),
+    ("",            "x",     'needs " [ { or a digit'),
+    ('"ab',         "\n",    "no line break here"),
+    ('"ab',         None,    "string is not finished"),
+    ("",            None,    "the text may not be empty"),
+    ("{}",          ",",     "nothing more may follow"),
+    (b'"\xc3',      b"a",    "half a character before it"),
+    ("12",          "",      ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("so_far", "token", "note"), NOTES)
+def test_notes(so_far: str | bytes, token: str | bytes | None, note: str) -> None:
+    assert wb.explain(JSON, so_far, token).note == note
+
+
 def test_what_is_allowed_has_no_reason() -> None:
     why = wb.explain(DATE, "20", "24-")
     assert why.allowed

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.automata.describe import expected as in_words
-from workbench.automata.describe import is_most, spoken
+from workbench.automata.describe import in_brief, is_most, spoken
 from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.pushdown.places import MOST_STACKS, Frame, Place, Stack
@@ -111,15 +111,35 @@ class Explanation:
         return f"expected {self.wanted}"
 
     @property
+    def note(self) -> str:
+        """The reason in a few words, for a list."""
+        if self.allowed:
+            return ""
+        if self.token is None:
+            return self._unfinished
+        if self._is_cut:
+            return "half a character before it"
+        if len(self.failing) == 1 and is_most(self.expected):
+            name = spoken(self.failing).strip("'") or "'"
+            return f"no {name.removeprefix('a ')} here"
+        if self.may_end and not self.expected:
+            return "nothing more may follow"
+        return f"needs {in_brief(self.expected, end=self.may_end)}"
+
+    @property
     def _too_early(self) -> str:
         """Why the text may not end."""
+        told = self._unfinished
+        return told if self.text and is_most(self.expected) else f"{told}: expected {self.wanted}"
+
+    @property
+    def _unfinished(self) -> str:
+        """What has begun and not ended: the innermost rule on all ways to read the text."""
         if not self.text:
-            return f"the text may not be empty: expected {self.wanted}"
+            return "the text may not be empty"
         stacks = [stack[1:] for stack in self.stacks]
         shared = [same[0] for same in zip(*stacks, strict=False) if len(set(same)) == 1]
-        name = shared[-1].rule if shared else "the text"
-        told = f"{name} is not finished"
-        return told if is_most(self.expected) else f"{told}: expected {self.wanted}"
+        return f"{shared[-1].rule if shared else 'the text'} is not finished"
 
     def __str__(self) -> str:
         begun = (self.so_far + self.read)[len(self.so_far) : len(self.text)]

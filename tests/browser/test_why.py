@@ -56,7 +56,7 @@ def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any, dark: bool)
         panel = v.page.locator("#wb-run .why")
         panel.wait_for()
         # the sentence of the list, and where it fails is told by a sign too
-        said = panel.locator(".said").inner_text()
+        said = panel.locator(".reason").inner_text()
         assert (
             said.lower() in reason.inner_text().lower().replace("…", "")
             or "…" in reason.inner_text()
@@ -89,7 +89,7 @@ def test_from_a_test_that_fails_to_the_place_in_the_grammar(visit: Any) -> None:
         row.locator("button.ask").click()
         panel = v.page.locator("#wb-grammar .why")
         panel.wait_for()
-        assert "Expected" in panel.locator(".said").inner_text()
+        assert "Expected" in panel.locator(".reason").inner_text()
         assert panel.locator(".cell.read .texts").inner_text().replace("\n", "") == '[[ab,"c"],'
         assert panel.locator(".cell.fails .texts").inner_text() == "]"
         chips = panel.locator(".stacks li").first.locator("button.chip").all_inner_texts()

@@ -54,6 +54,17 @@ def expected(sets: Iterable[Ranges], *, end: bool = False) -> str:
     return _listed(words) or "nothing"
 
 
+def in_brief(ranges: Ranges, *, end: bool = False) -> str:
+    """The same in few letters, for a note: ``" } or a digit``, ``, or ]``."""
+    words = _all_but(ranges) or _words(ranges)
+    signs = [word[1:-1] for word in words if word.startswith("'")]
+    names = [word for word in words if not word.startswith("'")]
+    names += ["the end"] if end else []
+    if signs and not names:
+        names = [signs.pop()]
+    return _listed([*([" ".join(signs)] if signs else []), *names])
+
+
 def spoken(character: str) -> str:
     """A character as it is named in a sentence: ``','``, ``a line break``, ``U+00A0``."""
     return _spoken(ord(character))

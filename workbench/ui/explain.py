@@ -50,7 +50,7 @@ def _note(found: Explanation) -> str:
     if found.allowed:
         return ""
     begun = found.text[len(found.so_far) :]
-    told = f"after {visible(begun)}: {found.reason}" if begun else found.reason
+    told = f"after {visible(begun)}: {found.note}" if begun else found.note
     return told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…"
 
 
