@@ -67,7 +67,7 @@ wb.parts.grammar = ({ element, server }) => {
     told = { ...answer, looking: answer.ok };
     tell(answer.problems);
     button("rules").hidden = state.notation === "regex";
-    const must = !answer.ok && !answer.empty;
+    const must = Boolean(answer.looks) || (!answer.ok && !answer.empty); // then it stands in front by itself
     if (must !== forced) { forced = must; section(must ? "problems" : chosen); }
     if (answer.ok) { tests.check(); showRules(asked, mine); } else tests.clear();
     wb.emit("compiled", state.compiled);

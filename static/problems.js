@@ -20,7 +20,7 @@
     const [sign, colour] = SIGNS[problem.severity] ?? SIGNS.error;
     const what = el("span", { class: "what" },
       el("button", { type: "button", class: "link said", title: "Go to the place", onclick: () => wb.emit("place", problem) }, el("b", { class: "word " + colour }, problem.severity), " " + problem.message));
-    if (problem.hint && !problem.fix) what.append(el("span", { class: "hint" }, problem.hint));
+    if (problem.hint && (problem.fix ?? null) === null) what.append(el("span", { class: "hint" }, problem.hint));
     return el("li", { class: "row " + problem.severity }, el("span", { class: "sign " + colour, "aria-hidden": "true" }, sign), el("span", { class: "at" }, problem.line ? `${problem.line}:${problem.column}` : "—"), what, fixed(problem));
   }
 

@@ -79,7 +79,7 @@ def test_error_hard_grammars_are_sampled_soon(why: str) -> None:
     seconds = time.perf_counter() - began
     assert found
     assert all(grammar.accepts(text) for text in found)
-    assert seconds < 5, "half a second, and much for a slow machine"
+    assert seconds < 10, "a second, and much for a slow machine"
 
 
 def test_samples_of_a_recursive_grammar_differ_in_shape() -> None:

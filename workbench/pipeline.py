@@ -39,7 +39,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 T = TypeVar("T")
 
 #: So long an ambiguous text is looked for, after an author has stopped typing.
-_LINT_SECONDS = 0.7
+_LINT_SECONDS = 0.5
 
 
 class Notation(StrEnum):

@@ -11,7 +11,6 @@ from workbench.automata.lazy import LazyDfa
 from workbench.automata.paths import Paths
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
-from workbench.limits import Limits
 from workbench.pushdown.network import Network
 from workbench.pushdown.wander import Wander
 
@@ -20,7 +19,7 @@ _COUNTED = 600
 #: Draws for each text asked for; languages with fewer texts run out of new ones.
 _DRAWS = 12
 #: Seconds all of it may take; what is found until then is the answer.
-_SECONDS = 0.5
+_SECONDS = 1.0
 #: Characters a text may have beyond the shortest, where that one is long.
 _MORE = 60
 #: Edits tried of a sample until one is outside the language.
@@ -35,7 +34,7 @@ def samples(grammar: Grammar, count: int = 5, seed: int = 0, longest: int = 40) 
     path of that length with equal chance. Other machines are walked (``Wander.draw``), the
     rules as they are written. In both the letters, digits and signs of ASCII are drawn first.
 
-    Cost: some milliseconds; half a second at most.
+    Cost: some milliseconds; a second at most.
     """
     found: dict[str, None] = {}
     try:
@@ -87,10 +86,9 @@ def _draws(grammar: Grammar, random: Random, longest: int) -> Iterator[str | Non
 
     Raises: LimitError
     """
-    work: Limits = replace(
-        grammar.limits, seconds=min(_SECONDS, grammar.limits.seconds), began=None
-    ).begun()
-    wander = Wander(_machine(grammar), work)
+    machine = _machine(grammar)  # it has a budget of its own
+    limits = replace(grammar.limits, seconds=min(_SECONDS, grammar.limits.seconds), began=None)
+    wander = Wander(machine, limits.begun())
     # where the shortest text is long already, there has to be room to differ from it
     most = max(longest, wander.shortest + min(wander.shortest, _MORE))
     draw = _by_counting(grammar, most) or _by_walking(wander, most)

@@ -90,7 +90,7 @@ def test_texts_are_tried_and_told_where_they_fail(visit: Any) -> None:
         v.page.fill("#wb-grammar .addtest input", "12:7")
         v.page.keyboard.press("Enter")
         added = v.page.locator("#wb-grammar .tests li").last
-        added.locator(".no").wait_for()
+        added.locator("b.no").wait_for()
         assert "column 4" in added.inner_text()
         assert added.locator(".squig").inner_text() == "7"
         added.locator("button.say").click()

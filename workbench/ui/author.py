@@ -21,6 +21,9 @@ from workbench.ui.requests import TextRequest, number_in
 #: Samples made at a press of the button, and texts that just miss the language.
 SAMPLES, MISSES = 6, 3
 
+#: From so many pieces on their number says something.
+_TOLD_PIECES = 2
+
 #: Rules told of; a page of more is nobody's outline.
 MOST_RULES = 500
 
@@ -41,6 +44,8 @@ def _searched(pieces: int | None) -> str:
     """How far an ambiguous text was looked for, where that is not all."""
     if pieces is None:
         return ""
+    if pieces < _TOLD_PIECES:
+        return "no ambiguous text was met in the time there is; few were tried"
     return f"no ambiguous text of up to {pieces:,} pieces; longer ones were not all tried"
 
 

@@ -7,7 +7,7 @@ import os
 from copy import copy
 from dataclasses import asdict
 
-from workbench.automata.describe import describe
+from workbench.automata.describe import expected
 from workbench.constraint.automaton import AutomatonConstraint
 from workbench.errors import WorkbenchError
 from workbench.gallery import Gallery, load_gallery
@@ -224,6 +224,7 @@ def _refused(*problems: Problem) -> Record:
 
 
 def problem_record(problem: Problem) -> Record:
+    """A problem as the page's list shows it."""
     line, column = problem.position or (0, 0)
     return {
         "severity": problem.severity,
@@ -239,8 +240,8 @@ def problem_record(problem: Problem) -> Record:
 
 def _verdict(grammar: Grammar, text: str) -> Record:
     verdict: Verdict = grammar.check(text)
-    expected = describe(verdict.expected) if verdict.expected else ""
-    ending = "the end" if verdict.may_end and not verdict.accepted else ""
+    ending = verdict.may_end and not verdict.accepted
+    wanted = expected([verdict.expected], end=ending) if verdict.expected or ending else ""
     offset = verdict.offset
     return {
         "text": text,
@@ -248,7 +249,7 @@ def _verdict(grammar: Grammar, text: str) -> Record:
         "at_end": verdict.incomplete,
         "offset": offset,
         "column": None if offset is None else offset + 1,
-        "expected": " or ".join(part for part in (expected, ending) if part),
+        "expected": wanted,
         "rules": list(verdict.rules),
     }
 

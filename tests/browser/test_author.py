@@ -1,0 +1,160 @@
+"""An author's way: edit, mend, test, ask why, look at rules and samples (journey 1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+LIST = "start ::= '[' item (',' item)* ']';\nitem ::= start | digits | 'x' | 'x';\ndigits ::= #'[0-9]+';"
+
+
+def section(v: Any, name: str) -> Any:
+    v.page.click(f"#wb-grammar .sections [data-section={name}]")
+    box = v.page.locator(f"#wb-sec-{name}")
+    box.wait_for()
+    return box
+
+
+def opened(v: Any, text: str = LIST) -> None:
+    """The page with a grammar typed into it, all of its advice there."""
+    v.page.wait_for_function("wb.state.compiled")
+    v.page.evaluate("wb.on('linted', () => { window.linted = wb.state.text; })")
+    v.type_grammar(text)
+    v.page.wait_for_function("text => window.linted === text", arg=text)
+
+
+def test_an_author_mends_what_lint_says(visit: Any) -> None:
+    with visit("?example=json") as v:
+        opened(v)
+        problems = section(v, "problems")
+        rows = problems.locator("li")
+        assert rows.first.locator(".word").inner_text() == "warning"
+        assert rows.first.locator(".at").inner_text() == "3:14"
+        assert {"note", "warning"} == set(problems.locator(".word").all_inner_texts())
+        assert "this alternative stands here twice: 'x'" in problems.inner_text()
+        assert "▲" in v.page.locator(".sections [data-section=problems]").inner_text()
+        v.shot("author_problems_light")
+        # the keyboard goes through the list, of which one button is a tab stop
+        assert problems.locator("button[tabindex='0']").count() == 1
+        rows.first.locator(".said").focus()
+        v.page.keyboard.press("ArrowRight")
+        assert v.page.evaluate("document.activeElement.textContent") == "write [0-9]{1,8}"
+        v.page.keyboard.press("Enter")
+        v.page.wait_for_function("wb.state.compiled?.text.includes('[0-9]{1,8}')")
+        problems.get_by_text("delete it").first.click()
+        v.page.wait_for_function("wb.state.compiled?.text.includes(\"digits | 'x';\")")
+        v.page.wait_for_function("wb.state.text === window.linted")
+        v.page.get_by_text("nothing to mend").wait_for()
+        # a grammar that cannot be read shows why, whatever is open; then what was open comes back
+        section(v, "samples")
+        v.type_grammar("start ::= 'a' nobody;")
+        v.page.locator("#wb-sec-problems .word.no").wait_for()
+        v.shot("author_error_light")
+        v.type_grammar("start ::= 'a';")
+        v.page.locator("#wb-sec-samples li").first.wait_for()
+
+
+def test_tests_say_whether_they_pass_and_why_not(visit: Any) -> None:
+    with visit("?example=person", dark=True) as v:
+        opened(v)
+        tests = section(v, "tests")
+        add = tests.locator(".addtest input")
+        before = tests.locator(".tests > li").count()
+        # several lines are several tests
+        add.focus()
+        v.page.evaluate(
+            """() => { const data = new DataTransfer(); data.setData('text', '[1]\\n[1,x]\\n[1,,2]\\n');
+            document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); }"""
+        )
+        failed = tests.locator("li.failed", has_text="[1,,2]")
+        failed.wait_for()
+        assert tests.locator(".tests > li").count() == before + 3
+        assert "fails: column 4: expected" in failed.inner_text()
+        assert failed.locator(".squig").inner_text() == ","
+        # why: in the row, in the editor
+        failed.locator(".ask").click()
+        tests.locator(".because").wait_for()
+        v.page.wait_for_selector("#wb-grammar .paint .place")
+        v.shot("author_why_dark")
+        failed.locator(".ask").click()
+        v.page.wait_for_selector("#wb-grammar .paint .place", state="detached")
+        # it is expected to be rejected: now it passes
+        failed.locator(".expect").click()
+        row = tests.locator(".tests > li", has_text="[1,,2]")
+        row.locator("span.good").wait_for()
+        assert row.locator(".expect").inner_text() == "reject"
+        # the empty text, by keyboard; Delete takes it away
+        add.focus()
+        v.page.keyboard.press("Enter")
+        tests.get_by_text("the empty text").wait_for()
+        tests.get_by_text("the empty text").locator("xpath=..").focus()
+        v.page.keyboard.press("Delete")
+        assert tests.locator(".tests > li").count() == before + 3
+        told = v.page.locator(".sections [data-section=tests] .n").inner_text()
+        assert " of " in told
+        assert "pass" in told
+        # what was open is open when one comes back, and so are the tests
+        section(v, "rules")
+        v.page.wait_for_function("localStorage.getItem('wb:1:draft')?.includes('[1,,2]')")
+        v.page.goto(v.page.url.split("?")[0])
+        v.page.locator("#wb-sec-rules .outline li").first.wait_for()
+        section(v, "tests").locator(".tests > li", has_text="[1,,2]").locator(
+            "span.good"
+        ).wait_for()
+
+
+def test_rules_and_samples(visit: Any) -> None:
+    with visit("?example=json", width=390, height=844) as v:
+        opened(v)
+        rules = section(v, "rules")
+        item = rules.locator("li[data-rule=item]")
+        item.wait_for()
+        assert "recursive" in item.inner_text()
+        assert "called by start" in item.inner_text().replace("\n", " ")
+        item.locator(".def").click()
+        area = v.page.locator("#wb-grammar textarea.text")
+        chosen = area.evaluate("a => a.value.slice(a.selectionStart, a.selectionEnd)")
+        assert chosen == "item"
+        assert area.evaluate("a => a.selectionStart") == LIST.index("item ::=")
+        samples = section(v, "samples")
+        samples.locator("li").first.wait_for()
+        v.shot("author_samples_390")
+        text = samples.locator(".samples").first.locator(".text").first.inner_text()
+        samples.locator(".add").first.click()
+        samples.locator(".samples").last.locator(".add").first.click()
+        assert samples.locator(".add", has_text="added").count() == 2
+        tests = section(v, "tests")
+        rows = tests.locator(".tests > li")
+        rows.last.locator("span.good").wait_for()
+        assert [rows.nth(i).locator(".expect").inner_text() for i in (-2, -1)] == [
+            "accept",
+            "reject",
+        ]
+        assert rows.nth(-2).locator(".say").inner_text() == text
+        assert v.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_nothing_moves_when_something_arrives_late(visit: Any) -> None:
+    with visit("?example=json") as v:
+        v.page.wait_for_function("wb.state.compiled")
+        top = "() => document.querySelector('#wb-grammar .promptbox').getBoundingClientRect().top"
+        places = {v.page.evaluate(top)}
+        v.page.wait_for_selector("#wb-grammar .phases .phase:nth-child(6)")
+        places.add(v.page.evaluate(top))
+        for name in ("problems", "tests", "rules", "samples"):
+            section(v, name)
+            places.add(v.page.evaluate(top))
+        v.page.locator("#wb-sec-samples li").first.wait_for()
+        places.add(v.page.evaluate(top))
+        assert len(places) == 1
+        names = v.page.locator("#wb-grammar .phases .phase").all_inner_texts()
+        assert [name.split()[0] for name in names] == [
+            "read",
+            "rules",
+            "automata",
+            "tokens",
+            "first",
+        ]
