@@ -26,6 +26,9 @@ _LONGEST = 64
 #: What is shown of a long token: characters before the one that fails, and after it.
 _BEFORE, _AFTER = 40, 24
 
+#: Bytes of a token that are followed through the pictures.
+_FOLLOWED = 64
+
 #: What is shown of a terminal before and behind a piece of it.
 _AROUND = 14
 
@@ -77,12 +80,19 @@ def why(handlers: Handlers, sent: Record) -> Record:
         so_far = bytes_in(sent.get("so_far", ""))
         token = None if sent.get("token") is None else bytes_in(sent["token"])
         found = explain(compiled.grammar, so_far, token)
-        follower = Follower(compiled)
-        follower.take(so_far)
-        path = follower.take(found.read).path
+        path = _path(compiled, so_far + found.read, len(found.read))
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     return {"ok": True, "path": path, **_told(found, compiled.grammar.source)}
+
+
+def _path(compiled: Compiled, text: bytes, read: int) -> Record:
+    """The way of the last ``read`` bytes of a text through the pictures, of a long way its end."""
+    follower = Follower(compiled)
+    shown = len(text) - min(read, _FOLLOWED)
+    for begin in range(0, shown, _FOLLOWED):  # ways are told of each piece: of a long one for long
+        follower.take(text[begin : min(begin + _FOLLOWED, shown)])
+    return follower.take(text[shown:]).path
 
 
 def _compiled(handlers: Handlers, sent: Record) -> Compiled:
