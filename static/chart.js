@@ -116,8 +116,9 @@
       tip.hidden = !step;
       if (!step) return;
       tip.replaceChildren(el("b", {}, String(index + 1)), el("code", {}, wb.glyphs(step.token)), kind.say(step));
-      const left = frame.offsetLeft + index * pitch - frame.scrollLeft;
-      tip.style.left = Math.max(0, Math.min(left, box.clientWidth - tip.offsetWidth - 14)) + "px";
+      // beside the bar: to its right where there is room
+      const left = frame.offsetLeft + index * pitch - frame.scrollLeft, right = left + Math.max(pitch, 8) + 4;
+      tip.style.left = Math.max(0, right + tip.offsetWidth < box.clientWidth - 8 ? right : left - tip.offsetWidth - 4) + "px";
     }
     frame.addEventListener("pointermove", (event) => hover(under(event)));
     frame.addEventListener("pointerleave", () => hover(-1));

@@ -97,7 +97,7 @@
     function tell(record, index) {
       const taken = record.k !== "turn", body = el("tbody");
       const title = taken ? el("h2", {}, `Token ${index + 1} · `, el("code", {}, wb.glyphs(record.token))) : el("h2", {}, `Token ${index + 1} · `, el("span", {}, "not taken yet"));
-      if (taken) body.append(two("probability", wb.percent(record.p), wb.percent(record.pm)), two("surprisal", wb.bits(record.s), wb.bits(record.sm) + " bits"), two("rank", rank(record.rank), rank(record.rankm)));
+      if (taken) body.append(two("probability", wb.percent(record.p), wb.percent(record.pm)), two("surprisal, bits", wb.bits(record.s), wb.bits(record.sm)), two("rank", rank(record.rank), rank(record.rankm)));
       body.append(one("mask kept", `${wb.percent(record.kept)} · ${wb.bits(record.m)} bits`, "The probability of everything the mask let through, and what it cost"));
       body.append(one("allowed tokens", wb.number(record.allowed) + (record.may_end ? ", the end too" : ""), record.may_end ? "The text may end here" : ""));
       const best = record.wanted[0];

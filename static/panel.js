@@ -17,7 +17,7 @@
     }
 
     function numbers(branch, rate) {
-      stats.replaceChildren(...wb.totals(branch.steps, rate).map(([shown, name, title]) => el("span", { title, class: name === "free" || name === "forced" ? "minor" : null }, el("b", {}, shown), name)));
+      stats.replaceChildren(...wb.totals(branch.steps, rate).map(([shown, name, title, detail]) => el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : "")));
       const end = branch.outcome;
       outcome.textContent = end ? (end.good ? "✓ " : "") + end.words : state.running ? "" : branch.steps.length ? "not ended: take the next token, step, or go on" : "at the prompt: take the first token, step, or go on";
       outcome.className = "outcome " + (end ? (end.good ? "good" : "warn") : "quiet");

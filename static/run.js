@@ -6,7 +6,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
   const wait = find(".wait"), fault = find(".runerr"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
   const panel = wb.runPanel(find), questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
-  let taking = false, looks = 0, started = 0, before = 0, firstRun = null, runNext = false, begun = 0, over = 0, atNext = false;
+  let taking = false, looks = 0, shown = 0, started = 0, before = 0, firstRun = null, runNext = false, begun = 0, over = 0, atNext = false;
 
   const select = (index, focus = false) => { walk.halt(); go(index, focus); };
   const strip = wb.strip(find(".tokens"), { select, key: keys });
@@ -21,7 +21,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });
   const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
-  const incoming = wb.stream(props, watch, { take: record, arrived: drawn });
+  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost });
 
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
@@ -119,8 +119,14 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     panel.numbers(now(), state.running ? (state.steps.length - before) / Math.max(0.05, (performance.now() - started) / 1000) : now().outcome?.rate);
     walk.draw();
     if (!state.running) return;
-    if (state.selected < 0) { wb.emit("step", null); box.scrollTop = box.scrollHeight; }
+    if (state.selected < 0) { requestAnimationFrame(() => { box.scrollTop = box.scrollHeight; }); lit(); }
     aloud.soon(`${state.steps.length} tokens so far`);
+  }
+  /** The picture goes along, as often as an eye can follow. */
+  function lit() {
+    if (performance.now() - shown < 200) return;
+    shown = performance.now();
+    wb.emit("step", null);
   }
   function finish(end) {
     state.running = false;
@@ -145,6 +151,12 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     fault.hidden = false;
     if (state.running) finish({ k: "stop", reason: "error", words: "ended by an error", good: false });
     else busy();
+  }
+
+  /** The page was too busy to see some tokens pass: with the same seed they come again. */
+  function lost() {
+    wb.ask(server.stop_run, { run: incoming.end() });
+    play(now());
   }
 
   // -- what is shown -----------------------------------------------------------------------------

@@ -6,8 +6,8 @@
 
   function tokenSearch(box, doors) {
     const input = el("input", { type: "text", role: "searchbox", placeholder: "search any token", "aria-label": "Search any token of the vocabulary", spellcheck: "false", autocapitalize: "off", autocomplete: "off", maxlength: "100" });
-    const found = el("ul", { class: "cands found", "aria-label": "Tokens found", hidden: true }), said = el("p", { class: "quiet said", role: "status", hidden: true });
-    box.append(el("div", { class: "search", title: "\\n, \\t and <0xE2> are bytes, #12 is a token by its number, end is the end" }, input), found, said);
+    const found = el("ul", { class: "cands hits", "aria-label": "Tokens found", hidden: true }), said = el("p", { class: "quiet hint", role: "status", hidden: true });
+    box.append(el("div", { class: "lookup", title: "\\n, \\t and <0xE2> are bytes, #12 is a token by its number, end is the end" }, input), found, said);
     let asked = 0, taken = null;
 
     const say = (text) => { said.textContent = text; said.hidden = !text; };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -28,6 +29,9 @@ WORDS = {
 }
 
 _BITS = 1 / math.log(2)
+
+#: Characters of a run that are sent again with what is new: some forty tokens.
+_KEPT = 64_000
 
 
 def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> Record:
@@ -172,18 +176,35 @@ def line(record: Record) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
-def growing(records: Iterable[Record], seconds: float = 0.05) -> Iterator[str]:
-    """The lines so far, a longer text each time, at most every so many seconds.
+def growing(records: Iterable[Record], seconds: float = 0.05, kept: int = _KEPT) -> Iterator[str]:
+    """The head and the latest lines, again and again, at most every so many seconds.
 
-    What is not a step is sent at once: a wait may follow it. The whole text is sent,
-    never a difference, because the page may skip some of the texts.
+    What is not a step is sent at once: a wait may follow it. Every text begins with the head
+    and holds at least the last ``kept`` characters of lines, because the page may skip some of
+    the texts; where earlier lines are left out, the second line says how many. (The whole run
+    each time was tried: the page compares texts by writing both as JSON, and of a thousand
+    tokens it did nothing else.)
     """
-    text, sent, last = "", "", -math.inf
+    lines: deque[str] = deque()
+    head, size, left_out, sent, last = "", 0, 0, True, -math.inf
     for record in records:
-        text += line(record)
-        now = time.monotonic()
+        if record["k"] == "head":
+            head = line(record)
+        else:
+            lines.append(line(record))
+            size += len(lines[-1])
+        # many at once: until then each text only grows, and only its end travels
+        dropping = size > 2 * kept
+        while dropping and size - len(lines[0]) >= kept:
+            size, left_out = size - len(lines.popleft()), left_out + 1
+        sent, now = False, time.monotonic()
         if record["k"] != "step" or now - last >= seconds:
-            yield text
-            sent, last = text, now
-    if text != sent:
-        yield text
+            yield _window(head, left_out, lines)
+            sent, last = True, now
+    if not sent:
+        yield _window(head, left_out, lines)
+
+
+def _window(head: str, left_out: int, lines: Iterable[str]) -> str:
+    skipped = line({"k": "from", "n": left_out}) if left_out else ""
+    return "".join((head, skipped, *lines))

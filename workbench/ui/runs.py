@@ -29,7 +29,7 @@ TOP = 8
 
 
 def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
-    """The lines of a run so far, longer and longer. What goes wrong is its last line."""
+    """The head and latest lines of a run, text after text. What goes wrong is its last line."""
     return growing(run_records(handlers, sent))
 
 
