@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.automata.machines import machine
-from workbench.automata.describe import describe, expected
+from workbench.automata.describe import describe, expected, in_brief
 from workbench.automata.fold import character_edges
 from workbench.syntax.ranges import ANY_CHARACTER, difference, union
 from workbench.syntax.regex_tree import Ranges
@@ -77,3 +77,19 @@ SAID = [
 @pytest.mark.parametrize(("sets", "end", "said"), SAID)
 def test_expected(sets: list[Ranges], end: bool, said: str) -> None:
     assert expected(sets, end=end) == said
+
+
+#   set                                     end     said
+BRIEFLY = [
+    (((44, 44), (93, 93)),                  False,  ", or ]"),
+    (((44, 44), (48, 57), (93, 93)),        False,  ", ] or a digit"),
+    (((39, 39),),                           False,  "'"),
+    (((58, 58),),                           True,   ": or the end"),
+    (((97, 122),),                          False,  "a small letter"),
+    ((),                                    True,   "the end"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ranges", "end", "said"), BRIEFLY)
+def test_in_brief(ranges: Ranges, end: bool, said: str) -> None:
+    assert in_brief(ranges, end=end) == said

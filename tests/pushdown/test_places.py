@@ -87,6 +87,11 @@ def test_pieces_of_a_grammar_and_their_calls(text: str, expected: list[str], sta
                 assert JSON[frame.span.start : frame.span.end] == frame.rule
 
 
+def test_named_groups_are_the_rules_of_a_regex() -> None:
+    found = reached(of_regex("(?P<day>[0-9](x))|(?P<word>(?P<first>[a-z])+)"), "").places
+    assert [[f.rule for f in place.stacks[0]] for place in found] == [["day"], ["word", "first"]]
+
+
 #   grammar                                        text     could read next
 TERMINALS = [
     ("start ::= 'a\\n\\u00e9';",                   "a",     ["\\n"]),

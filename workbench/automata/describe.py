@@ -18,7 +18,7 @@ _SPACE = 0x20
 #: Names in messages, where a sign alone would not be seen.
 _SPOKEN = {0x0A: "a line break", 0x09: "a tab", 0x0D: "a carriage return", _SPACE: "a space"}
 #: So many single characters are listed one by one.
-_LISTED = 6
+_LISTED = 8
 _ONE_OF = "one of"
 #: Named sets have at least so many ranges; smaller ones are clearer written out.
 _NAMED_RANGES = 8
@@ -119,6 +119,7 @@ def _groups() -> list[tuple[Ranges, str]]:
         (_DIGITS, "a digit"),
         (((0x31, 0x39),), "a digit from 1 to 9"),
         (((0x09, 0x0A), (0x0D, 0x0D), (0x20, 0x20)), "white space"),
+        (((0x09, 0x0A), (0x20, 0x20)), "white space"),
         (((0x00, 0x1F), (0x7F, 0x9F)), "a control character"),
         (((0x00, 0x1F),), "a control character"),
     ]

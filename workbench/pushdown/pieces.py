@@ -32,6 +32,8 @@ class Leaf:
     span: Span
     #: The terminal, or the regex, it is a piece of.
     whole: Span
+    #: The named groups of a regex it is in, the outermost first.
+    groups: tuple[Group, ...] = ()
     is_nullable: bool = False
 
 
@@ -110,21 +112,24 @@ def loop(part: Piece | None, low: int, high: int | None) -> Piece | None:
     return Loop(part, 0 if part.is_nullable else low, high)
 
 
-def regex_piece(regex: Regex, whole: Span) -> Piece | None:
-    """A regex that stands at ``whole``, or a part of it; None where it matches nothing at all."""
+def regex_piece(regex: Regex, whole: Span, groups: tuple[Group, ...] = ()) -> Piece | None:
+    """A regex that stands at ``whole``, or a part of it in some named groups.
+
+    None where it matches nothing at all.
+    """
     match regex:
         case Characters(ranges=ranges, span=span):
-            return Leaf(character(ranges), span, whole) if ranges else None
+            return Leaf(character(ranges), span, whole, groups) if ranges else None
         case Bytes(ranges=ranges, span=span):
-            return Leaf(one_byte(ranges), span, whole) if ranges else None
+            return Leaf(one_byte(ranges), span, whole, groups) if ranges else None
         case Concat(parts=parts):
-            return row([regex_piece(part, whole) for part in parts])
+            return row([regex_piece(part, whole, groups) for part in parts])
         case Alternate(options=options):
-            return any_of([regex_piece(option, whole) for option in options])
+            return any_of([regex_piece(option, whole, groups) for option in options])
         case Repeat(part=part, low=low, high=high):
-            return loop(regex_piece(part, whole), low, high)
-        case Group(part=part):
-            return regex_piece(part, whole)
+            return loop(regex_piece(part, whole, groups), low, high)
+        case Group(part=part, name=name):
+            return regex_piece(part, whole, groups if name is None else (*groups, regex))
 
 
 def literal_piece(literal: Literal, source: Source) -> Piece | None:

@@ -59,7 +59,7 @@ class Place:
     #: The characters it could read there, all of which some accepted text goes on with.
     reads: Ranges
     #: The rules being read, each with the place it was called from; the shortest few of the ways
-    #: to come here. One without frames for a regex.
+    #: to come here. For a regex its named groups.
     stacks: tuple[Stack, ...]
 
 
@@ -82,7 +82,7 @@ class Reached:
 class _Reads:
     """What is found out about one piece."""
 
-    whole: Span
+    leaf: Leaf
     #: What it reads by itself.
     ranges: dict[Ranges, None] = field(default_factory=dict)
     #: The rules it is read in.
@@ -161,7 +161,7 @@ class Places:
             for leaf, memory, rest in self._positions.open(position).reads:
                 item = (self._positions.begun(leaf, memory, rest), reading)
                 for piece, ranges in self._pieces(leaf, memory):
-                    reads = found.setdefault(piece.span, _Reads(piece.whole))
+                    reads = found.setdefault(piece.span, _Reads(piece))
                     reads.readings[reading] = None
                     reads.ranges[ranges] = None
                     if _characters(leaf, memory) is None:
@@ -169,7 +169,7 @@ class Places:
         for span in sorted(found, key=lambda span: (span.start, span.end)):
             reads = found[span]
             ranges = self._read(reads, here.bytes_read, clock)
-            yield Place(span, reads.whole, ranges, self._stacks(reads.readings))
+            yield Place(span, reads.leaf.whole, ranges, self._stacks(reads))
 
     def _pieces(self, leaf: Leaf, memory: Memory) -> Iterator[tuple[Leaf, Ranges]]:
         """The pieces of a leaf that read next, and the characters they read by themselves."""
@@ -215,12 +215,12 @@ class Places:
             for byte in range(0x80, 0xC0)
         )
 
-    def _stacks(self, readings: Mapping[Reading, None]) -> tuple[Stack, ...]:
+    def _stacks(self, reads: _Reads) -> tuple[Stack, ...]:
         root = self._situations.root
         if root.rule == _REGEX:
-            return ((),)
+            return (tuple(Frame(group.name or "", group.span) for group in reads.leaf.groups),)
         found: dict[Stack, None] = {}
-        for reading in readings:
+        for reading in reads.readings:
             wanted = MOST_STACKS - len(found)
             found.update(dict.fromkeys(stacks_of(reading, root, self._defined, wanted)))
             if len(found) >= MOST_STACKS:
