@@ -4,13 +4,14 @@
   "use strict";
   const { el } = wb;
   const SPEED = 1400; // milliseconds a frame: long enough to read its sentence
-  const LARGEST = 1.35, ROOM = { 1: 330, 2: 240, 3: 190 }; // pixels a picture may be high, by how many there are
+  const LARGEST = 1.35, ROOM = { 1: 330, 2: 240, 3: 190 }, TALL = 1.45; // pixels a picture may be high, by how many there are; on phones more
 
-  wb.film = (ask, caption, source) => {
+  wb.film = (ask, caption, framed = () => {}) => {
     const screens = el("div", { class: "screens" }), bars = el("div", { class: "bars", hidden: true }), rows = el("div", { class: "rows" });
     const say = el("p", { class: "say", role: "status" }, "Drawing…"), player = el("div", { class: "player", role: "group", "aria-label": "Steps of the figure" }), hand = el("div", { class: "hand" });
-    const figure = el("figure", { class: "film" }, screens, bars, rows, say, player, hand, el("figcaption", {}, caption, source ? el("span", { class: "quiet" }, " " + source) : null));
-    let film = null, at = 0, timer = 0, request = 0, pictures = [];
+    const figure = el("figure", { class: "film" }, screens, bars, rows, say, player, hand, el("figcaption", {}, caption));
+    let film = null, at = 0, timer = 0, request = 0, pictures = [], moved = [];
+    const narrow = () => innerWidth < 560;
 
     // the page scrolls over a figure; with Ctrl the wheel zooms it
     screens.addEventListener("wheel", (event) => { if (!event.ctrlKey) event.stopPropagation(); }, { capture: true, passive: true });
@@ -26,10 +27,11 @@
       screens.hidden = !graphs.length;
       screens.classList.toggle("two", graphs.length === 2);
       const beside = pictures.length === 2 && pictures[0].getBoundingClientRect().top === pictures[1].getBoundingClientRect().top;
-      const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, ROOM[beside ? 1 : Math.min(3, graphs.length)]));
+      const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, ROOM[beside ? 1 : Math.min(3, graphs.length)] * (narrow() ? TALL : 1)));
       graphs.forEach((graph, i) => {
         pictures[i].style.height = (beside ? Math.max(...heights) : heights[i]) + "px";
-        wb.graph(pictures[i], (state) => about(graph, state), { camera: { top: 8 } }).show(graph);
+        moved[i] = wb.graph(pictures[i], (state) => about(graph, state), { camera: { top: 8 } });
+        moved[i].show(graph);
       });
     }
     /** As high as the drawing needs, so that nothing moves while it plays. */
@@ -72,7 +74,12 @@
     function show(index) {
       at = Math.max(0, Math.min(film.frames.length - 1, index));
       const frame = film.frames[at];
-      pictures.forEach((pic, i) => { if (frame.views[i]) light(pic, frame.views[i]); });
+      pictures.forEach((pic, i) => {
+        if (!frame.views[i]) return;
+        light(pic, frame.views[i]);
+        if (frame.views[i].lit.length === 1) moved[i].reveal(frame.views[i].lit[0]);
+      });
+      framed(frame);
       showBars(frame);
       showRows(frame);
       say.replaceChildren(...(frame.good === null ? [] : [el("b", { class: frame.good ? "good" : "no" }, frame.good ? "✓ " : "✗ ")]), frame.say);
@@ -92,7 +99,7 @@
       if (timer) { halt(); return; }
       if (at === film.frames.length - 1) show(0);
       play.textContent = "❚❚"; play.setAttribute("aria-label", "Pause"); play.title = "Pause";
-      timer = setInterval(() => { if (!figure.isConnected || at === film.frames.length - 1) halt(); else show(at + 1); }, SPEED);
+      timer = setInterval(() => { show(at + 1); if (!figure.isConnected || at === film.frames.length - 1) halt(); }, SPEED);
     });
     const slider = el("input", { type: "range", min: "0", value: "0", step: "1", "aria-label": "Frame", oninput: () => go(Number(slider.value)) });
     const count = el("span", { class: "count" });
@@ -103,7 +110,7 @@
     async function load(given, again) {
       const mine = ++request;
       halt();
-      const answer = await wb.ask(ask, { given, again, narrow: innerWidth < 560 });
+      const answer = await wb.ask(ask, { given, again, narrow: narrow() });
       if (mine !== request) return;
       if (answer.fault || !answer.ok) { say.replaceChildren(el("b", { class: "no" }, "✗ "), answer.fault || answer.why); return; }
       film = answer;

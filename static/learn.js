@@ -41,16 +41,25 @@ wb.parts.learn = ({ element, server }) => {
   /** What is a list in a cell (two spaces between) becomes chips. */
   const pieces = (text) => (text.includes("  ") ? text.split("  ").map((piece) => el("span", { class: "chip" }, piece)) : [text]);
   function worked(table) {
-    const cell = (text) => (text === "✓" ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes")) : text === "✗" ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no")) : el("td", {}, ...pieces(text)));
+    const cell = (text) => (text === "✓" ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes")) : text === "✗" ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no")) : el("td", { class: text.length < 10 ? "short" : null }, ...pieces(text)));
     const body = table.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row[0]), ...row.slice(1).map(cell)));
     return el("div", { class: "worked", tabindex: "0", role: "region", "aria-label": table.caption }, el("table", {}, el("caption", {}, table.caption), el("thead", {}, el("tr", {}, ...table.heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...body)));
+  }
+  /** The language and the tokens a step is about; the lines of the rules being read are lit. */
+  function given(one) {
+    const { text, notation, tokens } = one.given, lines = [[]];
+    for (const [piece, name] of wb.colour(text, notation)) piece.split("\n").forEach((part, i) => { if (i) lines.push([]); if (part) lines.at(-1).push(el("span", { class: name || null }, part)); });
+    const rows = lines.map((parts) => el("span", { class: "row" }, ...parts, "\n"));
+    const name = (row) => row.querySelector(".rule")?.textContent.trim();
+    const box = el("div", { class: "given" }, text ? el("pre", { class: "paint", tabindex: "0", role: "region", "aria-label": notation === "kbnf" ? "The grammar of this step" : "The regex of this step" }, ...rows) : null, tokens.length ? el("p", { class: "vocabulary" }, el("span", { class: "quiet" }, "tokens "), ...tokens.map((token) => el("span", { class: "chip" }, token))) : null);
+    return { box, light(frame) { for (const row of rows) for (const [mark, on] of [["outer", frame.rules.includes(name(row))], ["live", frame.rules.length && name(row) === frame.rules.at(-1)]]) row.classList.toggle(mark, Boolean(on)); } };
   }
   /** A step as it stands on the page, and its film if it has one. */
   function leaf(number) {
     const one = lesson.pages[number], asked = (question) => (sent) => server[question]({ ...sent, lesson: lesson.name, step: number });
-    const made = one.figure ? wb.film(asked("lesson_figure"), one.caption, "") : null;
+    const about = given(one), made = one.figure ? wb.film(asked("lesson_figure"), one.caption, about.light) : null;
     const opens = one.open && el("button", { type: "button", class: "bench", onclick: () => wb.emit("open", { ...one.open, title: `From the lesson: ${one.title}` }) }, "Open in the workbench");
-    const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), el("p", { class: "source quiet" }, "Source: ", one.source), opens);
+    const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), about.box, el("p", { class: "source quiet" }, "Source: ", one.source), opens);
     const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), isDone(lesson.name, number), () => tick(lesson.name, number));
     const right = el("div", { class: "shown" }, made?.figure ?? null, one.table ? worked(one.table) : null, made || one.table ? null : quiz);
     return { box: el("section", { class: one.broad ? "leaf broad" : "leaf", "aria-label": one.title }, text, right, made || one.table ? quiz : null), film: made };

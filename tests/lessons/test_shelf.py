@@ -113,9 +113,10 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("masked", 3): ({"0", "1", "f"}, {"0", "1", "f", ";"}),
     ("perplexity", 0): ("5", "32"),
     ("perplexity", 1): ("3", "8"),
-    ("perplexity", 2): ("8", "6"),
-    ("perplexity", 3): ("91.7", "10"),
-    ("perplexity", 4): ("3", "4"),
+    ("perplexity", 2): ({"·degrees"}, {"about"}),
+    ("perplexity", 3): ("8", "6"),
+    ("perplexity", 4): ("91.7", "10"),
+    ("perplexity", 5): ("3", "4"),
     ("wide", 0): ({'"ab"', '""'}, {"ab"}),
     ("wide", 1): ({"a", "b", "ab", '"', 'a"'}, {"a", "b", "ab"}),
 }

@@ -62,7 +62,7 @@ def test_the_subset_construction_as_a_table() -> None:
 
 def test_perplexity_by_hand() -> None:
     # 1/4 is 2 bits, 1/16 is 4; the masks keep 1/2 and 3/4
-    assert _rows("perplexity", 2) == [
+    assert _rows("perplexity", 3) == [
         ("yes", "25 %", "2", "50 %", "1", "50 %", "1"),
         ("!", "6.25 %", "4", "75 %", "0.42", "8.33 %", "3.58"),
         ("together", "", "6", "", "1.42", "", "4.58"),
@@ -71,14 +71,14 @@ def test_perplexity_by_hand() -> None:
 
 def test_the_distortion_by_hand() -> None:
     # 0.9 × 0.01 and 0.1 × 1, divided by their sum 0.109
-    assert _rows("perplexity", 3) == [
+    assert _rows("perplexity", 4) == [
         ("a x", "0.9 %", "8.26 %", "90 %"),
         ("b x", "10 %", "91.74 %", "10 %"),
     ]
 
 
 def test_the_recorded_run_adds_up() -> None:
-    *rows, together = _rows("perplexity", 4)
+    *rows, together = _rows("perplexity", 5)
     assert len(rows) == 12
     assert together[0].startswith("all ")
     assert float(together[2]) > 0

@@ -76,6 +76,8 @@ class Frame:
     rows: tuple[Row, ...] = ()
     choices: tuple[Choice, ...] = ()
     bars: tuple[Bar, ...] = ()
+    #: The rules being read, the outermost first, where there are rules.
+    rules: tuple[str, ...] = ()
     #: Whether what was given is accepted; None where that is no question here.
     good: bool | None = None
 

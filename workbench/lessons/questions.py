@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.automata.dfa import DEAD
 from workbench.drawing.text import visible
+from workbench.lessons.chances import turn
 from workbench.lessons.films import called
 from workbench.lessons.lesson import Kind, LessonError, Reply
 from workbench.lessons.quantities import quantity
@@ -176,6 +177,22 @@ def _text(answer: Answer) -> str:
     return answer
 
 
+def favourite(world: World, *, after: Sequence[str] = ()) -> Asked:
+    """Which token the mask takes from the model: its first choice, where that is forbidden."""
+    made = turn(world, tuple(world.vocabulary.ids(*(spelt(token) for token in after))))
+    step = made.step
+    right = {step.favourite_id} if step.intervened else set()
+    after_text = b"".join(spelt(token) for token in after)
+    every = choices(world, after_text)
+
+    def why(token_id: int) -> str:
+        if every[token_id].allowed:
+            return "the mask lets this one through"
+        return "forbidden as well, but the model gives another one more probability"
+
+    return which(tuple(choice.text for choice in every), right, why)
+
+
 def ends(world: World, *, tokens: Sequence[str]) -> Asked:
     """In which state the automaton stands after these tokens."""
     here = world.dfa.initial
@@ -194,6 +211,7 @@ QUESTIONS: Mapping[str, Callable[..., Asked]] = {
     "cut": cut,
     "number": number,
     "ends": ends,
+    "favourite": favourite,
 }
 
 

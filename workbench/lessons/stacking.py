@@ -52,6 +52,13 @@ def stack_rows(world: World, ways: list[Standing]) -> tuple[Row, ...]:
     )
 
 
+def live(world: World, ways: list[Standing]) -> tuple[str, ...]:
+    """The rules being read in the first way, the outermost first."""
+    rules = world.grammar.rules
+    states = (*ways[0].stack, ways[0].state) if ways else ()
+    return tuple(rules.names[rules.owner[state]] for state in states)
+
+
 def _places(rules: Network, way: Standing) -> Iterator[str]:
     """The places to return to, as dotted rules with the call that is waited for."""
     for place, back in enumerate(way.stack):
@@ -142,7 +149,8 @@ def _frame(
     if "cannot be read" in say:
         good = False
     view = _view(graph, ways, came or [])
-    return Frame(say, (view,), (*reading(text, place), *stack_rows(world, ways)), good=good)
+    rows = (*reading(text, place), *stack_rows(world, ways))
+    return Frame(say, (view,), rows, rules=live(world, ways), good=good)
 
 
 def _view(graph: Graph, ways: list[Standing], came: list[Standing]) -> View:
@@ -230,7 +238,7 @@ def _token_frame(
         ]
         view = View(view.lit, tuple(named[:1]) or view.arcs)
     rows = (taken_row(world, ids, place), *stack_rows(world, ways))
-    return Frame(say, (view,), rows, choices(world, so_far))
+    return Frame(say, (view,), rows, choices(world, so_far), rules=live(world, ways))
 
 
 def _spells(labels: tuple[str, ...], token: str) -> bool:

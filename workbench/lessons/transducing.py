@@ -165,7 +165,7 @@ def composition(world: World, given: Given) -> Film:
     last = draw_token_fsa(fsa, dfa, f"/{world.regex}/ over tokens")
     hidden = View(nodes=frozenset(), edges=frozenset())
     shown, edges, waiting = {_pair_id(order[0])}, set[int](), [order[0]]
-    frames = [_pair_frame(_START, above, None, shown, edges, (), waiting, hidden)]
+    frames = [_pair_frame(_START, above, order[0], shown, edges, (), waiting, hidden)]
     number = 0
     for pair, found in steps:
         waiting = waiting[1:]

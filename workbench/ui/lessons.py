@@ -9,6 +9,7 @@ from typing import Any
 from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Graph
 from workbench.drawing.render import renderer
+from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.lessons import shelf
 from workbench.lessons.films import BROAD, film
@@ -65,10 +66,21 @@ def _page(step: Step) -> Record:
         "figure": step.figure is not None,
         "broad": step.figure is not None and step.figure.name in BROAD,
         "caption": step.caption,
+        "given": _given_world(step),
         "table": made
         and {"caption": made.caption, "heads": list(made.heads), "rows": list(made.rows)},
         "question": _question(step),
         "open": step.opening and _opening(step.opening),
+    }
+
+
+def _given_world(step: Step) -> Record:
+    """The language and the tokens of a step, for a reader to have before their eyes."""
+    world = step.world
+    return {
+        "text": (world.kbnf or world.regex).strip(),
+        "notation": "kbnf" if world.kbnf else "regex",
+        "tokens": [visible(word) for word in world.words] if world.tokens else [],
     }
 
 
@@ -139,6 +151,7 @@ def _frame(frame: Frame) -> Record:
     return {
         "say": frame.say,
         "good": frame.good,
+        "rules": list(frame.rules),
         "views": [_view(view) for view in frame.views],
         "rows": [{"name": r.name, "chips": list(r.chips), "now": r.now} for r in frame.rows],
         "choices": [
