@@ -30,12 +30,16 @@ wb.parts.header = ({ element, props, server }) => {
   function say(kind) {
     for (const button of notation.querySelectorAll("button")) if (button.dataset.notation === kind) wb.choose(notation, "aria-checked", button);
   }
-  function open(index, first) {
-    const example = { ...page.gallery[index], first: Boolean(first) };
+  let opening = 0;
+  async function open(index, first) {
+    const { name } = page.gallery[index], mine = ++opening;
     picker.value = String(index);
-    state.example = example;
+    const example = name === page.first.name ? page.first : await wb.ask(server.open_example, { name });
+    if (mine !== opening) return; // another was chosen meanwhile
+    if (example.fault) { wb.notice(example.fault); return; }
+    state.example = { ...example, first: Boolean(first) };
     say(example.notation);
-    wb.emit("example", example);
+    wb.emit("example", state.example);
   }
   picker.addEventListener("change", () => {
     if (picker.value.startsWith("draft:")) wb.drafts.open(picker.value.slice(6));
@@ -86,7 +90,7 @@ wb.parts.header = ({ element, props, server }) => {
   find(".share").addEventListener("click", (event) => wb.share(event.target));
 
   wb.models(find(".models"), server);
-  wb.intro(find(".intro"), page.gallery);
+  wb.intro(find(".intro"));
 
   /** Something to work on that is no example of the gallery: a shared link, a lesson's grammar, a draft. */
   function show(example) {
@@ -105,7 +109,7 @@ wb.parts.header = ({ element, props, server }) => {
     if (own) { show(own); return; }
     const wanted = page.gallery.findIndex((example) => example.name === asked.get("example"));
     if (asked.get("tab")) state.tab = asked.get("tab");
-    if (page.gallery.length) open(Math.max(0, wanted, wanted < 0 ? page.first : 0), true);
+    if (page.gallery.length) open(Math.max(0, wanted), true);
   });
   state.view = null;
   look("workbench");

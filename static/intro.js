@@ -1,7 +1,7 @@
 /* The first sixty seconds: one sentence, and three ways on. "Break it" changes one rule of the example so that
    the machine and the run change before the visitor's eyes; the same button mends it again. */
 "use strict";
-wb.intro = (box, gallery) => {
+wb.intro = (box) => {
   const { state } = wb;
   const line = box.querySelector("p"), breaks = box.querySelector(".break"), own = box.querySelector(".own");
   const OPENING = "A grammar decides which tokens a language model may say. Below is a finished run: click any token to see what the model wanted there, and what the grammar let through.";
@@ -9,15 +9,14 @@ wb.intro = (box, gallery) => {
   let broken = null; // the example as it was before it was broken
 
   const brokenText = () => broken.text.replace(broken.breaks[0], () => broken.breaks[1]);
-  const exampleNow = () => gallery.find((each) => each.name === state.example?.name);
   const show = () => {
-    breaks.hidden = !broken && !exampleNow()?.breaks;
+    breaks.hidden = !broken && !state.example?.breaks;
     breaks.textContent = broken ? "Mend it" : "Break it";
     line.textContent = broken ? broken.breaks[2] : OPENING;
   };
 
   breaks.addEventListener("click", () => {
-    const example = broken || exampleNow();
+    const example = broken || state.example;
     broken = broken ? null : example;
     wb.emit("rewrite", { text: (broken ? brokenText() : example.text).trimEnd(), run: true });
     show();

@@ -14,10 +14,17 @@ NESTED = "start ::= '(' start? ')';"
 def test_the_page_opens_with_the_gallery(handlers: Handlers) -> None:
     page = handlers.page()
     assert len(page["gallery"]) >= 20
-    assert {"name", "title", "note", "text", "notation", "prompt", "group"} <= page["gallery"][
-        0
-    ].keys()
+    assert page["gallery"][0].keys() == {"name", "title", "group"}, (
+        "the rest comes when it is opened"
+    )
+    assert page["first"] == handlers.example({"name": page["gallery"][0]["name"]})
+    assert {"text", "note", "notation", "prompt", "accepts", "breaks"} <= page["first"].keys()
     assert json.loads(encoded(page)) == page
+
+
+@pytest.mark.parametrize("name", ["no_such", "../person", "x" * 100, 7])
+def test_error_an_example_nobody_has(handlers: Handlers, name: object) -> None:
+    assert handlers.example({"name": name}).keys() == {"fault"}
 
 
 def test_a_regex_is_told_with_its_facts(handlers: Handlers) -> None:
@@ -136,7 +143,8 @@ def test_the_same_text_is_compiled_once(handlers: Handlers) -> None:
 
 
 def test_every_example_of_the_gallery_opens(handlers: Handlers) -> None:
-    for example in handlers.page()["gallery"]:
+    for named in handlers.page()["gallery"]:
+        example = handlers.example(named)
         answer = handlers.compile(example)
         assert answer["ok"], (example["name"], answer["problems"])
         tried = handlers.check({**example, "texts": example["accepts"] + example["rejects"]})

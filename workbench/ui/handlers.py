@@ -10,7 +10,7 @@ from dataclasses import asdict
 from workbench.automata.describe import expected
 from workbench.constraint.automaton import AutomatonConstraint
 from workbench.errors import WorkbenchError
-from workbench.gallery import Gallery, load_gallery
+from workbench.gallery import Example, Gallery, load_gallery
 from workbench.grammar import Grammar, Verdict
 from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine, Pipeline, Problem
 from workbench.resources import GRAMMARS
@@ -57,25 +57,21 @@ class Handlers:
     # -- what the page is opened with -------------------------------------------------------
 
     def page(self) -> Record:
-        """The gallery, which of its examples stands first, and the Space this is, if it is one."""
-        shown = [
-            {
-                "name": example.name,
-                "title": example.title,
-                "note": example.note,
-                "notation": str(example.notation),
-                "text": example.text,
-                "prompt": example.prompt,
-                "max_tokens": example.max_tokens,
-                "accepts": list(example.accepts),
-                "rejects": list(example.rejects),
-                "group": example.group,
-                "start": example.start,
-                "breaks": list(example.breaks) or None,
-            }
-            for example in self.gallery.values()
-        ]
-        return {"gallery": shown, "first": 0, "space": os.environ.get("SPACE_ID", "")}
+        """The names of the examples, the whole of the first, and the Space this is, if any."""
+        examples = list(self.gallery.values())
+        names = [{"name": each.name, "title": each.title, "group": each.group} for each in examples]
+        first = example_record(examples[0]) if examples else None
+        return {"gallery": names, "first": first, "space": os.environ.get("SPACE_ID", "")}
+
+    def example(self, sent: Record) -> Record:
+        """All of an example, by its name."""
+        try:
+            name = text_in(sent, "name", 80)
+        except WorkbenchError as error:
+            return {"fault": error.message}
+        if name not in self.gallery:
+            return {"fault": "there is no such example"}
+        return example_record(self.gallery[name])
 
     def model_state(self) -> Record:
         """What the header says of the models; asking also begins to load the chosen one."""
@@ -208,6 +204,24 @@ class Handlers:
             return ""  # a name from outside never becomes a path
         kept = GRAMMARS / f"{name}.trace.ndjson"
         return kept.read_text("utf-8") if kept.is_file() else ""
+
+
+def example_record(example: Example) -> Record:
+    """An example as the page opens it."""
+    return {
+        "name": example.name,
+        "title": example.title,
+        "note": example.note,
+        "notation": str(example.notation),
+        "text": example.text,
+        "prompt": example.prompt,
+        "max_tokens": example.max_tokens,
+        "accepts": list(example.accepts),
+        "rejects": list(example.rejects),
+        "group": example.group,
+        "start": example.start,
+        "breaks": list(example.breaks) or None,
+    }
 
 
 def _refused(*problems: Problem) -> Record:

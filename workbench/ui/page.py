@@ -27,7 +27,10 @@ _Question = Callable[[Handlers, _Sent], _Answer]
 
 #: What each part may ask, by the name its script calls: ``server.check_texts({…})``.
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
-    "header": {"model_state": lambda handlers, _: handlers.model_state()},
+    "header": {
+        "model_state": lambda handlers, _: handlers.model_state(),
+        "open_example": Handlers.example,
+    },
     "grammar": {
         "compile_grammar": Handlers.compile,
         "check_texts": Handlers.check,

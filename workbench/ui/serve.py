@@ -56,6 +56,8 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     # Gradio reads these when it is imported: no word about this machine goes anywhere
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    from starlette.middleware import Middleware
+    from starlette.middleware.gzip import GZipMiddleware
     from starlette.routing import Mount
     from starlette.staticfiles import StaticFiles
 
@@ -78,7 +80,11 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         prevent_thread_lock=True,
         theme=theme(),
         favicon_path=STATIC / "favicon.svg",
-        app_kwargs={"routes": [Mount(f"/{FILES}", StaticFiles(directory=STATIC))]},
+        app_kwargs={
+            "routes": [Mount(f"/{FILES}", StaticFiles(directory=STATIC))],
+            # Gradio sends its own files small, the page and its answers as they are
+            "middleware": [Middleware(GZipMiddleware, minimum_size=2_000)],
+        },
         footer_links=["api"],
         run_history=False,
         enable_monitoring=False,
@@ -124,10 +130,9 @@ def _port(settings: ServeSettings) -> int:
 
 def _warm(handlers: Handlers) -> None:
     """Do once what the first visitor would wait for: the first picture, the kernels, the model."""
-    examples = handlers.page()["gallery"]
-    if examples:
-        handlers.compile(examples[0])
-        handlers.draw({**examples[0], "tab": "characters"})
+    if (first := handlers.page()["first"]) is not None:
+        handlers.compile(first)
+        handlers.draw({**first, "tab": "rules"})
     handlers.room.start()
     ready()
     ready_for_loops()
