@@ -42,6 +42,10 @@
     wb.on("live rules", (now) => {
       live = new Set(now);
       for (const li of box.children) li.classList.toggle("now", live.has(li.dataset.rule));
+      const inner = box.querySelector(`[data-rule="${CSS.escape(now[now.length - 1] ?? "")}"]`), panel = box.closest(".panel");
+      if (!inner || box.parentNode.hidden || panel.contains(document.activeElement)) return;
+      const below = inner.getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom, above = inner.getBoundingClientRect().top - panel.getBoundingClientRect().top;
+      panel.scrollTop += below > 0 ? below + 6 : Math.min(0, above - 6);
     });
     return { show };
   };

@@ -108,7 +108,7 @@
       const result = results.get(test.text);
       const say = body(test, result);
       say.addEventListener("click", () => edit(say, index));
-      const expect = el("button", { type: "button", class: "expect " + (test.expect || "either"), title: (test.expect ? TOLD[test.expect] : "tried only") + "; press to change", onclick: () => change(index, { expect: NEXT[test.expect] ?? "accept" }) }, test.expect || "try");
+      const expect = el("button", { type: "button", class: "expect " + (test.expect || "either"), title: (test.expect ? TOLD[test.expect] : "tried only") + "; press to change", "aria-label": test.expect ? `${test.expect}: ${TOLD[test.expect]}` : "try: nothing is expected", onclick: () => change(index, { expect: NEXT[test.expect] ?? "accept" }) }, test.expect || "try");
       const drop = el("button", { type: "button", class: "bare drop", "aria-label": "Remove this test", title: "Remove", onclick: () => remove(index) }, "×");
       return el("li", { class: passes(test) === false ? "failed" : "" }, sign(test, result), expect,
         el("div", { class: "body" }, say, result ? outcome(test, result) : null), drop, asked?.test === test ? because(asked.record) : null);
@@ -181,16 +181,32 @@
       const at = [...list.children].findIndex((li) => li.contains(event.target));
       if (event.key === "Delete" && at >= 0) { event.preventDefault(); remove(at); }
     });
-    wanted.addEventListener("click", () => {
-      const next = NEXT[wanted.textContent];
-      wanted.textContent = next;
-      wanted.className = "expect " + next;
+    /** What is expected of the text that is added next. */
+    function want(expect) {
+      wanted.textContent = expect;
+      wanted.className = "expect " + expect;
+      wanted.title = `Added as ${TOLD[expect]}; press to change`;
+    }
+    wanted.addEventListener("click", () => want(NEXT[wanted.textContent]));
+    want("accept");
+
+    // what is being typed is tried at once, before it is a test
+    const trying = form.querySelector(".trying");
+    const tryOut = wb.debounce(150, async () => {
+      const { text, notation, start } = state, tried = input.value;
+      const answer = tried && state.compiled?.ok ? await wb.ask(server.check_texts, { text, notation, start, texts: [tried] }) : {};
+      if (tried !== input.value) return;
+      const result = answer.results?.[0];
+      trying.className = "trying " + (result ? (result.accepted ? "good" : result.at_end ? "quiet" : "no") : "quiet");
+      trying.textContent = result ? (result.accepted ? "✓" : result.at_end ? "…" : "✗") : "+";
+      trying.title = result ? (result.accepted ? "accepted" : result.at_end ? "not finished" : `fails at column ${result.column}`) : "";
     });
-    wanted.title = "What is expected of the text that is added";
+    input.addEventListener("input", tryOut);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       put([{ text: input.value, expect: wanted.textContent }]);
       input.value = "";
+      tryOut.now();
       form.scrollIntoView({ block: "nearest" });
     });
     input.addEventListener("paste", (event) => {
@@ -200,6 +216,7 @@
       put(lines.filter((line) => line).map((text) => ({ text, expect: wanted.textContent })));
     });
 
+    wb.on("typed", forget); // what was answered is of another grammar
     return {
       check, put, show,
       /** The grammar is another: nothing is known of the texts. */

@@ -8,32 +8,28 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from typing import TypeVar
 
 from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compile import compile as compile_constraint
-from workbench.constraint.compose import compose
-from workbench.constraint.compose_pda import compose_pda
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.ready import ready as ready_for_masks
 from workbench.drawing.graph import Graph
-from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
-from workbench.drawing.machines import draw_dfa
-from workbench.drawing.parts import Parts, TokenFsaParts, TokenPdaParts, Whole
-from workbench.drawing.stack_machines import draw_network, draw_pda
-from workbench.drawing.transducers import draw_detokenizer
+from workbench.drawn import OVER_TOKENS as OVER_TOKENS
+from workbench.drawn import Drawn as Drawn
+from workbench.drawn import Followed as Followed
+from workbench.drawn import Machine as Machine
+from workbench.drawn import characters_of, draw, draw_tokens, draw_vocabulary, missing
 from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.lint import Lint, lint
 from workbench.phases import READERS, Phase, timed
 from workbench.problem import Problem as Problem
-from workbench.pushdown.pda import pda
 from workbench.vocabulary.vocabulary import Vocabulary
 
 T = TypeVar("T")
@@ -47,55 +43,6 @@ class Notation(StrEnum):
 
     REGEX = "regex"
     KBNF = "kbnf"
-
-
-class Machine(StrEnum):
-    """What can be drawn of a grammar."""
-
-    #: The automaton over characters; regular languages alone have one.
-    CHARACTERS = "characters"
-    #: The automaton over a model's tokens.
-    TOKENS = "tokens"
-    #: The pushdown automaton: what is read over what is popped and pushed.
-    STACK = "stack"
-    #: One small automaton a rule, with calls between them.
-    RULES = "rules"
-    #: The vocabulary as a transducer from characters to tokens.
-    DETOKENIZER = "detokenizer"
-
-
-#: Machines that are different for every vocabulary.
-OVER_TOKENS = frozenset({Machine.TOKENS, Machine.DETOKENIZER})
-
-
-class Followed(StrEnum):
-    """Whose states a picture shows, and how it is passed through."""
-
-    CHARACTERS = "characters"
-    #: The written rules, call by call.
-    RULES = "rules"
-    #: The same where a call and the byte read after it are one edge.
-    STACK = "stack"
-    #: The rules put into each other, where the written ones have no finite machine over tokens.
-    NETWORK = "network"
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """A machine that can be drawn, and whose states it shows: None where no run can follow."""
-
-    parts: Parts
-    followed: Followed | None = None
-    #: For a state that is drawn as another, which.
-    names: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def graph(self) -> Graph:
-        """All of it.
-
-        Raises: LimitError where it is too large.
-        """
-        return self.parts.whole()
 
 
 @dataclass(slots=True, eq=False)
@@ -167,14 +114,7 @@ class Compiled:
         """Why there is no such machine; empty where there is one."""
         if self.grammar is None:
             return "the grammar cannot be read yet"
-        if machine is Machine.CHARACTERS and not self.grammar.is_regular:
-            return "rules that nest need a stack: see Stack machine and Rules"
-        if machine in (Machine.STACK, Machine.RULES) and self.grammar.tree is None:
-            try:
-                _ = self.grammar.machine
-            except LimitError:
-                return "too many states to make them all: Characters shows a part of them"
-        return ""
+        return missing(self.grammar, machine)
 
     def constraint(self, vocabulary: Vocabulary, method: str = "automaton") -> Constraint:
         """The constraint over a vocabulary, made once.
@@ -219,58 +159,22 @@ class Compiled:
         if why := self.missing(machine):
             raise WorkbenchError(why)
         if machine not in OVER_TOKENS:
-            return self._once(machine, lambda: self._draw(machine))
+            return self._once(machine, lambda: draw(self._readable(), machine))
         if vocabulary is None:
             raise WorkbenchError("expected a vocabulary for a machine over tokens")
-        return self._once((machine, vocabulary), lambda: self._draw_tokens(machine, vocabulary))
+        return self._once((machine, vocabulary), lambda: self._over_tokens(machine, vocabulary))
+
+    def _over_tokens(self, machine: Machine, vocabulary: Vocabulary) -> Drawn:
+        if machine is Machine.DETOKENIZER:
+            return draw_vocabulary(vocabulary)
+        grammar = self._readable()
+        characters = self.drawn(Machine.CHARACTERS) if grammar.is_regular else None
+        return draw_tokens(grammar, characters, vocabulary, self.limits)
 
     @property
     def characters(self) -> Dfa | LazyDfa | None:
         """The character automaton, made as it is read where it would explode; None without one."""
-        grammar = self._readable()
-        try:
-            return grammar.dfa
-        except LimitError:
-            if isinstance(grammar.reader, LazyDfa):
-                return grammar.reader
-            raise
-
-    def _draw(self, machine: Machine) -> Drawn:
-        grammar = self._readable()
-        if machine is Machine.RULES:
-            return Drawn(Whole(draw_network(grammar.rules)), Followed.RULES)
-        if machine is Machine.STACK:
-            return Drawn(Whole(draw_pda(pda(grammar.rules))), Followed.STACK)
-        characters = self.characters
-        assert characters is not None, "missing() speaks for the others"
-        if isinstance(characters, LazyDfa):
-            return Drawn(LazyParts(characters), Followed.CHARACTERS)
-        return Drawn(Whole(draw_dfa(characters)), Followed.CHARACTERS)
-
-    def _draw_tokens(self, machine: Machine, vocabulary: Vocabulary) -> Drawn:
-        if machine is Machine.DETOKENIZER:
-            return Drawn(Whole(draw_detokenizer(vocabulary)))
-        dfa = self.characters
-        if dfa is None:
-            return self._draw_token_pda(vocabulary)
-        characters = self.drawn(Machine.CHARACTERS)
-        if isinstance(characters.parts, LazyParts):
-            lazy = LazyTokenParts(characters.parts, vocabulary)
-            return Drawn(lazy, Followed.CHARACTERS)
-        assert isinstance(dfa, Dfa), "made as it is read otherwise"
-        parts = TokenFsaParts(compose(dfa, vocabulary, self.limits), dfa, characters.graph)
-        return Drawn(parts, Followed.CHARACTERS, parts.feet)
-
-    def _draw_token_pda(self, vocabulary: Vocabulary) -> Drawn:
-        """The machine over tokens of the rules as written; where that has no end, of fewer."""
-        grammar, followed = self._readable(), Followed.STACK
-        try:
-            machine = compose_pda(grammar.rules, vocabulary, self.limits)
-        except LimitError:
-            followed = Followed.NETWORK
-            machine = compose_pda(grammar.network, vocabulary, self.limits)
-        parts = TokenPdaParts(machine)
-        return Drawn(parts, followed, parts.feet)
+        return characters_of(self._readable())
 
     def _readable(self) -> Grammar:
         if self.grammar is None:

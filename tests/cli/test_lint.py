@@ -56,6 +56,7 @@ STATUS = [
     (("--regex", "[0-9]+"),                                     1, "an unbounded one"),
     (("--kbnf", str(GRAMMARS / "anbn.kbnf"), "--seconds", "1"), 0, "nothing to say of a^n b^n"),
     (("--example", "kbnf_digits"),                              1, "digits of digits"),
+    (("--regex", "[a-z]{1,8}", "--vocab", "builtin"),           0, "its tokens spell everything"),
     (("--regex", "("),                                          2, "cannot be read"),
     (("--kbnf", "/no/such/file"),                               2, "no such file"),
     ((),                                                        2, "no grammar"),

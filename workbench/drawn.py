@@ -1,0 +1,139 @@
+"""Drawn: a grammar and a kind of machine in, the machine as parts of a picture out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from workbench.automata.dfa import Dfa
+from workbench.automata.lazy import LazyDfa
+from workbench.constraint.compose import compose
+from workbench.constraint.compose_pda import compose_pda
+from workbench.drawing.graph import Graph
+from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
+from workbench.drawing.machines import draw_dfa
+from workbench.drawing.parts import Parts, TokenFsaParts, TokenPdaParts, Whole
+from workbench.drawing.stack_machines import draw_network, draw_pda
+from workbench.drawing.transducers import draw_detokenizer
+from workbench.errors import LimitError
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.pushdown.pda import pda
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+class Machine(StrEnum):
+    """What can be drawn of a grammar."""
+
+    #: The automaton over characters; regular languages alone have one.
+    CHARACTERS = "characters"
+    #: The automaton over a model's tokens.
+    TOKENS = "tokens"
+    #: The pushdown automaton: what is read over what is popped and pushed.
+    STACK = "stack"
+    #: One small automaton a rule, with calls between them.
+    RULES = "rules"
+    #: The vocabulary as a transducer from characters to tokens.
+    DETOKENIZER = "detokenizer"
+
+
+#: Machines that are different for every vocabulary.
+OVER_TOKENS = frozenset({Machine.TOKENS, Machine.DETOKENIZER})
+
+
+class Followed(StrEnum):
+    """Whose states a picture shows, and how it is passed through."""
+
+    CHARACTERS = "characters"
+    #: The written rules, call by call.
+    RULES = "rules"
+    #: The same where a call and the byte read after it are one edge.
+    STACK = "stack"
+    #: The rules put into each other, where the written ones have no finite machine over tokens.
+    NETWORK = "network"
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A machine that can be drawn, and whose states it shows: None where no run can follow."""
+
+    parts: Parts
+    followed: Followed | None = None
+    #: For a state that is drawn as another, which.
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """All of it.
+
+        Raises: LimitError where it is too large.
+        """
+        return self.parts.whole()
+
+
+def missing(grammar: Grammar, machine: Machine) -> str:
+    """Why a grammar has no such machine; empty where it has one."""
+    if machine is Machine.CHARACTERS and not grammar.is_regular:
+        return "rules that nest need a stack: see Stack machine and Rules"
+    if machine in (Machine.STACK, Machine.RULES) and grammar.tree is None:
+        try:
+            _ = grammar.machine
+        except LimitError:
+            return "too many states to make them all: Characters shows a part of them"
+    return ""
+
+
+def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
+    """The character automaton, made as it is read where it would explode; None without one."""
+    try:
+        return grammar.dfa
+    except LimitError:
+        if isinstance(grammar.reader, LazyDfa):
+            return grammar.reader
+        raise
+
+
+def draw(grammar: Grammar, machine: Machine) -> Drawn:
+    """A machine that is the same for every vocabulary, one that is not ``missing``."""
+    if machine is Machine.RULES:
+        return Drawn(Whole(draw_network(grammar.rules)), Followed.RULES)
+    if machine is Machine.STACK:
+        return Drawn(Whole(draw_pda(pda(grammar.rules))), Followed.STACK)
+    characters = characters_of(grammar)
+    assert characters is not None, "missing() speaks for the others"
+    if isinstance(characters, LazyDfa):
+        return Drawn(LazyParts(characters), Followed.CHARACTERS)
+    return Drawn(Whole(draw_dfa(characters)), Followed.CHARACTERS)
+
+
+def draw_tokens(
+    grammar: Grammar, characters: Drawn | None, vocabulary: Vocabulary, limits: Limits
+) -> Drawn:
+    """The machine over tokens; ``characters`` is that over characters, where there is one."""
+    if characters is None:
+        return _draw_token_pda(grammar, vocabulary, limits)
+    if isinstance(characters.parts, LazyParts):
+        return Drawn(LazyTokenParts(characters.parts, vocabulary), Followed.CHARACTERS)
+    dfa = grammar.dfa
+    assert dfa is not None, "it was drawn"
+    parts = TokenFsaParts(compose(dfa, vocabulary, limits), dfa, characters.graph)
+    return Drawn(parts, Followed.CHARACTERS, parts.feet)
+
+
+def _draw_token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:
+    """The machine over tokens of the rules as written; where that has no end, of fewer."""
+    followed = Followed.STACK
+    try:
+        machine = compose_pda(grammar.rules, vocabulary, limits)
+    except LimitError:
+        followed = Followed.NETWORK
+        machine = compose_pda(grammar.network, vocabulary, limits)
+    parts = TokenPdaParts(machine)
+    return Drawn(parts, followed, parts.feet)
+
+
+def draw_vocabulary(vocabulary: Vocabulary) -> Drawn:
+    """The vocabulary itself, as the transducer from characters to tokens."""
+    return Drawn(Whole(draw_detokenizer(vocabulary)))
