@@ -6,6 +6,8 @@
 
   /** So many lines are typed as a person types; a browser's work for more grows with their square. */
   const LINES = 200;
+  /** In a text so long, looking for a name takes as long as painting a line. */
+  const LONG = 10_000;
   const NAME = /[A-Za-z_][A-Za-z0-9_]*/g;
   const PAIRS = { "(": ")", "[": "]", "{": "}" };
   const CLOSING = new Set(Object.values(PAIRS));
@@ -110,8 +112,8 @@
 
     const atCaret = () => (area.selectionStart === area.selectionEnd && document.activeElement === area ? area.selectionStart : -1);
     const caretMoved = () => {
-      cancelAnimationFrame(caretAsked);
-      caretAsked = requestAnimationFrame(() => belongs(atCaret()));
+      clearTimeout(caretAsked);
+      caretAsked = setTimeout(() => belongs(atCaret()), shown.length > LONG ? 120 : 0); // no key waits for it
     };
 
     /** To the rule's definition; from there to where it is named next. */

@@ -35,7 +35,9 @@ def caret(v: Any, place: int) -> None:
 
 def marked(v: Any, name: str) -> list[str]:
     """The text under the marks of a kind, once the editor has painted."""
-    v.page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
+    v.page.evaluate(
+        "new Promise((go) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(go)), 20))"
+    )
     return list(v.page.locator(f"#wb-grammar .paint .{name}").all_inner_texts())
 
 
