@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from workbench.ui.rooms import ModelRooms
 
 if TYPE_CHECKING:
     import gradio as gr
+    from starlette.routing import Route
 
     from workbench.ui.handlers import Handlers
 
@@ -58,11 +60,9 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     from starlette.middleware import Middleware
     from starlette.middleware.gzip import GZipMiddleware
-    from starlette.routing import Mount
-    from starlette.staticfiles import StaticFiles
 
     from workbench.resources import STATIC
-    from workbench.ui.files import FILES
+    from workbench.ui.files import script, sheet
     from workbench.ui.handlers import Handlers
     from workbench.ui.page import build
     from workbench.ui.theme import theme
@@ -81,7 +81,10 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         theme=theme(),
         favicon_path=STATIC / "favicon.svg",
         app_kwargs={
-            "routes": [Mount(f"/{FILES}", StaticFiles(directory=STATIC))],
+            "routes": [
+                _file("page.css", "text/css", sheet),
+                _file("page.js", "text/javascript", script),
+            ],
             # Gradio sends its own files small, the page and its answers as they are
             "middleware": [Middleware(GZipMiddleware, minimum_size=2_000)],
         },
@@ -97,6 +100,26 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         print(f"The grammar workbench is open at {page.local_url} — Ctrl+C closes it", flush=True)
     threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
     return page
+
+
+def _file(name: str, kind: str, made: Callable[[], str]) -> Route:
+    """A file of the page's own.
+
+    It is made at every request, so that who writes scripts sees them by loading the page
+    again; a browser may keep it as long as its name is that of its content.
+    """
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    from workbench.ui.files import FILES, digest
+
+    def answer(request: Request) -> Response:
+        text = made()
+        kept = "max-age=31536000, immutable" if request.url.query == digest(text) else "no-cache"
+        return Response(text, media_type=kind, headers={"Cache-Control": kept})
+
+    return Route(f"/{FILES}/{name}", answer)
 
 
 def _tools(settings: ServeSettings) -> bool:
