@@ -62,7 +62,7 @@ wb.parts.learn = ({ element, server }) => {
     const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), about.box, el("p", { class: "source quiet" }, "Source: ", one.source), opens);
     const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), isDone(lesson.name, number), () => tick(lesson.name, number));
     const right = el("div", { class: "shown" }, made?.figure ?? null, one.table ? worked(one.table) : null, made || one.table ? null : quiz);
-    return { box: el("section", { class: one.broad ? "leaf broad" : "leaf", "aria-label": one.title }, text, right, made || one.table ? quiz : null), film: made };
+    return { box: el("section", { class: one.broad ? "leaf broad" : "leaf" }, text, right, made || one.table ? quiz : null), film: made };
   }
 
   function marks() {
@@ -87,7 +87,9 @@ wb.parts.learn = ({ element, server }) => {
     marks();
     page.querySelector("h3").tabIndex = -1;
     if (focus) page.querySelector(focus)?.focus({ preventScroll: focus !== "h3" });
-    film?.load();
+    // nothing below a figure is seen before the figure has its height: nothing moves
+    page.classList.toggle("loading", Boolean(film));
+    film?.load().finally(() => page.classList.remove("loading"));
     if (!lesson.pages[step].question) tick(lesson.name, step);
     address();
   }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.lessons.lesson import Kind, LessonError
 from workbench.lessons.shelf import lessons
 from workbench.lessons.tables import cut_ways, table
 from workbench.lessons.world import World
+from workbench.vocabulary.vocabulary import Vocabulary
 
 FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
 
@@ -106,6 +108,15 @@ def test_the_transition_table() -> None:
     made = table(Kind("automaton"), FOO)
     assert made.heads == ("state", "d", "f", "o", "accepts")
     assert made.rows[3] == ("3", "4", "1", "", "✗")
+
+
+def test_what_the_lesson_says_of_the_embedded_vocabulary() -> None:
+    text = " ".join(lessons()["composition"].steps[2].paragraphs)
+    words = [token for token in Vocabulary.load("builtin").tokens if token is not None]
+    told = (len(words), merged_detokenizer(words).states, detokenizer(words).states)
+    assert (
+        "the {:,} tokens of the embedded model it makes {:,} states of {:,}".format(*told) in text
+    )
 
 
 def test_error_for_terminals_that_spell_nothing() -> None:
