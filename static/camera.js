@@ -4,6 +4,7 @@
   "use strict";
   const READABLE = 0.7; // pixels a point: 11-point labels are then 8 pixels high
   const LARGEST = 1.5;
+  const LEAST = 40; // pixels of a box that is laid out
   const TOP = 30; // pixels kept free for the line that says how much is shown
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -11,7 +12,7 @@
   wb.camera = (box, tap, { top = TOP, scale = 0 } = {}) => {
     let svg = null, home = null, view = null, opening = null;
     let keep = begin, size = [1, 1]; // how the view follows a box that changes, and the box it was made for
-    let glide = 0;
+    let glide = 0, goal = null; // a move under way, and where it ends
     const fingers = new Map();
     let began = null, moved = false;
 
@@ -23,6 +24,7 @@
       still();
       if (!smooth || calm.matches || document.hidden) { view = next; set(); return; }
       const from = [...view], start = performance.now();
+      goal = next;
       const step = (now) => {
         const t = Math.min(1, (now - start) / 260), eased = 1 - (1 - t) ** 3;
         view = from.map((v, i) => v + (next[i] - v) * eased);
@@ -50,6 +52,7 @@
 
     /** What somebody moved to: the same middle at the same size. */
     function stay() {
+      if (glide) { still(); view = goal; }
       const [w, h] = [box.clientWidth * view[2] / size[0], box.clientHeight * view[3] / size[1]];
       view = [view[0] + (view[2] - w) / 2, view[1] + (view[3] - h) / 2, w, h];
       size = [box.clientWidth, box.clientHeight];
@@ -58,7 +61,7 @@
 
     /** A picture opens so that it can be read: whole if that is large enough, else around its centre. */
     function begin() {
-      if (!svg || !box.clientWidth) return; // behind another tab: it begins when it is shown
+      if (!svg || box.clientWidth < LEAST) return; // behind another tab: it begins when it is shown
       still();
       keep = begin;
       const { centre, wide, at } = opening;
@@ -94,15 +97,15 @@
     /** Where an element is, in the picture's own points; its marks alone, not its labels. */
     function place(element) {
       const mark = element.querySelector("ellipse, polygon, path, rect") || element;
-      const found = mark.getBoundingClientRect(), frame = svg.getBoundingClientRect();
-      if (!frame.width) return null;
-      const unit = view[2] / frame.width;
-      return [view[0] + ((found.left + found.right) / 2 - frame.left) * unit, view[1] + ((found.top + found.bottom) / 2 - frame.top) * unit];
+      const found = mark.getBoundingClientRect(), onScreen = svg.getScreenCTM();
+      if (!onScreen || !found.width && !found.height) return null;
+      const at = new DOMPoint((found.left + found.right) / 2, (found.top + found.bottom) / 2).matrixTransform(onScreen.inverse());
+      return [at.x, at.y];
     }
     /** The view with an element at a share of its width and in the middle of its height. */
     function towards(element, share = 0.5) {
       const found = place(element);
-      if (!found) return view;
+      if (!found) return [...view];
       return [found[0] - view[2] * share, found[1] - view[3] * 0.5 - top * view[3] / box.clientHeight / 2, view[2], view[3]];
     }
 
@@ -161,7 +164,7 @@
     box.addEventListener("pointerup", lift);
     box.addEventListener("pointercancel", lift);
     box.addEventListener("dblclick", (event) => { if (!event.target.closest("button, .node, .edge")) fit(); });
-    new ResizeObserver(() => { if (svg && box.clientWidth) (view ? keep : begin)(); }).observe(box);
+    new ResizeObserver(() => { if (svg && box.clientWidth >= LEAST) (view ? keep : begin)(); }).observe(box);
 
     return {
       /** Look at a picture: ``frame`` is its own box, ``centre`` the element it opens at, ``wide`` that it is read from top to bottom. */
@@ -193,10 +196,10 @@
         const next = towards(element);
         view = next;
         clamp();
-        const goal = view;
+        const wanted = view;
         view = before;
         keep = stay;
-        if (Math.hypot(goal[0] - before[0], goal[1] - before[1]) > 2) go(goal, smooth);
+        if (Math.hypot(wanted[0] - before[0], wanted[1] - before[1]) > 2) go(wanted, smooth);
       },
     };
   };

@@ -145,7 +145,7 @@
     }
 
     /** Light what a run passes. Where a state stands inside an edge, the edge is lit for it. */
-    function light(standing, path, { over = false, also = true } = {}) {
+    function light(standing, path, { over = false, also = true, fails = false } = {}) {
       for (const [found, name] of lit) if (name) found.classList.remove(name); else found.remove();
       lit = [];
       if (!picture || !svg) return null;
@@ -169,6 +169,7 @@
       }
       for (let i = 0; i + 1 < drawn.length; i++) mark(element("edge-" + between(drawn[i], drawn[i + 1], over)), "gone");
       const last = path.length > 1 && path[path.length - 1][0];
+      if (fails) mark(element(shownAt(last || standing[0])), "fail");
       if (last && last !== standing[0]) { const goal = element(shownAt(last)); if (goal && !goal.classList.contains("now") && goal.matches(".node")) mark(goal, "next"); }
       return found;
     }

@@ -35,7 +35,7 @@
     const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
     box.prepend(el("div", { class: "canvas" }), bones, count, say);
     const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), camera: small ? { top: 0, scale: 0.92 } : {} });
-    let record = null, tab = "", request = 0, loading = null, where = "", current = null, extra = null;
+    let record = null, tab = "", request = 0, loading = null, where = "", current = null;
 
     const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };
     blank("", true);
@@ -72,7 +72,7 @@
       current = [step, atEnd];
       if (!record) return;
       const { standing, path, over } = wb.passed(record, step, atEnd);
-      const found = graph.light(standing, extra || path, { over });
+      const found = graph.light(standing, path, { over, fails: Boolean(step?.reason) });
       const here = standing[0];
       if (!here || loading !== null) return;
       if (found && chosen.follow) graph.follow(here);
@@ -101,8 +101,6 @@
       },
       say(text, waiting) { record = null; graph.show(null); count.textContent = ""; blank(text, waiting); },
       stale(on, told) { box.classList.toggle("stale", on); if (told) count.textContent = told; },
-      /** Light another way than the run's: how far a forbidden token came. */
-      also(path) { extra = path; if (current) go(...current); },
     };
   };
 })();

@@ -27,7 +27,7 @@
     document.addEventListener("click", (event) => { if (!menu.contains(event.target)) toggle(false); });
     menu.addEventListener("keydown", (event) => { if (event.key === "Escape" && !list.hidden) { toggle(false); button.focus(); event.stopPropagation(); } });
     wb.roving(list, () => {});
-    menu.hidden = true;
-    return (record) => { shown = record?.svg ? record : null; menu.hidden = !shown; redraw(); };
+    menu.style.visibility = "hidden"; // it keeps its room: the tabs beside it never move
+    return (record) => { shown = record?.svg ? record : null; menu.style.visibility = shown ? "" : "hidden"; redraw(); };
   };
 })();

@@ -66,7 +66,13 @@ def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) 
         try:
             _, drawn, _ = handlers.drawn({**sent, "tab": str(under)})
         except WorkbenchError:
-            return drawn.parts.around("", _SEARCHED)
+            return _searchable(drawn)
+    return _searchable(drawn)
+
+
+@lru_cache(maxsize=32)
+def _searchable(drawn: Drawn) -> Graph:
+    """Kept for the next letter somebody types."""
     return drawn.parts.around("", _SEARCHED)
 
 
@@ -80,19 +86,33 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
         if node.cluster.casefold() == wanted and "rule" in node.kinds:
             yield node.id, f"the first of {node.cluster}"
     sought = visible(query)
-    labelled = [(e, label) for e in small.edges for label in e.labels]
-    for edge, label in labelled:
-        if label.split("\n")[0] == sought and "call" not in edge.kinds:
-            yield edge.source, f"reads {label.splitlines()[0]}"
+    lines = [
+        (edge, line) for edge in small.edges for label in edge.labels for line in label.split("\n")
+    ]
+    for edge, line in lines:
+        if line == sought:
+            yield edge.source, f"reads {line}"
     for node in graph.nodes:
         if wanted in node.cluster.casefold() and "rule" in node.kinds:
             yield node.id, f"the first of {node.cluster}"
-    for edge, label in labelled:
-        if sought.casefold() in label.casefold():
-            yield edge.source, f"reads {label.splitlines()[0]}"
+    for node in graph.nodes:  # where rules have no frames, a state's title names its own
+        if f" · {wanted} · " in f"{node.title.casefold()} ":
+            yield node.id, f"in {query}"
+    for edge, line in lines:
+        if sought.casefold() in line.casefold():
+            yield edge.source, _does(line)
     for node in graph.nodes:
         if node.id.startswith(query) and node.id != query and "call" not in node.kinds:
             yield node.id, "its number"
+
+
+def _does(line: str) -> str:
+    """What a line at an edge says it does."""
+    if line.startswith((")", "]")):
+        return f"takes {line[1:]} off"
+    return (
+        f"puts {line[1:]} on" if line.startswith(("(", "[·")) and "→" in line else f"reads {line}"
+    )
 
 
 def about_edge(handlers: Handlers, sent: Record) -> Record:
@@ -204,7 +224,10 @@ class _Situations:
         self._runner = runner
 
     def shows(self, here: int, state: int) -> bool:
-        return any(at == state for at, _ in self._runner.configurations(here))
+        # what a state calls is read from as well: the first state of a rule is never stood in
+        openings = self._runner.network.openings
+        ways = self._runner.configurations(here)
+        return any(inner == state for at, _ in ways for inner, _ in openings(at))
 
 
 def _shortest(machine: _Automaton | _Situations, state: int) -> bytes | None:
