@@ -11,7 +11,8 @@
   function sure(properties, words, question, act) {
     let armed = 0;
     const button = el("button", { type: "button", ...properties }, words);
-    button.addEventListener("click", () => {
+    button.addEventListener("click", (event) => {
+      event.stopPropagation(); // what it does may take the button away: the menu must not think that a click fell outside
       if (armed) { clearTimeout(armed); act(); return; }
       button.textContent = question;
       armed = setTimeout(() => { armed = 0; button.textContent = words; }, PATIENCE);
@@ -26,7 +27,7 @@
     const list = el("ul", { "aria-label": "Drafts kept in this browser" });
     const form = el("form", { class: "saveas" }, el("label", {}, "Save what stands here as", name), el("button", { type: "submit" }, "Save"));
     const forget = sure({ class: "link no" }, "Forget everything", "Really? Drafts and settings go", drafts.forget);
-    const sheet = el("div", { class: "sheetlet", hidden: true }, form, told, list, el("p", { class: "quiet foot" }, el("span", {}, "Kept in this browser alone."), forget));
+    const sheet = el("div", { class: "sheetlet", hidden: true }, form, told, list, el("p", { class: "quiet keeps" }, el("span", {}, "Kept in this browser alone."), forget));
     const box = el("div", { class: "menu drafts" }, el("button", { type: "button", "aria-haspopup": "true", "aria-expanded": "false" }, "Drafts"), sheet);
     const menu = wb.menu(box);
 
@@ -44,7 +45,7 @@
         const row = el("li", {});
         const open = el("button", { type: "button", class: "bare name", title: draft.text.slice(0, 200), onclick: () => { menu.close(); drafts.open(draft.name); } }, draft.name);
         row.append(open, el("span", { class: "quiet" }, when(draft.when)),
-          el("button", { type: "button", class: "bare", "aria-label": `Rename ${draft.name}`, onclick: () => rename(row, draft) }, "rename"),
+          el("button", { type: "button", class: "bare", "aria-label": `Rename ${draft.name}`, onclick: (event) => { event.stopPropagation(); rename(row, draft); } }, "rename"),
           sure({ class: "bare", "aria-label": `Delete ${draft.name}` }, "delete", "really?", () => { drafts.remove(draft.name); }));
         return row;
       });

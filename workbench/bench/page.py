@@ -1,0 +1,265 @@
+"""The page in a browser, measured: ``python -m workbench.bench.page`` prints targets and figures.
+
+In comes nothing, out comes a table: how soon a process answers, how soon something is seen, what
+the page weighs, how long an edit takes to its picture for every grammar of the gallery, what the
+page adds to a run, whether a thousand tokens hang it, and whom it asks outside this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
+
+from workbench.bench.page_scripts import EDIT, FIRST, RUN
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+#: Seconds a server may take to answer before this gives up, and milliseconds for the browser.
+_PATIENCE = 60
+_PATIENCE_MS = 120_000
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
+
+#: Starts of the process and of the page that are tried; the median counts.
+_TRIES = 5
+
+#: Tokens of the run whose overhead is measured, and of the long one.
+_STEADY, _LONG = 300, 1_000
+
+#: A grammar no run comes to the end of.
+_ENDLESS = "[a-z ]{2000}"
+
+
+class PageBenchError(Exception):
+    """The page cannot be measured here, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One budget: what is measured, in which unit, what is aimed at, what was found."""
+
+    name: str
+    unit: str
+    target: float
+    measured: float
+    #: What else was seen.
+    note: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.measured <= self.target
+
+
+@contextmanager
+def served(*module: str) -> Iterator[tuple[str, float, int]]:
+    """A page of a process of its own: its address, the seconds until it answered, its id.
+
+    Raises: PageBenchError where it does not start.
+    """
+    begun = time.perf_counter()
+    command = [sys.executable, "-P", "-m", *module]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        told = process.stdout.readline()
+        found = re.search(r"https?://\S+", told)
+        if not found:
+            _, errors = process.communicate(timeout=_PATIENCE)
+            raise PageBenchError(f"the page did not start: {errors.strip()[-400:]}")
+        with urlopen(found[0], timeout=_PATIENCE) as answer:
+            answer.read()
+        yield found[0], time.perf_counter() - begun, process.pid
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium.
+
+    Raises: PageBenchError where Playwright or a browser is missing.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise PageBenchError(
+            "measuring the page needs Playwright: pip install playwright, then playwright install"
+            " chromium (or apt install chromium)"
+        ) from None
+    named = os.environ.get("WORKBENCH_BROWSER") or next(
+        filter(None, map(shutil.which, _BROWSERS)), ""
+    )
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        found = named or (own if Path(own).exists() else "")
+        if not found:
+            raise PageBenchError("measuring the page needs a browser: playwright install chromium")
+        opened = playwright.chromium.launch(executable_path=found, args=_FLAGS)
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def visit(opened: Browser, address: str, outside: list[str]) -> Iterator[Page]:
+    """A visitor who was never here; requests to anywhere else are noted, and not let out."""
+    context = opened.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(_PATIENCE_MS)
+
+    def guard(route: Any) -> None:  # noqa: ANN401  # Playwright's
+        url = route.request.url
+        if url.startswith((address, "data:", "blob:", "about:")):
+            route.continue_()
+        else:
+            outside.append(url)
+            route.abort()
+
+    page.route("**/*", guard)
+    yield page
+    context.close()
+
+
+# -- what is measured ---------------------------------------------------------------------------
+
+
+def ready() -> Row:
+    """Seconds from the start of a process without torch to its first answer."""
+    found = []
+    torch = False
+    for _ in range(_TRIES):
+        with served("workbench", "serve", "--port", "0", "--no-open", "--model", "toy") as (
+            _,
+            s,
+            pid,
+        ):
+            found.append(s)
+            maps = Path(f"/proc/{pid}/maps")
+            torch |= maps.exists() and "torch" in maps.read_text()
+    note = "torch was loaded" if torch else f"best {min(found):.2f}"
+    return Row("process ready without torch", "s", 3.0, statistics.median(found), note)
+
+
+def painted(opened: Browser, address: str, outside: list[str]) -> list[Row]:
+    """First paint, the first picture, and the bytes that came until both were there."""
+    paints, pictures, weights, requests = [], [], [], 0
+    for _ in range(_TRIES):
+        with visit(opened, address, outside) as page:
+            devtools = page.context.new_cdp_session(page)
+            sizes: list[float] = []
+            devtools.on(
+                "Network.loadingFinished", lambda e, to=sizes: to.append(e["encodedDataLength"])
+            )
+            devtools.send("Network.enable")
+            page.goto(address)
+            page.wait_for_selector("#wb-picture svg .node")
+            page.wait_for_load_state("networkidle")
+            times = page.evaluate(FIRST)
+            paints.append(times["paint"] / 1000)
+            pictures.append(times["picture"] / 1000)
+            weights.append(sum(sizes) / 1000)
+            requests = len(sizes)
+    return [
+        Row("first paint", "s", 1.5, statistics.median(paints), f"best {min(paints):.2f}"),
+        Row("first picture", "s", 3.0, statistics.median(pictures), f"best {min(pictures):.2f}"),
+        Row("page weight", "KB", 500, max(weights), f"{requests} requests"),
+    ]  # fmt: skip
+
+
+def edited(opened: Browser, address: str, outside: list[str]) -> Row:
+    """Milliseconds from a key to the picture, for the slowest grammar of the gallery."""
+    with visit(opened, address, outside) as page:
+        page.goto(address)
+        page.wait_for_selector("#wb-picture svg .node")
+        page.wait_for_function("!wb.state.running")
+        names = page.evaluate("wb.state.gallery.map((example) => example.name)")
+        page.evaluate(EDIT, names[0])  # what is made once a page is in no edit's time
+        found = {name: page.evaluate(EDIT, name) for name in names}
+    times = {
+        name: told["ms"] for name, told in found.items() if told["ms"] is not None and told["ok"]
+    }
+    slow = [name for name, ms in times.items() if ms > 400]
+    left = sorted(set(names) - set(times))
+    slowest = max(times, key=times.__getitem__)
+    note = f"median {statistics.median(times.values()):.0f}, slowest {slowest}"
+    note += f", over: {', '.join(slow)}" if slow else ""
+    note += f", not drawn: {', '.join(left)}" if left else ""
+    return Row(f"edit to picture, {len(times)} grammars", "ms", 400, max(times.values()), note)
+
+
+def ran(opened: Browser, address: str, outside: list[str]) -> list[Row]:
+    """What the page adds to a run at a steady pace, and its longest silence in a long one."""
+    with visit(opened, address, outside) as page:
+        page.goto(address)
+        page.wait_for_function("window.wb?.state.compiled && !wb.state.running")
+        page.evaluate(RUN, {"text": _ENDLESS, "tokens": 20})  # masks and pictures are made once
+        steady = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _STEADY})
+        long = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _LONG})
+    share = 100 * (steady["wall"] / steady["engine"] - 1)
+    rate = f"{1000 * steady['tokens'] / steady['wall']:.1f} tokens/s, {steady['tokens']} tokens"
+    silence = f"longest silence in {long['tokens']:,} tokens"
+    return [
+        Row("added by the page at 100 tokens/s", "%", 5.0, share, rate),
+        Row(silence, "ms", 500, long["longest"], f"{long['wall'] / 1000:.1f} s in all"),
+    ]
+
+
+def measured() -> Iterator[Row]:
+    """Every budget, as soon as it is known.
+
+    Raises: PageBenchError where the page cannot be measured here.
+    """
+    outside: list[str] = []
+    with browser() as opened:
+        yield ready()
+        with served("workbench", "serve", "--port", "0", "--no-open") as (address, _, _pid):
+            yield from painted(opened, address, outside)
+            yield edited(opened, address, outside)
+        with served("workbench.ui.paced", "100") as (address, _, _pid):
+            yield from ran(opened, address, outside)
+    seen = ", ".join(sorted(set(outside))[:4])
+    yield Row("requests to anywhere outside", "", 0, len(outside), seen)
+
+
+def line(row: Row) -> str:
+    """A row of the table."""
+    figure = f"{row.measured:.2f}" if row.unit == "s" else f"{row.measured:.0f}"
+    told = f"{figure} {row.unit}".strip()
+    aim = f"{'<' if row.target else ''} {row.target:g} {row.unit}".strip()
+    return f"{'✓' if row.good else '✗'} {row.name:<36} {aim:>10} {told:>10}  {row.note}".rstrip()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table; 0 where every budget is held."""
+    rows = []
+    try:
+        for row in measured():
+            rows.append(row)
+            print(
+                json.dumps({**asdict(row), "good": row.good})
+                if "--json" in arguments
+                else line(row),
+                flush=True,
+            )
+    except PageBenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return int(not all(row.good for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
