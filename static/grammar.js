@@ -53,10 +53,21 @@ wb.parts.grammar = ({ element, server }) => {
   /** The example's name while its text is untouched: some are drawn over tokens of their own. */
   const exampleNow = () => (state.example && state.example.notation === state.notation && state.example.text.trimEnd() === state.text.trimEnd() ? state.example.name : "");
 
+  /** What there is to see in an example; once it is changed, how to have it back, in the same room. */
+  function tellNote(untouched) {
+    const { title, note: told, name } = state.example ?? {};
+    note.hidden = !told || state.example.notation !== state.notation;
+    if (note.hidden) return;
+    if (untouched || !name) { note.textContent = told; note.style.minHeight = ""; return; }
+    if (note.querySelector("button")) return;
+    note.style.minHeight = note.offsetHeight + "px";
+    note.replaceChildren(`Your own version of “${title}”. `, el("button", { type: "button", class: "link", onclick: () => wb.emit("open", { ...state.example, first: false }) }, "Back to the example"));
+  }
+
   async function compile() {
     const mine = ++request;
     const asked = { text: state.text, notation: state.notation, start: state.start, example: exampleNow() };
-    note.classList.toggle("past", !asked.example); // it speaks of the example as it came
+    tellNote(asked.example);
     wb.emit("compiling");
     let answer = await wb.ask(server.compile_grammar, asked);
     if (answer.fault) answer = { ok: false, facts: [], problems: [], phases: [], failure: answer.fault };
@@ -131,8 +142,7 @@ wb.parts.grammar = ({ element, server }) => {
   wb.on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
     Object.assign(state, { text, notation: example.notation, start: example.start, prompt: example.prompt });
-    note.textContent = example.note;
-    note.hidden = !example.note;
+    tellNote(true);
     prompt.value = example.prompt;
     editor.set(text, example.notation);
     button("rules").hidden = example.notation === "regex";
@@ -143,7 +153,6 @@ wb.parts.grammar = ({ element, server }) => {
   });
   wb.on("notation", (notation) => {
     state.notation = notation;
-    note.hidden = true;
     editor.notation(notation);
     if (notation === "regex" && chosen === "rules") section("tests");
     compileSoon.now();
