@@ -107,7 +107,7 @@ def test_a_construction_grows_and_plays(visit: Any) -> None:
 
 
 def test_lessons_fit_a_phone(visit: Any) -> None:
-    with visit("?learn=composition&step=4", width=390, height=844) as v:
+    with visit("?learn=composition&step=6", width=390, height=844) as v:
         _shown(v)
         wide = v.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 390

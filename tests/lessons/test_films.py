@@ -137,6 +137,39 @@ def test_the_rounds_of_a_machine_that_shrinks() -> None:
 # -- tokens ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("figure", "text", "written", "accepted"),
+    [
+        ("left", "ab", "x", True),
+        ("left", "a", "x", False),
+        ("centre", "aaa", "xox", True),
+        ("centre", "aa", "xo", False),
+        ("right", "bb", "[bb]", True),
+        ("right", "", "[]", None),
+        ("right", "ab", "[a", False),
+    ],
+)
+def test_the_transducers_of_figure_3(
+    figure: str, text: str, written: str, accepted: bool | None
+) -> None:
+    made = _made("transducer", World(regex="a"), text, figure=figure)
+    assert "".join(_row(made.frames[-1], "writes")) == written
+    assert made.frames[-1].good is accepted
+
+
+def test_the_detokenizing_transducer_writes_what_tokens_spell() -> None:
+    made = _made("detokenize", FOO, tuple(FOO.vocabulary.ids("foo", "f", "food")))
+    assert ["".join(_row(frame, "writes")) for frame in made.frames[1:]] == [
+        "foo",
+        "foof",
+        "fooffood",
+    ]
+    assert (
+        made.frames[1].say
+        == "It writes fo without reading, then reads foo, writes o, and is at the root again."
+    )
+
+
 def test_algorithm_1_adds_a_cycle_a_token() -> None:
     made = _made("algorithm 1", FOO)
     states = [len(frame.views[0].nodes or ()) for frame in made.frames]
@@ -304,6 +337,10 @@ def test_surprisal_is_the_mask_and_what_is_left() -> None:
     assert bars["maybe"] == (0.75, None)
     assert bars["yes"][0] == 0.125
     assert bars["yes"][1] == pytest.approx(0.5)
+
+
+def test_any_figure_of_the_paper_can_be_named() -> None:
+    assert len(_made("figure", FOO, name="3-right").graphs[0].nodes) == 4
 
 
 def test_error_for_a_figure_nobody_knows() -> None:

@@ -17,6 +17,7 @@ from workbench.lessons import (
     stacking,
     taking,
     transducing,
+    translating,
 )
 from workbench.lessons.lesson import Film, Frame, Given, Kind, LessonError, View
 from workbench.lessons.world import World
@@ -36,6 +37,8 @@ FILMS: dict[str, Callable[..., Film]] = {
     "minimise": constructing.minimise,
     "tokens": taking.over_tokens,
     "bytes": taking.over_bytes,
+    "transducer": translating.transducer,
+    "detokenize": translating.detokenize,
     "algorithm 1": transducing.algorithm_1,
     "merging": transducing.merging,
     "composition": transducing.composition,
