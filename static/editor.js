@@ -43,7 +43,7 @@
     let notation = "regex";
     let problems = [], places = [], names = [], brackets = [];
     let live = new Set();
-    let caretAsked = 0, pointerAsked = 0;
+    let caretAsked = 0, pointerAsked = 0, cameFrom = null;
 
     const draw = () => painter.draw(shown, notation, [...problems, ...places, ...names, ...brackets], live);
 
@@ -75,6 +75,14 @@
       const words = wordsOf();
       const here = words.find((one) => one.from <= place && place <= one.to);
       return here ? { here, all: words.filter((one) => one.word === here.word) } : null;
+    }
+
+    /** What is said of a name under the pointer. */
+    function told({ here, all }) {
+      const defined = all.filter((one) => one.defines), used = all.length - defined.length;
+      const where = [...new Set(defined.map((one) => painter.number(one.from)))];
+      const times = used === 1 ? "once" : `${used} times`;
+      return `${here.word}: ${where.length ? "defined in line " + where.join(", ") : "not defined"}, ${used ? "used " + times : "not used"}` + (where.length && !here.defines ? " (Ctrl+click or F12 goes there)" : "");
     }
 
     /** The bracket beside the caret and the one that belongs to it. */
@@ -129,6 +137,7 @@
     // -- going somewhere ----------------------------------------------------------------------
 
     function go(from, to) {
+      if (document.activeElement !== area) cameFrom = document.activeElement;
       area.focus({ preventScroll: true });
       area.setSelectionRange(from, to);
       const line = painter.element(from), seen = box.getBoundingClientRect(), stands = line?.getBoundingClientRect();
@@ -137,6 +146,16 @@
         line.scrollIntoView({ block: "nearest" });
       }
       belongs(from);
+    }
+
+    /** Back to the link that led here, or out, so that Tab and the page's own keys work from there. */
+    function leave(event) {
+      const back = cameFrom?.isConnected && cameFrom !== document.body ? cameFrom : null;
+      cameFrom = null;
+      area.blur();
+      if (!back) return;
+      event.stopPropagation();
+      back.focus();
     }
 
     /** Type something as a person would: the browser's undo knows it. Many lines take it seconds, so they go in at once. */
@@ -148,13 +167,13 @@
       const text = area.value;
       [problems, places] = [problems, places].map((marks) => moved(marks, shown, text));
       [names, brackets, live, belongs.last] = [[], [], new Set(), ""];
-      shown = text;
+      [shown, cameFrom] = [text, null];
       draw();
       changed(text);
     });
     area.addEventListener("keydown", (event) => {
       const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
-      if (event.key === "Escape") area.blur(); // so that Tab and the page's own keys work from here
+      if (event.key === "Escape") leave(event);
       else if (event.key === "F12" && define(area.selectionStart)) event.preventDefault();
       else if (event.key === "Enter" && plain && !event.shiftKey && notation === "kbnf") {
         const line = shown.slice(shown.lastIndexOf("\n", area.selectionStart - 1) + 1, area.selectionStart);
@@ -173,10 +192,12 @@
       pointerAsked = requestAnimationFrame(() => {
         const under = document.caretPositionFromPoint(event.clientX, event.clientY);
         const over = under?.offsetNode === area ? under.offset : -1;
-        belongs(sameName(over) ? over : atCaret(), true);
+        const found = sameName(over);
+        area.title = found ? told(found) : "";
+        belongs(found ? over : atCaret(), true);
       });
     });
-    area.addEventListener("pointerleave", () => { cancelAnimationFrame(pointerAsked); caretMoved(); });
+    area.addEventListener("pointerleave", () => { cancelAnimationFrame(pointerAsked); area.title = ""; caretMoved(); });
     area.addEventListener("blur", caretMoved);
     document.addEventListener("selectionchange", () => { if (document.activeElement === area) caretMoved(); });
 

@@ -96,6 +96,8 @@
       get lines() { return lines; },
       /** The element of the line a place is on. */
       element: (place) => paint.children[lineAt(lines, place)],
+      /** The number of that line, from 1. */
+      number: (place) => lineAt(lines, place) + 1,
     };
   }
 

@@ -68,6 +68,8 @@ def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any, dark: bool)
         link.click()
         assert v.page.evaluate("document.activeElement.classList.contains('text')")
         assert selected(v) == written
+        v.page.keyboard.press("Escape")  # and back to the link
+        assert v.page.evaluate("document.activeElement.closest('.places') !== null")
         # a rule of the stack leads to where it was called
         chip = panel.locator("button.chip").last
         chip.click()
@@ -138,6 +140,8 @@ def test_names_brackets_and_definitions(visit: Any) -> None:
         box = line.bounding_box()
         v.page.mouse.move(box["x"] + 60, box["y"] + box["height"] / 2)
         v.page.wait_for_function("document.querySelectorAll('.paint .named').length === 2")
+        told = v.page.get_attribute(AREA, "title")
+        assert told == "word: defined in line 4, used once"
         v.shot("names")
         v.page.mouse.move(5, 5)
         caret(v, NESTED.index("word;") + 1)
