@@ -20,7 +20,7 @@ def section(v: Any, name: str) -> Any:
 
 def opened(v: Any, text: str = LIST) -> None:
     """The page with a grammar typed into it, all of its advice there."""
-    v.page.wait_for_function("wb.state.compiled")
+    v.page.wait_for_function("window.wb?.state?.compiled")
     v.page.evaluate("wb.on('linted', () => { window.linted = wb.state.text; })")
     v.type_grammar(text)
     v.page.wait_for_function("text => window.linted === text", arg=text)
@@ -139,7 +139,7 @@ def test_rules_and_samples(visit: Any) -> None:
 
 def test_nothing_moves_when_something_arrives_late(visit: Any) -> None:
     with visit("?example=json") as v:
-        v.page.wait_for_function("wb.state.compiled")
+        v.page.wait_for_function("window.wb?.state?.compiled")
         top = "() => document.querySelector('#wb-grammar .promptbox').getBoundingClientRect().top"
         places = {v.page.evaluate(top)}
         v.page.wait_for_selector("#wb-grammar .phases .phase:nth-child(6)")
