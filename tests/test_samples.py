@@ -8,11 +8,16 @@ from itertools import product
 from random import Random
 
 import pytest
+from hypothesis import assume, given
 
+from tests.laws.test_mask_laws import slow, trees
 from workbench.automata.paths import Paths, character
+from workbench.errors import WorkbenchError
 from workbench.gallery import load_gallery
 from workbench.grammar import Grammar
+from workbench.pushdown.build import build
 from workbench.samples import near_misses, samples
+from workbench.syntax.grammar_tree import GrammarTree
 
 GALLERY = load_gallery()
 
@@ -130,3 +135,16 @@ def test_readable_characters_come_first() -> None:
     assert sum(one.isascii() and one.isprintable() for one in drawn) > 360
     assert {character(((0x0A, 0x0A),), random) for _ in range(3)} == {"\n"}
     assert character(((0x41, 0x41), (0x61, 0x61)), random) in "Aa"
+
+
+@slow
+@given(trees())
+def test_every_grammar_that_has_texts_has_samples(tree: GrammarTree) -> None:
+    try:
+        grammar = Grammar(tree.source, "kbnf", build(tree), tree=tree)
+    except WorkbenchError:
+        assume(False)
+    found = samples(grammar, 3, longest=8)
+    assert found
+    assert all(grammar.accepts(text) for text in found)
+    assert not any(grammar.accepts(text) for text, _ in near_misses(grammar, 2, longest=8))
