@@ -114,7 +114,7 @@ def test_a_run_streams_and_a_token_tells_everything(visit: Any) -> None:
         v.wait_run()
         v.page.locator("#wb-run .tok").nth(1).click()
         facts = v.page.locator("#wb-run .insp").inner_text()
-        for name in ("probability", "surprisal", "rank before mask", "allowed tokens", "state"):
+        for name in ("probability", "surprisal", "rank", "before mask", "allowed tokens", "state"):
             assert name in facts
         assert v.page.locator("#wb-run .wanted .cand").count() > 3
         assert v.page.locator("#wb-run .may .cand").count() >= 1
