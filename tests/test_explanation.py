@@ -96,6 +96,13 @@ def test_a_character_cut_between_two_tokens_is_told_whole() -> None:
     assert (why.failing, why.reason) == ("è", "expected 'é' or the end")
 
 
+def test_where_nothing_at_all_is_accepted() -> None:
+    for token in ("a", None):
+        why = wb.explain(Grammar.from_regex(r"[^\s\S]"), "", token)
+        assert (why.allowed, why.places, why.expected) == (False, (), ())
+        assert why.reason.endswith("expected nothing")
+
+
 def test_tokens_by_id() -> None:
     vocabulary = Vocabulary([b"2", b"0", b"x", None, b"<end>"], end=4, name="five")
     assert wb.explain_id(DATE, vocabulary, [0, 1], 2).failing == "x"

@@ -224,8 +224,8 @@ def _placed(found: Explanation, grammar: Grammar) -> Explanation:
         reached = grammar.places.after(found.text, limits)
     except LimitError:
         return found
-    assert reached is not None, "some accepted text begins so"
-    return replace(found, places=reached.places, complete=True)
+    # of a language without any text there are none
+    return replace(found, places=reached.places if reached else (), complete=True)
 
 
 def _bytes(text: str | bytes) -> bytes:

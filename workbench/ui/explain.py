@@ -53,7 +53,7 @@ def _note(found: Explanation) -> str:
     if found.allowed:
         return ""
     begun = found.text[len(found.so_far) :]
-    told = f"after {visible(begun)}: {found.note}" if begun else found.note
+    told = f"{found.note} after {visible(begun)}" if begun else found.note
     return told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…"
 
 
