@@ -68,7 +68,7 @@
       bars.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...["token", "before the mask", "after the mask"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...frame.bars.map(line))));
     }
     function showRows(frame) {
-      rows.replaceChildren(...frame.rows.map((row) => el("div", { class: "line" }, el("span", { class: "what" }, row.name), el("span", { class: "chips" }, ...row.chips.map((chip, i) => el("span", { class: i === row.now ? "chip now" : "chip" }, chip))))));
+      rows.replaceChildren(...frame.rows.map((row) => el("div", { class: "line" }, el("span", { class: "what" }, row.name), el("span", { class: "chips" }, row.chips.length ? null : el("span", { class: "what" }, "none yet"), ...row.chips.map((chip, i) => el("span", { class: i === row.now ? "chip now" : "chip" }, chip))))));
     }
 
     function show(index) {

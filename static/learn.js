@@ -79,7 +79,7 @@ wb.parts.learn = ({ element, server }) => {
     film = one.film;
     const steps = el("div", { class: "steps", role: "group", "aria-label": "Steps of this lesson" }, ...lesson.steps.map((title, i) => el("button", { type: "button", "data-step": String(i), title, onclick: () => turn(i) }, String(i + 1))));
     wb.roving(steps, (button) => turn(Number(button.dataset.step), ".steps [aria-current='true']"));
-    const forward = step < last ? el("button", { type: "button", class: "primary next", onclick: () => turn(step + 1, "h3") }, "Next", el("kbd", {}, "n")) : after ? el("button", { type: "button", class: "primary next", onclick: () => open(after.name, 0, "h2") }, "Next lesson: " + after.title) : null;
+    const forward = step < last ? el("button", { type: "button", class: "primary next", onclick: () => turn(step + 1, "h3") }, "Next", el("kbd", {}, "n")) : after ? el("button", { type: "button", class: "primary next", onclick: () => open(after.name, 0, "h2") }, "Next lesson: " + after.title) : el("button", { type: "button", class: "primary next", onclick: () => wb.emit("look", "workbench") }, "On to the workbench");
     page.replaceChildren(
       el("header", { class: "head" }, el("div", {}, el("h2", { tabindex: "-1" }, lesson.title), el("p", { class: "aim" }, lesson.aim)), el("button", { type: "button", class: "print", onclick: print_ }, "Print")),
       steps, one.box,

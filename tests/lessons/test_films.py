@@ -332,7 +332,7 @@ def test_surprisal_is_the_mask_and_what_is_left() -> None:
     chances = {"": {"yes": 0.125, "no": 0.125, "maybe": 0.75}}
     world = World(regex="yes|no", tokens=("yes", "no", "maybe"), chances=chances)
     made = _made("chances", world, tokens=["yes"])
-    assert _row(made.frames[0], "bits") == ("surprisal 3 bits", "mask 2 bits", "after it 1 bits")
+    assert _row(made.frames[0], "bits") == ("surprisal 3 bits", "mask 2 bits", "after it 1 bit")
     bars = {bar.text: (round(bar.before, 6), bar.after) for bar in made.frames[0].bars}
     assert bars["maybe"] == (0.75, None)
     assert bars["yes"][0] == 0.125

@@ -78,6 +78,10 @@ def number(value: float) -> str:
     return f"{abs(value):.2f}".rstrip("0").rstrip(".")  # no minus before a rounded nothing
 
 
+def _told(amount: float) -> str:
+    return f"{number(amount)} bit{'' if number(amount) == '1' else 's'}"
+
+
 def share(value: float) -> str:
     """A probability as a reader wants it: per cent, two places at most."""
     return f"{100 * value:.2f}".rstrip("0").rstrip(".") + " %"
@@ -90,7 +94,7 @@ def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film
     for place, made in enumerate(turns(world, ids)):
         say = (
             f"The mask keeps {share(made.kept)} of the probability, which costs"
-            f" {number(bits(made.kept))} bits; {world.shown(made.token_id)} rises from"
+            f" {_told(bits(made.kept))}; {world.shown(made.token_id)} rises from"
             f" {share(made.before)} to {share(made.after)}."
         )
         rows = (taken_row(world, ids, place), *_sums(made))
@@ -105,9 +109,9 @@ def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film
 def _sums(made: Turn) -> Iterator[Row]:
     """Surprisal before = what the mask takes + surprisal after."""
     parts = (
-        f"surprisal {number(bits(made.before))} bits",
-        f"mask {number(bits(made.kept))} bits",
-        f"after it {number(bits(made.after))} bits",
+        f"surprisal {_told(bits(made.before))}",
+        f"mask {_told(bits(made.kept))}",
+        f"after it {_told(bits(made.after))}",
     )
     yield Row("bits", parts)
 
