@@ -46,3 +46,45 @@ def test_outside_the_language_it_is_nowhere() -> None:
 def test_error_a_grammar_that_cannot_be_read() -> None:
     with pytest.raises(WorkbenchError, match="cannot be read"):
         follower("[")
+
+
+def test_the_stack_before_and_after_a_token() -> None:
+    run = follower("start ::= '(' start? ')';", Notation.KBNF)
+    place = run.take(b"((")
+    before, after = place.path["stacks"]
+    assert (before["depth"], after["depth"]) == (0, 1)
+    assert [box["rule"] for box in after["boxes"]] == ["start", "start"]
+    assert place.path["stack"][0][0] == before["boxes"][-1]["state"]
+    assert place.path["stack"][-1][0] == after["boxes"][-1]["state"]
+    back = run.take(b")").path["stacks"]
+    assert (back[0]["depth"], back[1]["depth"]) == (1, 0)
+
+
+def test_other_ways_to_have_read_a_text_are_told() -> None:
+    run = follower("start ::= a | b; a ::= 'x' a? 'y'; b ::= 'x' b? 'z';", Notation.KBNF)
+    run.take(b"x")
+    before, after = run.take(b"xy").path["stacks"]
+    assert before["ways"] > 1
+    assert before["others"]
+    assert after["ways"] == 1
+
+
+def test_no_state_inside_a_character_is_passed() -> None:
+    run = follower("[äöü]x")
+    whole = run.take("äx".encode()).path["characters"]
+    assert len(whole) == 3
+    half = follower("[äöü]x").take("ä".encode()[:1]).path["characters"]
+    assert len(half) == 2, "where a token ends inside one, it stands there"
+
+
+def test_a_regex_that_explodes_is_followed_as_it_is_read() -> None:
+    run = follower("(a|b)*a(a|b){20}")
+    first = run.take(b"aab")
+    assert len(first.path["characters"]) == 4
+    assert run.take(b"b").path["characters"][0] == first.path["characters"][-1]
+
+
+def test_rules_put_into_each_other_are_followed_where_they_nest() -> None:
+    sums = "start ::= term ('+' term)*; term ::= '(' start ')' | #'[0-9]';"
+    run = follower(sums, Notation.KBNF)
+    assert len(run.take(b"(1").path["network"]) >= 2

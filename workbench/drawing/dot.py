@@ -121,7 +121,9 @@ def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge, side: str) -> N
 
 def _edge_label(edge: Edge) -> str:
     """The labels under one another, no more than a reader takes in at once."""
-    lines = [line for label in edge.labels for line in printable(label).split("\n")]
+    # a chain and a token may read the same: a reader needs it once
+    labels = dict.fromkeys(edge.labels)
+    lines = [line for label in labels for line in printable(label).split("\n")]
     if len(lines) > _LINES:
         lines = [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1:,} more"]
     # a margin on both sides, or the letters touch the line they stand at

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.ui.handlers import Handlers
+from workbench.ui.states import about_edge, about_state, find_states
+
+LIST = "start ::= '[' (item (', ' item)*)? ']'; item ::= #'[0-9]{1,3}' | start;"
+NESTED = {"text": LIST, "notation": "kbnf"}
+TIME = {"text": "([01][0-9]|2[0-3]):[0-5][0-9]", "notation": "regex"}
+
+
+@pytest.mark.parametrize("tab", ["characters", "tokens", "stack", "rules"])
+def test_a_state_tells_what_it_reads_and_where_that_is_written(
+    handlers: Handlers, tab: str
+) -> None:
+    told = about_state(handlers, {**TIME, "tab": tab, "state": "3"})
+    assert told["ok"], told
+    assert told["reads"] == ":"
+    (place,) = told["places"]
+    assert TIME["text"][place["start"] : place["end"]] == ":"
+    assert len(told["reached"]) == 2
+
+
+def test_the_first_state_of_a_rule_is_reached_by_its_call(handlers: Handlers) -> None:
+    drawn = handlers.draw({**NESTED, "tab": "rules"})
+    first = next(s["id"] for s in drawn["states"] if s["rule"] == "item" and "rule" in s["kinds"])
+    told = about_state(handlers, {**NESTED, "tab": "rules", "state": first})
+    assert told["reached"] == "["
+    assert told["places"]
+
+
+def test_error_a_state_there_is_not(handlers: Handlers) -> None:
+    assert about_state(handlers, {**TIME, "tab": "tokens", "state": "999"})["ok"] is False
+    assert about_state(handlers, {**TIME, "tab": "characters", "state": "x y"})["ok"]
+    assert about_state(handlers, {"text": "[", "notation": "regex", "state": "0"})["ok"] is False
+
+
+def test_an_edge_tells_all_its_tokens(handlers: Handlers) -> None:
+    sent = {**TIME, "tab": "tokens"}
+    drawn = handlers.draw(sent)
+    for edge in drawn["edges"]:
+        told = about_edge(handlers, {**sent, "source": edge["source"], "target": edge["target"]})
+        assert told["count"] == edge["count"]
+        assert len(told["tokens"]) == told["count"]
+    assert about_edge(handlers, {**sent, "source": "77", "target": "0"})["ok"] is False
+
+
+@pytest.mark.parametrize(
+    ("tab", "query", "reason"),
+    [
+        ("rules", "item", "the first of item"),
+        ("rules", "[", "reads ["),
+        ("rules", "0", "its number"),
+        ("stack", "item", "in item"),
+        ("tokens", "[", "reads ["),
+    ],
+)
+def test_states_are_found(handlers: Handlers, tab: str, query: str, reason: str) -> None:
+    found = find_states(handlers, {**NESTED, "tab": tab, "query": query})["found"]
+    assert reason in [one["why"] for one in found]
+    shown = handlers.draw({**NESTED, "tab": tab, "centre": found[0]["id"]})
+    assert found[0]["id"] in {*shown["where"], *shown["names"]}
+
+
+def test_a_chain_is_found_by_what_it_spells(handlers: Handlers) -> None:
+    sent = {"text": "(name|value): [a-z]+;(one|two|three)", "notation": "regex"}
+    found = find_states(handlers, {**sent, "tab": "characters", "query": "alu"})["found"]
+    assert found
+
+
+def test_nothing_is_found_quietly(handlers: Handlers) -> None:
+    assert find_states(handlers, {**TIME, "tab": "characters", "query": "  "})["found"] == []
+    assert find_states(handlers, {**TIME, "tab": "characters", "query": "zebra"})["found"] == []
+    assert find_states(handlers, {"text": "[", "notation": "regex", "query": "0"})["found"] == []

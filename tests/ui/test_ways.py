@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.gallery import load_gallery
+from workbench.pipeline import Notation, compile_text
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
+from workbench.ui.ways import Standing, ways
+
+NESTED = "start ::= '(' start? ')';"
+
+
+def rules(text: str, notation: Notation = Notation.KBNF) -> Network:
+    grammar = compile_text(text, notation).grammar
+    assert grammar is not None
+    return grammar.rules
+
+
+def standing(runner: Runner, situation: int) -> list[Standing]:
+    return [(state, runner.stack(node)) for state, node in runner.configurations(situation)]
+
+
+def test_a_call_is_passed_and_put_on_the_stack() -> None:
+    network = rules(NESTED)
+    runner = Runner(network)
+    after_one = runner.run(b"(")
+    (way,) = [w for w in ways(network, standing(runner, after_one), b"(") if w.after[1]]
+    assert len(way.after[1]) == len(way.before[1]) + 1
+    call = next(name for name in way.rules if name.startswith("call-"))
+    back = way.after[1][-1]
+    assert call == f"call-{network.start}-{back}"
+    assert way.machine == (str(way.before[0]), str(way.after[0])), "a call and a byte are one edge"
+
+
+def test_a_return_goes_by_the_box_of_its_call() -> None:
+    network = rules("start ::= '<' item '>'; item ::= 'a' | '[' item ']';")
+    runner = Runner(network)
+    before = standing(runner, runner.run(b"<"))
+    found = ways(network, before, b"a")
+    assert found
+    assert all(way.before in before for way in found)
+    (way,) = found
+    box = next(i for i, name in enumerate(way.rules) if name.startswith("call-"))
+    assert way.rules[box] == way.rules[-2], "in and out by the same box"
+    assert way.after[1] == ()
+
+
+def test_no_way_reads_what_is_not_in_the_language() -> None:
+    network = rules(NESTED)
+    assert ways(network, standing(Runner(network), 0), b")") == []
+
+
+@pytest.mark.parametrize("name", [e.name for e in load_gallery().values()])
+def test_ways_end_where_the_runner_does(name: str) -> None:
+    example = load_gallery()[name]
+    compiled = compile_text(example.text, Notation(str(example.notation)), example.start)
+    assert compiled.grammar is not None
+    network = compiled.grammar.rules
+    runner = Runner(network)
+    for text in example.accepts:
+        here, data = runner.initial, text.encode()
+        for at in range(0, len(data), 3):
+            token = data[at : at + 3]
+            there = runner.run(token, here)
+            found = ways(network, standing(runner, here), token)
+            assert {way.after for way in found} == set(standing(runner, there)), (text, token)
+            here = there
