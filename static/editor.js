@@ -43,7 +43,7 @@
     let notation = "regex";
     let problems = [], places = [], names = [], brackets = [];
     let live = new Set();
-    let caretAsked = 0, pointerAsked = 0, cameFrom = null;
+    let caretAsked = 0, pointerAsked = 0, cameFrom = null, markedNow = "";
 
     const draw = () => painter.draw(shown, notation, [...problems, ...places, ...names, ...brackets], live);
 
@@ -112,11 +112,10 @@
       names = found && found.all.length > 1 ? found.all.map((one) => ({ from: one.from, to: one.to, name: one.defines ? "named def" : "named" })) : [];
       if (!only) brackets = pairAt(place).map((at) => ({ from: at, to: at + 1, name: "bracket" }));
       const now = [...names, ...brackets].map((mark) => mark.from + mark.name).join();
-      if (now === belongs.last) return;
-      belongs.last = now;
+      if (now === markedNow) return;
+      markedNow = now;
       draw();
     }
-    belongs.last = "";
 
     const atCaret = () => (area.selectionStart === area.selectionEnd && document.activeElement === area ? area.selectionStart : -1);
     const caretMoved = () => {
@@ -166,7 +165,7 @@
     area.addEventListener("input", () => {
       const text = area.value;
       [problems, places] = [problems, places].map((marks) => moved(marks, shown, text));
-      [names, brackets, live, belongs.last] = [[], [], new Set(), ""];
+      [names, brackets, live, markedNow] = [[], [], new Set(), ""];
       [shown, cameFrom] = [text, null];
       draw();
       changed(text);
@@ -204,7 +203,7 @@
     function put(text, kind) {
       area.value = text;
       [shown, notation] = [area.value, kind];
-      [problems, places, names, brackets, live, belongs.last] = [[], [], [], [], new Set(), ""];
+      [problems, places, names, brackets, live, markedNow] = [[], [], [], [], new Set(), ""];
       draw();
     }
     draw();
