@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const { el, state } = wb;
-  const MOST = 50; // tried at once; the server takes no more
+  const MOST = 50, LONGEST = 5000; // tests, and characters of one: the server tries no more at once
 
   const NEXT = { accept: "reject", reject: "accept" };
   const TOLD = { accept: "expected to be accepted", reject: "expected to be rejected" };
@@ -150,7 +150,10 @@
 
     /** Add tests; those that stand there already are not added again. */
     function put(tests) {
-      for (const test of tests) if (!state.tests.some((other) => other.text === test.text) && state.tests.length < MOST) state.tests.push(test);
+      const fresh = tests.filter((test) => test.text.length <= LONGEST && !state.tests.some((other) => other.text === test.text));
+      state.tests.push(...fresh.slice(0, MOST - state.tests.length));
+      if (tests.some((test) => test.text.length > LONGEST)) wb.notice?.(`A test has at most ${wb.number(LONGEST)} characters.`);
+      else if (fresh.some((test) => !state.tests.includes(test))) wb.notice?.(`There are at most ${MOST} tests; the others were not added.`);
       show();
       if (state.compiled?.ok) check();
       touched();
@@ -160,14 +163,16 @@
       const area = el("textarea", { rows: 1, "aria-label": "Text to test", spellcheck: "false" });
       area.value = state.tests[index].text;
       let open = true;
-      const close = (keep) => {
-        if (!open) return;
+      const leave = (keep) => {
+        if (!open) return false;
         open = false;
         area.remove();
-        if (keep && area.value !== state.tests[index].text) change(index, { text: area.value }); else show();
-        list.children[index]?.querySelector(".say")?.focus();
+        const written = area.value.slice(0, LONGEST);
+        if (keep && written !== state.tests[index].text) change(index, { text: written }); else show();
+        return true;
       };
-      area.addEventListener("blur", () => { if (open) { open = false; area.remove(); if (area.value !== state.tests[index]?.text) change(index, { text: area.value }); else show(); } });
+      const close = (keep) => { if (leave(keep)) list.children[index]?.querySelector(".say")?.focus(); };
+      area.addEventListener("blur", () => leave(true));
       area.addEventListener("keydown", (event) => {
         event.stopPropagation(); // arrows and Delete are the text's
         if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey) { event.preventDefault(); close(true); }

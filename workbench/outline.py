@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from workbench.automata.program import EMPTY, LONGER
@@ -15,9 +15,11 @@ from workbench.syntax.grammar_tree import (
     Except,
     Expression,
     GrammarTree,
+    Literal,
     Nonterminal,
     Repetition,
     Sequence,
+    Substrings,
 )
 
 
@@ -65,10 +67,11 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
             if name not in callers[other]:
                 callers[other].append(name)
     around = circles({name: set(others) for name, others in called.items()})
-    edges = {name: list(_linear(cfg, body)) for name, body in cfg.written.items()}
+    texts = dict(zip(cfg.program.names, map(cfg.program.texts_of, range(len(called))), strict=True))
+    reading = {name for name, bits in texts.items() if bits & LONGER}
+    edges = {name: list(_linear(cfg, reading, body)) for name, body in cfg.written.items()}
     nesting = {name for circle in around if not _is_linear(circle, edges) for name in circle}
     left = circles({n: {e.name for e in found if not e.must_read} for n, found in edges.items()})
-    texts = dict(zip(cfg.program.names, map(cfg.program.texts_of, range(len(called))), strict=True))
     used = _reached(start, called)
     return tuple(
         RuleFacts(
@@ -125,42 +128,46 @@ def _is_linear(circle: frozenset[str], edges: Mapping[str, list[_Call]]) -> bool
 
 
 def _linear(
-    cfg: Cfg, expression: Expression, before: bool = False, after: bool = False, must: bool = False
+    cfg: Cfg,
+    reading: Set[str],
+    expression: Expression,
+    before: bool = False,
+    after: bool = False,
+    must: bool = False,
 ) -> Iterator[_Call]:
-    """Every call in an expression, given what is read before and after that."""
+    """Every call in an expression, given what is read before and after that.
+
+    ``reading`` are the rules that have a text which is not empty.
+    """
     match expression:
         case Nonterminal(name=name):
             yield _Call(name, before, after, must)
         case Choice(options=options):
             for option in options:
-                yield from _linear(cfg, option, before, after, must)
+                yield from _linear(cfg, reading, option, before, after, must)
         case Sequence(items=items):
-            longer = [_reads(cfg, item) for item in items]
-            for place, item in enumerate(items):
-                yield from _linear(
-                    cfg,
-                    item,
-                    before or any(longer[:place]),
-                    after or any(longer[place + 1 :]),
-                    must or not all(map(cfg.is_nullable, items[:place])),
-                )
+            longer = [_reads(reading, item) for item in items]
+            left, rest, certain = before, sum(longer), must
+            for item, reads in zip(items, longer, strict=True):
+                rest -= reads
+                yield from _linear(cfg, reading, item, left, after or rest > 0, certain)
+                left = left or reads
+                certain = certain or not cfg.is_nullable(item)
         case Repetition(item=item, high=high):
-            more = high != 1 and _reads(cfg, item)
-            yield from _linear(cfg, item, before or more, after or more, must)
+            more = high != 1 and _reads(reading, item)
+            yield from _linear(cfg, reading, item, before or more, after or more, must)
 
 
-def _reads(cfg: Cfg, expression: Expression) -> bool:
+def _reads(reading: Set[str], expression: Expression) -> bool:
     """Whether an expression has a text that is not empty."""
     match expression:
         case Nonterminal(name=name):
-            return bool(cfg.program.texts_of(cfg.program.names.index(name)) & LONGER)
-        case Sequence(items=items):
-            return any(_reads(cfg, item) for item in items)
-        case Choice(options=options):
-            return any(_reads(cfg, option) for option in options)
+            return name in reading
+        case Sequence(items=parts) | Choice(options=parts):
+            return any(_reads(reading, part) for part in parts)
         case Repetition(item=item, high=high):
-            return high != 0 and _reads(cfg, item)
-        case _ if hasattr(expression, "value"):
-            return bool(expression.value)
+            return high != 0 and _reads(reading, item)
+        case Literal(value=value) | Substrings(value=value):
+            return bool(value)
         case _:
             return True

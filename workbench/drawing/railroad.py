@@ -18,8 +18,8 @@ from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import Expression, GrammarTree
 from workbench.syntax.regex_tree import Regex
 
-#: Boxes and branches drawn of one rule and of all; more would be no picture but wallpaper.
-MOST_PARTS, MOST_DEEP, MOST_IN_ALL = 240, 24, 1_200
+#: Boxes and branches drawn of one rule and of all, and rules; more would be wallpaper.
+MOST_PARTS, MOST_DEEP, MOST_IN_ALL, MOST_RULES = 240, 24, 1_200, 150
 
 _NAMESPACE = "http://www.w3.org/2000/svg"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -74,16 +74,20 @@ def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railr
     top, right, left, drawn = float(_MARGIN), 0.0, MOST_IN_ALL, 0
     for number, rule in enumerate(titled):
         parts, deep = extent(rule.body)
-        fits = parts <= min(left, MOST_PARTS) and deep <= MOST_DEEP
+        if number == MOST_RULES or (parts <= MOST_PARTS and deep <= MOST_DEEP and parts > left):
+            told = f"{len(titled) - number:,} more rules are not drawn"
+            _say(svg, told, _MARGIN, top)
+            top, right = top + 2 * _BETWEEN, max(right, 8.0 * len(told))
+            break
         group = _group(svg, rule, number, top)
-        if fits:
+        if parts <= MOST_PARTS and deep <= MOST_DEEP:
             left, drawn = left - parts, drawn + 1
             diagram = _diagram(Tracks(places, width).of(rule.body))
             _copy(diagram.children[-1], group)
             across, down = float(diagram.attrs["width"]), float(diagram.attrs["height"])
         else:
-            told = _too_large(parts, deep, left)
-            ElementTree.SubElement(group, "text", {"class": "toolarge", "y": "18"}).text = told
+            told = _too_large(parts, deep)
+            _say(group, told, 0, 0)
             across, down = 8.0 * len(told), 26.0
         right, top = max(right, across, 9.0 * columns(rule.name)), top + _NAME + down + _BETWEEN
     return Railroad(_framed(svg, right + 2 * _MARGIN, top), len(titled), drawn)
@@ -99,12 +103,16 @@ def _titled(grammar: GrammarTree | Regex) -> list[_Titled]:
     ]
 
 
-def _too_large(parts: int, deep: int, left: int) -> str:
+def _too_large(parts: int, deep: int) -> str:
     if deep > MOST_DEEP:
         return f"brackets {deep:,} deep: too deep to draw"
-    if parts > MOST_PARTS or left == MOST_IN_ALL:
-        return f"{parts:,} parts: too large to draw"
-    return "not drawn: the rules before it fill the picture"
+    return f"{parts:,} parts: too large to draw"
+
+
+def _say(group: ElementTree.Element, told: str, x: float, top: float) -> None:
+    """A sentence where a diagram would stand."""
+    attributes = {"class": "toolarge", "x": f"{x:g}", "y": f"{top + 18:g}"}
+    ElementTree.SubElement(group, "text", attributes).text = told
 
 
 def _diagram(tracks: Item) -> Item:

@@ -39,7 +39,7 @@ _STOPS = {
 
 
 def extent(node: _Node) -> tuple[int, int]:
-    """How many nodes an expression has, and how deep they are nested."""
+    """How many nodes of an expression would be drawn, and how deep they are nested."""
     count, deepest = 0, 0
     waiting: list[tuple[_Node, int]] = [(node, 1)]
     while waiting:
@@ -51,8 +51,10 @@ def extent(node: _Node) -> tuple[int, int]:
 
 def _parts(node: _Node) -> Iterator[_Node]:
     match node:
-        case kbnf.Sequence(items=parts) | kbnf.Choice(options=parts):
+        case kbnf.Sequence(items=parts):
             yield from parts
+        case kbnf.Choice(options=parts):
+            yield from parts[:_MOST_BRANCHES]
         case kbnf.Repetition(item=item):
             yield item
         case kbnf.Pattern() if _is_small(node):
@@ -61,7 +63,7 @@ def _parts(node: _Node) -> Iterator[_Node]:
             # letters one after the other are one box
             yield from (piece for run in _runs(pieces) for piece in run[:1])
         case regex.Alternate(options=pieces):
-            yield from pieces
+            yield from pieces[:_MOST_BRANCHES]
         case regex.Repeat(part=part) | regex.Group(part=part):
             yield part
 
