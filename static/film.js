@@ -26,10 +26,12 @@
       });
       screens.hidden = !graphs.length;
       screens.classList.toggle("two", graphs.length === 2);
-      const beside = pictures.length === 2 && pictures[0].getBoundingClientRect().top === pictures[1].getBoundingClientRect().top;
-      const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, ROOM[beside ? 1 : Math.min(3, graphs.length)] * (narrow() ? TALL : 1)));
+      screens.classList.toggle("four", graphs.length === 4);
+      const beside = pictures.length % 2 === 0 && pictures.length > 0 && pictures[0].getBoundingClientRect().top === pictures[1].getBoundingClientRect().top;
+      const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, ROOM[beside ? graphs.length / 2 : Math.min(3, graphs.length)] * (narrow() ? TALL : 1)));
+      if (beside) heights[0] = heights[1] = Math.max(heights[0], heights[1]);
       graphs.forEach((graph, i) => {
-        pictures[i].style.height = (beside ? Math.max(...heights) : heights[i]) + "px";
+        pictures[i].style.height = heights[i] + "px";
         moved[i] = wb.graph(pictures[i], (state) => about(graph, state), { camera: { top: 8 } });
         moved[i].show(graph);
       });

@@ -10,13 +10,13 @@ from workbench.automata.determinize import determinize
 from workbench.automata.minimize import minimize
 from workbench.constraint.compose import compose
 from workbench.drawing.transducers import merged_detokenizer
+from workbench.lessons.composing import alive_pairs, compose_steps
 from workbench.lessons.constructing import partitions, subset_steps
 from workbench.lessons.deriving import Tree, tree_of
 from workbench.lessons.films import film
 from workbench.lessons.indexing import walk
 from workbench.lessons.lesson import Film, Frame, Kind, LessonError
 from workbench.lessons.running import closure, moved
-from workbench.lessons.transducing import alive_pairs, compose_steps
 from workbench.lessons.world import World
 
 FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
@@ -184,6 +184,8 @@ def test_the_composition_of_figure_5() -> None:
     made = _made("composition", FOO)
     assert _row(made.frames[2], "worklist") == ("(1, 2)", "(2, 1)")
     assert "does not read r in state 2" in made.frames[5].say
+    # the pair (2, fo): the automaton in 2, the transducer behind f and o
+    assert [view.lit for view in made.frames[5].views] == [("2",), ("3",), ("2-3",), ()]
 
 
 def test_pairs_that_lead_nowhere_are_told() -> None:
@@ -193,7 +195,7 @@ def test_pairs_that_lead_nowhere_are_told() -> None:
     dead = [pair for pair, _ in steps if pair not in alive]
     assert [pair[1] for pair in dead] == [0]  # after y, at the root, where z has no token
     last = _made("composition", world).frames[-1]
-    assert len(last.views[1].dead) == 1
+    assert len(last.views[2].dead) == 1
 
 
 WORDS = st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=4, unique=True)

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.drawing.figures import figure
 from workbench.lessons import (
     chances,
+    composing,
     constructing,
     deriving,
     finishing,
@@ -41,7 +42,7 @@ FILMS: dict[str, Callable[..., Film]] = {
     "detokenize": translating.detokenize,
     "algorithm 1": transducing.algorithm_1,
     "merging": transducing.merging,
-    "composition": transducing.composition,
+    "composition": composing.composition,
     "index": indexing.index,
     "stack": stacking.over_characters,
     "rules": stacking.rules,
