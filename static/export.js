@@ -9,6 +9,9 @@ wb.take = (() => {
 
   wb.on("drawn", (answer) => { drawn = answer?.ok ? { ...answer, tab: state.tab } : null; });
 
+  let named = ""; // the model, as people know it
+  wb.on("model", (answer) => { named = (answer.text || "").split(" · ")[0]; });
+
   const called = () => (state.example?.name || "grammar").replace(/[^\w-]+/g, "-");
 
   // -- the grammar ------------------------------------------------------------------------------
@@ -92,13 +95,16 @@ wb.take = (() => {
     return Object.fromEntries(Object.entries(found).map(([kind, names]) => [kind, [...names]]));
   }
 
+  /** The tokens, each with those the model wanted in vain: a replay says why they were forbidden. */
+  const taken = () => steps().map(({ token, wanted }) => [wb.hexOf(token), wanted.filter((one) => !one.ok).map(wb.hexOf)]);
+
   /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. */
   async function replay(server) {
     const [head, ...rest] = records();
-    const answer = await wb.ask(server.take_replay, { text: head.text, notation: head.notation, start: head.start, model: head.model, example: state.example?.name || "", standing: standing() });
+    const answer = await wb.ask(server.take_replay, { text: head.text, notation: head.notation, start: head.start, model: head.model, example: state.example?.name || "", standing: standing(), taken: taken() });
     if (answer.fault) { wb.notice(answer.fault); return; }
     const { run, prefix, ...about } = head;
-    const kept = { about: { ...about, title: state.example?.title || "A run under a grammar", version: answer.version, tab: state.tab }, steps: rest.filter((each) => each.k === "step"), end: rest.find((each) => each.k === "stop") ?? null, pictures: answer.pictures };
+    const kept = { about: { ...about, model: named || about.model, title: state.example?.title || "A run under a grammar", version: answer.version, tab: state.tab }, steps: rest.filter((each) => each.k === "step"), end: rest.find((each) => each.k === "stop") ?? null, ...answer.drawn };
     // in a script element only < can end anything, and JSON has another way to write it
     wb.download(called() + ".replay.html", "text/html", answer.html.replace(answer.mark, () => JSON.stringify(kept).replaceAll("<", "\\u003c")));
   }

@@ -3,7 +3,7 @@
 "use strict";
 (() => {
   const { el, state } = wb;
-  const { about, steps, end, pictures } = JSON.parse(document.getElementById("recording").textContent);
+  const { about, steps, end, pictures, reasons } = JSON.parse(document.getElementById("recording").textContent);
   const find = (selector) => document.querySelector(selector);
   const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
 
@@ -19,7 +19,7 @@
   };
   // tokens are looked at here, not taken: the doors to the server stay shut, and so do the keys that run
   const inspector = wb.inspector;
-  wb.inspector = (box) => inspector(box, {});
+  wb.inspector = (box) => inspector(box, { explain: async (index) => reasons[index] ?? null });
   wb.runKeys = (within, acts) => document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || (document.activeElement !== document.body && event.key !== "p")) return;
     const selected = within(".tok[aria-selected=true]") ?? within(".tok");

@@ -133,7 +133,7 @@ def test_the_printed_program_runs_and_obeys_the_grammar(write: Any) -> None:
     tests = [{"text": "12:30", "expect": "accept"}, {"text": "\\", "expect": "reject"}]
     written = write(wanted(prompt='It is \\"\n', tests=tests))
     told = ran([sys.executable, "-"], written).strip().splitlines()
-    text = told[-2] if write is python else told[-1]
+    text = told[-2] if write is python else told[-1]  # perplexity comes after it
     assert len(text) == 5
     assert text[2] == ":"
 

@@ -13,7 +13,7 @@ import pytest
 from tests.ui.toy import toy_room
 from workbench.errors import WorkbenchError
 from workbench.ui.handlers import Handlers
-from workbench.ui.replay import MARK, pictures, replay, shell, standing, standing_in
+from workbench.ui.replay import MARK, drawn, replay, shell, standing, standing_in, taken, taken_in
 from workbench.ui.runs import run_records
 from workbench.ui.takeaway import take_replay
 
@@ -64,9 +64,9 @@ def test_nothing_a_person_or_a_model_wrote_leaves_its_block() -> None:
 
 def test_every_machine_of_the_grammar_is_in_it(handlers: Handlers, run: list[Any]) -> None:
     steps = [record for record in run if record["k"] == "step"]
-    nested = pictures(handlers, {"text": ANBN, "notation": "kbnf"}, standing(steps))
+    nested = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, standing(steps), [])["pictures"]
     assert set(nested) == {"tokens", "stack", "rules"}  # what nests has no character automaton
-    plain = pictures(handlers, {"text": "(foo)+d", "notation": "regex"}, {})
+    plain = drawn(handlers, {"text": "(foo)+d", "notation": "regex"}, {}, [])["pictures"]
     assert "characters" in plain
     assert plain["characters"][0]["svg"].startswith("<svg")
     assert all("dot" not in part for parts in nested.values() for part in parts)
@@ -80,7 +80,7 @@ def test_where_the_run_stands_is_in_some_part(handlers: Handlers) -> None:
     sent = {"text": long, "notation": "regex", "max_tokens": 20}
     steps = [r for r in run_records(handlers, {**sent, "run": "x"}) if r["k"] == "step"]
     where = standing(steps)
-    parts = pictures(handlers, sent, where)["characters"]
+    parts = drawn(handlers, sent, where, [])["pictures"]["characters"]
     assert parts[0]["partial"]
     assert len(parts) > 1
     for name in where["characters"]:
@@ -105,11 +105,29 @@ def test_error_for_states_that_are_none(sent: object) -> None:
 
 def test_error_for_a_grammar_that_cannot_be_read(handlers: Handlers) -> None:
     with pytest.raises(WorkbenchError, match="cannot be read"):
-        pictures(handlers, {"text": "(", "notation": "regex"}, {})
+        drawn(handlers, {"text": "(", "notation": "regex"}, {}, [])
 
 
 def test_the_browser_gets_the_page_with_a_place_for_its_recording(handlers: Handlers) -> None:
     told = take_replay(handlers, {"text": "ab", "notation": "regex", "standing": {}})
     assert told["html"].count(told["mark"]) == 1
     assert told["mark"] == MARK
-    assert set(told["pictures"]) >= {"characters", "tokens"}
+    assert set(told["drawn"]["pictures"]) >= {"characters", "tokens"}
+
+
+def test_a_replay_says_why_what_the_model_wanted_was_forbidden(
+    handlers: Handlers, run: list[Any]
+) -> None:
+    steps = [record for record in run if record["k"] == "step"]
+    told = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, {}, taken(steps))["reasons"]
+    assert len(told) == len(steps)
+    for step, reasons in zip(steps, told, strict=True):
+        assert len(reasons) == sum(not one["ok"] for one in step["wanted"])
+    assert any("a" in reason for reason in told[0])
+
+
+def test_tokens_as_a_browser_sends_them() -> None:
+    assert taken_in([["61", [None, "62"]], [None, []]]) == [(b"a", [None, b"b"]), (None, [])]
+    for wrong in ("61", [["61"]], [["61", "62"]], [["zz", []]]):
+        with pytest.raises(WorkbenchError, match="expected"):
+            taken_in(wrong)

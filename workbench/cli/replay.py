@@ -50,14 +50,14 @@ def page_of(about: _Record, records: list[_Record]) -> str:
     """
     from workbench.ui.handlers import Handlers
     from workbench.ui.models import BUILTIN, ModelRoom
-    from workbench.ui.replay import pictures, standing
+    from workbench.ui.replay import drawn, standing, taken
     from workbench.ui.replay import replay as written
 
     steps = [record for record in records if record["k"] == "step"]
     end = next((record for record in records if record["k"] == "stop"), None)
     handlers = Handlers(ModelRoom(about.get("model") or BUILTIN))
     sent = {key: about.get(key, "") for key in ("text", "notation", "start", "example")}
-    return written(about, steps, end, pictures(handlers, sent, standing(steps)))
+    return written(about, steps, end, drawn(handlers, sent, standing(steps), taken(steps)))
 
 
 def _read(trace: Path) -> str:

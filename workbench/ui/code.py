@@ -114,7 +114,7 @@ def _assertions(wanted: Wanted) -> str:
         f"assert {'' if accepted else 'not '}grammar.accepts({quoted(text)})\n"
         for text, accepted in wanted.tests
     ]
-    return "".join(lines) + "\n" * bool(lines)
+    return "\n" * bool(lines) + "".join(lines)
 
 
 def python(wanted: Wanted) -> str:
@@ -125,7 +125,6 @@ import workbench as wb
 
 {_head(wanted)}
 grammar = {_grammar(wanted)}
-{_assertions(wanted)}\
 model = wb.TransformersModel({quoted(wanted.model)})
 constraint = wb.compile(grammar, model.vocabulary{_method(wanted)})
 sampling = wb.Sampling(temperature={sampling.temperature!r}, seed={sampling.seed})
@@ -136,7 +135,7 @@ for step in generation:
 
 print(generation.trace.text.decode("utf-8", "replace"))
 print(f"perplexity {{generation.trace.perplexity:.2f}}")
-"""
+{_assertions(wanted)}"""
 
 
 def transformers(wanted: Wanted) -> str:

@@ -10,17 +10,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.pipeline import Machine
 from workbench.resources import STATIC
+from workbench.ui.explain import reasons
 from workbench.ui.files import SCRIPTS, SHEETS
 from workbench.ui.handlers import Handlers
 from workbench.ui.records import Record
-from workbench.ui.requests import TextRequest
+from workbench.ui.requests import TextRequest, bytes_in
 
 #: Where the recording goes in the page.
 MARK = "@@recording@@"
@@ -39,6 +41,9 @@ _MACHINES = (Machine.CHARACTERS, Machine.TOKENS, Machine.STACK, Machine.RULES)
 
 #: Parts drawn of a machine that is too large for one picture.
 MOST_PARTS = 16
+
+#: Seconds spent on why tokens are forbidden; the rest of a long run goes without.
+_SECONDS = 2.0
 
 #: Names of states one machine may ask parts for.
 _MOST_NAMES = 2_000
@@ -71,35 +76,49 @@ def _text(name: str) -> str:
     return (STATIC / name).read_text("utf-8")
 
 
-def replay(about: Record, steps: Iterable[Record], end: Record | None, pictures: Record) -> str:
+def replay(about: Record, steps: Sequence[Record], end: Record | None, drawn: Record) -> str:
     """The whole file.
 
     ``about`` says what the run was made with: text, notation, start, prompt, model and
-    settings, as the ``head`` of its records does.
+    settings, as the ``head`` of its records does. ``drawn`` is what the server gave for it.
     """
-    recording = {"about": about, "steps": list(steps), "end": end, "pictures": pictures}
+    recording = {"about": about, "steps": steps, "end": end, **drawn}
     data = json.dumps(recording, ensure_ascii=False, separators=(",", ":"))
     # in a script element only < can end anything, and JSON has another way to write it
     return shell().replace(MARK, data.replace("<", "\\u003c"))
 
 
-def pictures(handlers: Handlers, sent: Record, standing: Mapping[str, Iterable[str]]) -> Record:
-    """Every machine of a grammar, as the parts in which a run stands.
+#: A token that was taken (None for the end), and those the model wanted in vain.
+Taken = tuple[bytes | None, list[bytes | None]]
 
-    ``standing`` names for each kind of path the states the run stood in, in order.
+
+def drawn(
+    handlers: Handlers, sent: Record, standing: Mapping[str, Iterable[str]], taken: Iterable[Taken]
+) -> Record:
+    """What a page would ask for while a run is looked at.
+
+    ``pictures``: every machine of the grammar, as the parts in which the run stands;
+    ``standing`` names for each kind of path the states it stood in, in order. ``reasons``:
+    for each token why what the model wanted there was forbidden.
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
     request = TextRequest.of(sent)
-    compiled = handlers.pipeline.compile(request.text, request.notation, request.start)
-    if compiled.grammar is None:
+    grammar = handlers.pipeline.compile(request.text, request.notation, request.start).grammar
+    if grammar is None:
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
-    made = {}
+    pictures = {}
     for machine in _MACHINES:
         asked = {**sent, "tab": str(machine), "centre": ""}
         if parts := _parts(handlers, asked, standing):
-            made[str(machine)] = parts
-    return made
+            pictures[str(machine)] = parts
+    told: list[list[str]] = []
+    until, so_far = time.monotonic() + _SECONDS, b""
+    for token, wanted in taken:
+        in_time = bool(wanted) and time.monotonic() < until
+        told.append(reasons(grammar, so_far, wanted) if in_time else [])
+        so_far += token or b""
+    return {"pictures": pictures, "reasons": told}
 
 
 def _parts(
@@ -142,3 +161,35 @@ def standing_in(sent: object) -> dict[str, list[str]]:
         ):
             raise WorkbenchError("expected the states a run stood in as lists of their names")
     return {str(kind): names[:_MOST_NAMES] for kind, names in sent.items()}
+
+
+def taken(steps: Iterable[Mapping[str, Any]]) -> list[Taken]:
+    """The tokens of a run, each with those the model wanted in vain."""
+    return [
+        (_bytes(step["token"]), [_bytes(one) for one in step.get("wanted", ()) if not one["ok"]])
+        for step in steps
+    ]
+
+
+def _bytes(token: Mapping[str, Any]) -> bytes | None:
+    if token.get("end"):
+        return None
+    return bytes_in(token["hex"]) if "hex" in token else str(token.get("text", "")).encode()
+
+
+def taken_in(sent: object) -> list[Taken]:
+    """The same, as a browser sends it: in hexadecimal digits, null for the end.
+
+    Raises: WorkbenchError where it is none.
+    """
+    if not isinstance(sent, list):
+        raise WorkbenchError("expected the tokens of a run")
+    found: list[Taken] = []
+    for each in sent[:_MOST_NAMES]:
+        if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], list):
+            raise WorkbenchError("expected the tokens of a run, each with those that were wanted")
+        token, *wanted = (
+            None if one is None else bytes_in(one) for one in (each[0], *each[1][:20])
+        )
+        found.append((token, wanted))
+    return found

@@ -15,7 +15,7 @@ from workbench.pipeline import OVER_TOKENS, Machine
 from workbench.ui import code as programs
 from workbench.ui.handlers import Handlers
 from workbench.ui.records import Record
-from workbench.ui.replay import MARK, pictures, shell, standing_in
+from workbench.ui.replay import MARK, drawn, shell, standing_in, taken_in
 from workbench.ui.requests import TextRequest, text_in
 from workbench.ui.written import att, automaton
 
@@ -84,5 +84,6 @@ def take_replay(handlers: Handlers, sent: Record) -> Record:
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
-    made = pictures(handlers, sent, standing_in(sent.get("standing", {})))
-    return {"html": shell(), "mark": MARK, "pictures": made, "version": __version__}
+    standing, taken = standing_in(sent.get("standing", {})), taken_in(sent.get("taken", []))
+    made = drawn(handlers, sent, standing, taken)
+    return {"html": shell(), "mark": MARK, "drawn": made, "version": __version__}
