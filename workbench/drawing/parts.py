@@ -24,6 +24,10 @@ from workbench.drawing.stack_machines import draw_network, token_pda_edges, toke
 from workbench.drawing.token_edges import TokenRows, token_edges
 from workbench.vocabulary.vocabulary import TokenId
 
+#: Pairs of states with an edge that a part may have for each state, and in any case; past that no
+#: reader could follow it, and its labels would be made in vain.
+_PAIRS, _ALWAYS, _LEAST = 3, 48, 4
+
 #: Where each state leads, in drawing order.
 Links = Mapping[str, Iterable[str]]
 
@@ -90,7 +94,7 @@ class TokenFsaParts:
     def around(self, centre: str, count: int) -> Graph:
         if self.states <= count:
             return self.whole()
-        kept = near(self._links, self.feet.get(centre, centre), count)
+        kept = calm_near(self._links, self.feet.get(centre, centre), count)
         return cut(self._drawn(kept), kept, self._links)
 
     @cached_property
@@ -173,7 +177,7 @@ class TokenPdaParts:
     def around(self, centre: str, count: int) -> Graph:
         if self.states <= count:
             return self.whole()
-        kept = near(self._links, self.feet.get(centre, centre), count)
+        kept = calm_near(self._links, self.feet.get(centre, centre), count)
         wanted = [s for s, node in enumerate(self._nodes) if node.id in kept]
         return cut(self._drawn(wanted), kept, self._links)
 
@@ -229,6 +233,16 @@ def near(links: Links, centre: str, count: int) -> set[str]:
                 found.add(other)
                 waiting.append(other)
     return found
+
+
+def calm_near(links: Links, centre: str, count: int) -> set[str]:
+    """The nearest states, fewer where they lead to each other so often that it is a tangle."""
+    while True:
+        kept = near(links, centre, count)
+        pairs = sum(target in kept for state in kept for target in links.get(state, ()))
+        if pairs <= max(_PAIRS * count, _ALWAYS) or count <= _LEAST:
+            return kept
+        count = count * 4 // 5
 
 
 def cut(graph: Graph, kept: set[str], links: Links) -> Graph:

@@ -99,7 +99,7 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
         "ok": True,
         "svg": renderer().draw(graph, view.direction),
         "dot": dot(graph, view.direction),
-        "count": _told(shown, drawn.parts.states),
+        "count": _told(shown, drawn.parts.states, centre),
         "centre": centre,
         "partial": shown.shown_nodes < max(shown.total_nodes, drawn.parts.states)
         or not drawn.parts.states,
@@ -113,15 +113,16 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
     }
 
 
-def _told(shown: Shown, total: int) -> str:
+def _told(shown: Shown, total: int, centre: str) -> str:
     """How much of the machine is in the picture; of one nobody has made, only how much that is."""
     if not total:
         return f"showing {shown.shown_nodes:,} states of too many to make them all"
     if shown.total_nodes == total:
         return shown.text
-    _, around, centre = shown.text.partition(", those around ")
-    rest = f"{around}{centre}" if around else "; the rest stands inside edges"
-    return f"showing {shown.shown_nodes:,} of {total:,} states{rest}"
+    some = f"showing {shown.shown_nodes:,} of {total:,} states"
+    if not any("more" in node.kinds for node in shown.graph.nodes):
+        return f"{some}; the rest stands inside edges"
+    return f"{some}, those around {centre or shown.graph.initial or 'one'}"
 
 
 def _state(node: Node) -> Record:
