@@ -4,13 +4,14 @@
 wb.parts.grammar = ({ element, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const facts = find(".facts"), verdict = find(".verdict"), note = find(".note"), prompt = find("textarea.prompt");
+  const facts = find(".facts"), verdict = find(".verdict"), note = find(".note"), prompt = find("textarea.prompt"), aloud = find(".aloud");
   const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
   let request = 0, looking = 0;
 
   const editor = wb.editor(find(".editor"), (text) => {
     state.text = text;
     state.pending = true;
+    ++request; // answers under way are of another text
     verdict.replaceChildren();
     wb.emit("typed");
     compileSoon();
@@ -43,6 +44,8 @@ wb.parts.grammar = ({ element, server }) => {
   const problems = wb.problemList(find(".problems"), ({ count, sign, colour, worst }) => mark("problems", count ? `${sign} ${count}` : "", colour, worst && ` ${worst}s`));
   const tests = wb.testList(find("#wb-sec-tests"), server, ({ all, judged, passed }) => {
     const failing = passed < judged;
+    const said = judged ? `${passed} of ${judged} tests pass` : "";
+    if (aloud.textContent !== said) aloud.textContent = said;
     mark("tests", judged ? `${failing ? "✗ " : ""}${passed} of ${judged} pass` : all ? String(all) : "", failing ? "no" : judged ? "good" : "quiet");
   });
   const outline = wb.outlineList(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
