@@ -9,7 +9,7 @@
   wb.film = (ask, caption, framed = () => {}) => {
     const screens = el("div", { class: "screens" }), bars = el("div", { class: "bars", hidden: true }), rows = el("div", { class: "rows" });
     const say = el("p", { class: "say", role: "status" }, "Drawing…"), player = el("div", { class: "player", role: "group", "aria-label": "Steps of the figure" }), hand = el("div", { class: "hand" });
-    const figure = el("figure", { class: "film" }, screens, bars, rows, say, player, hand, el("figcaption", {}, caption));
+    const figure = el("figure", { class: "film" }, screens, bars, el("div", { class: "deck" }, rows, say, player, hand), el("figcaption", {}, caption));
     let film = null, at = 0, timer = 0, request = 0, pictures = [], moved = [];
     const narrow = () => innerWidth < 560;
 
