@@ -93,9 +93,7 @@ def composition(world: World, given: Given) -> Film:
     whole = View(dead=dead)
     frames.append(Frame(said, (View(), View(), whole, _HIDDEN)))
     roots = sum(1 for p in order if not p[1] and p in alive)
-    say = (
-        f"Without ε-edges the {roots} pairs at the root are left, with tokens between them."
-    )
+    say = f"Without ε-edges the {roots} pairs at the root are left, with tokens between them."
     frames.append(Frame(say, (View(), View(), whole, View())))
     return Film(graphs, tuple(frames))
 

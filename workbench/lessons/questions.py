@@ -155,6 +155,8 @@ def number(world: World, *, of: str, hint: str = "", **settings: Any) -> Asked: 
         try:
             said = float(_text(answer).replace(",", ".").strip().removesuffix("%"))
         except ValueError:
+            said = math.nan
+        if not math.isfinite(said):
             return Reply(False, "A number is asked for.")
         exact = value == int(value)
         if said == value or (not exact and math.isclose(said, value, rel_tol=_CLOSE)):

@@ -1,0 +1,85 @@
+"""Answers of every kind, and what the engine says to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.lessons.lesson import Kind, LessonError
+from workbench.lessons.questions import question
+from workbench.lessons.world import World
+
+FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
+
+WRITE = Kind("write", {"length": 4})
+REJECTED = Kind("write", {"accepted": False})
+CUT = Kind("cut", {"text": "foofood", "refuse": ["foo food"]})
+STATES = Kind("number", {"of": "states of the automaton", "hint": "Count."})
+BITS = Kind(
+    "number",
+    {"of": "surprisal", "token": "foo"},
+    world=World(regex="foo|f", tokens=("foo", "f"), chances={"": {"foo": 0.3, "f": 0.7}}),
+)
+TOKENS = Kind("tokens", {"after": "foo"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "right", "said"),
+    [
+        (WRITE, "food", True, "Right: the machine accepts food."),
+        (WRITE, "foo", False, "foo has 3 characters, not 4."),
+        (WRITE, "fooo", False, "The machine rejects it: it fails at column 4: expected [df]."),
+        (WRITE, "", False, "nothing has 0 characters, not 4."),
+        (REJECTED, "x", True, "Right: the machine rejects x."),
+        (REJECTED, "food", False, "The machine accepts it; one it rejects is asked for."),
+        (CUT, "f oo food", True, "Right: 2 sequences of tokens spell this text."),
+        (CUT, "  f  oo food ", True, "Right: 2 sequences of tokens spell this text."),
+        (CUT, "foo food", False, "That one is in the lesson; find another."),
+        (CUT, "foo foo d", False, "d is no token of this vocabulary."),
+        (CUT, "foo foo", False, "Your tokens spell foofoo, not foofood."),
+        (CUT, "", False, "Your tokens spell nothing, not foofood."),
+        (STATES, "5", True, "Right: 5."),
+        (STATES, " 5 ", True, "Right: 5."),
+        (STATES, "6", False, "Too many. Count."),
+        (STATES, "4.9", False, "Too few. Count."),
+        (STATES, "five", False, "A number is asked for."),
+        (STATES, "nan", False, "A number is asked for."),
+        (STATES, "1e999", False, "A number is asked for."),
+        (BITS, "1.74", True, "Right: 1.74."),
+        (BITS, "1,74", True, "Right: 1.74."),
+        (BITS, "2", False, "Too much."),
+        (TOKENS, [0, 2, 4], True, "Right."),
+        (TOKENS, [0, 2], False, "Not yet: 1 is missing."),
+        (TOKENS, [], False, "Not yet: 3 are missing."),
+        (TOKENS, [0, 3], False, "Not yet: 1 of your choices is not right, and 2 are missing."),
+    ],
+)  # fmt: skip
+def test_an_answer(kind: Kind, answer: Any, right: bool, said: str) -> None:
+    reply = question(kind, FOO).judge(answer)
+    assert (reply.right, reply.say) == (right, said)
+
+
+def test_a_wrong_option_has_its_reason() -> None:
+    reply = question(TOKENS, FOO).judge([1, 3, 5])
+    assert reply.notes == (
+        ("oo", "needs [df]"),
+        ("for", "reads fo, then needs o"),
+        ("end", "the text may not end yet: it needs [df]"),
+    )
+
+
+@pytest.mark.parametrize("answer", ["f", [99], [-1], ["0"], [True]])
+def test_error_for_what_is_no_option(answer: Any) -> None:
+    with pytest.raises(LessonError, match="expected some of the options"):
+        question(TOKENS, FOO).judge(answer)
+
+
+def test_error_for_a_text_that_is_too_long() -> None:
+    with pytest.raises(LessonError, match="expected a text of at most 200"):
+        question(WRITE, FOO).judge("f" * 201)
+
+
+def test_error_for_a_number_nobody_knows() -> None:
+    with pytest.raises(LessonError, match="expected a number, not 'beauty'"):
+        question(Kind("number", {"of": "beauty"}), FOO).judge("1")
