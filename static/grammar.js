@@ -134,10 +134,16 @@ wb.parts.grammar = ({ element, server }) => {
     }
   }
 
-  /** Put a fix in the place of what was written. */
-  function mend({ start, end, fix }) {
+  /** Put fixes in the places of what was written, the last first: so the others' places stay. */
+  function mendAll(list) {
     const points = [...state.text];
-    editor.replace(points.slice(0, start).join("") + fix + points.slice(end).join(""));
+    let from = Infinity;
+    for (const { start, end, fix } of [...list].sort((a, b) => b.start - a.start)) {
+      if (end > from) continue; // inside what was mended already
+      points.splice(start, end - start, fix);
+      from = start;
+    }
+    editor.replace(points.join(""));
   }
 
   // -- the page ------------------------------------------------------------------------------------
@@ -166,5 +172,6 @@ wb.parts.grammar = ({ element, server }) => {
   wb.on("live rules", (names) => editor.live(names));
   wb.on("why", (record) => editor.places?.(record?.spans ?? []));
   wb.on("place", (span) => editor.jump(span));
-  wb.on("mend", mend);
+  wb.on("mend", (problem) => mendAll([problem]));
+  wb.on("mend all", mendAll);
 };

@@ -39,6 +39,8 @@
       }
       if (failure) rows.push(said("no", failure));
       if (!rows.length && !empty) rows.push(el("li", { class: "row none" }, looking ? el("span", { class: "quiet" }, "looking for what could be mended…") : el("span", {}, el("span", { class: "good" }, "✓"), " nothing to mend")));
+      const bounds = problems.filter((problem) => problem.fix);
+      if (bounds.length > 1) rows.push(el("li", { class: "row none all" }, el("button", { type: "button", class: "link fix", onclick: () => wb.emit("mend all", bounds) }, `write all ${bounds.length} of them`)));
       if (searched && !looking) rows.push(el("li", { class: "row none quiet" }, searched));
       box.replaceChildren(...rows);
       wb.grid(box);

@@ -48,6 +48,10 @@ def test_an_author_mends_what_lint_says(visit: Any) -> None:
         v.page.wait_for_function("wb.state.compiled?.text.includes(\"digits | 'x';\")")
         v.page.wait_for_function("wb.state.text === window.linted")
         v.page.get_by_text("nothing to mend").wait_for()
+        # all bounds at once
+        v.type_grammar("start ::= #'[0-9]+' '-' #'[ ]*';")
+        problems.get_by_text("write all 2 of them").click()
+        v.page.wait_for_function("wb.state.text === \"start ::= #'[0-9]{1,8}' '-' #'[ ]{0,8}';\"")
         # a grammar that cannot be read shows why, whatever is open; then what was open comes back
         section(v, "samples")
         v.type_grammar("start ::= 'a' nobody;")
