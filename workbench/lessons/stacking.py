@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workbench.automata.dfa import DEAD
 from workbench.constraint.compose_pda import compose_pda
@@ -63,15 +64,18 @@ def _places(rules: Network, way: Standing) -> Iterator[str]:
     """The places to return to, as dotted rules with the call that is waited for."""
     for place, back in enumerate(way.stack):
         inner = way.stack[place + 1] if place + 1 < len(way.stack) else way.state
-        called = int(rules.owner[inner])
-        callers = [s for s in range(len(rules)) if (called, back) in rules.calling[s]]
-        if not callers:
-            yield dotted(rules, back)
-            continue
-        # one state may stand behind several alternatives: the call says which was taken
-        before = dotted(rules, callers[0]).partition("•")[0].strip()
-        after = dotted(rules, back).partition("•")[2].strip()
-        yield f"{before} {rules.names[called]} • {after}".strip()
+        yield _place(rules, int(rules.owner[inner]), back)
+
+
+@lru_cache(maxsize=1024)
+def _place(rules: Network, called: int, back: int) -> str:
+    """A dotted rule; where alternatives share a state, the call says which of them it was."""
+    callers = [s for s in range(len(rules)) if (called, back) in rules.calling[s]]
+    if not callers:
+        return dotted(rules, back)
+    before = dotted(rules, callers[0]).partition("•")[0].strip()
+    after = dotted(rules, back).partition("•")[2].strip()
+    return f"{before} {rules.names[called]} • {after}".strip()
 
 
 def over_characters(world: World, given: Given, *, text: str = "") -> Film:
