@@ -1,0 +1,82 @@
+"""Lint as a whole: the order it speaks in, what it never says, and that it ends."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from workbench.gallery import load_gallery
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.lint import lint
+
+ALL = """start ::= 'x' list | old | 'x' list;
+list ::= '[' #'[0-9]+' (',' list)? ']';
+old ::= 'o' old;
+gone ::= 'g';
+"""
+
+
+def test_warnings_come_before_notes_and_both_in_the_order_of_the_text() -> None:
+    found = lint(Grammar.from_kbnf(ALL)).advice
+    assert [one.kind for one in found] == [
+        "unproductive",
+        "unbounded_loop",
+        "unproductive",
+        "ambiguous",
+        "duplicate_alternative",
+        "unreachable_rule",
+    ]
+    severities = [one.severity for one in found]
+    assert severities == sorted(severities, reverse=True) == ["warning"] * 3 + ["note"] * 3
+
+
+def test_nothing_is_said_twice() -> None:
+    found = lint(Grammar.from_kbnf("start ::= a; a ::= #'[0-9]+'; a ::= #'[0-9]+';")).advice
+    assert len(found) == len(set(found))
+
+
+def test_an_ambiguous_text_is_one_with_two_readings() -> None:
+    grammar = Grammar.from_kbnf("start ::= start '+' start | '1';")
+    (ambiguous,) = lint(grammar).advice
+    assert ambiguous.message == "the rule 'start' can read '1+1+1' in two ways"
+    assert grammar.accepts("1+1+1")
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces", "why"),
+    [
+        (load_gallery()["sql"].text, True, "there are always longer texts"),
+        ("start ::= 'a' | 'b';", False, "all texts were tried"),
+        ("start ::= 'a' | x; x ::= 'a';", False, "one was found"),
+    ],
+)
+def test_how_far_was_looked(text: str, pieces: bool, why: str) -> None:
+    assert (lint(Grammar.from_kbnf(text), seconds=0.2).pieces is not None) is pieces, why
+
+
+#   what is hard about it                         grammar
+HARD = {
+    "explodes as one machine": Grammar.from_kbnf("start ::= #'(a|b)*a(a|b){14}' start? 'x';"),
+    "many rules": Grammar.from_kbnf(
+        "start ::= r0; " + " ".join(f"r{i} ::= r{i + 1} 'x';" for i in range(400)) + " r400 ::= 'y';"
+    ),
+    "many branches": Grammar.from_kbnf("start ::= " + " | ".join(f"#'w{i}[a-z]*'" for i in range(300)) + ";"),
+    "a regex that explodes": Grammar.from_regex("(a|b)*a(a|b){40}|(a|b)*b(a|b){40}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", HARD)
+def test_error_lint_ends_soon(why: str) -> None:
+    began = time.thread_time()
+    lint(HARD[why], seconds=0.3)
+    assert time.thread_time() - began < 10, "its budgets come to a second"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, one in load_gallery().items() if one.notation == "regex"]
+)
+def test_a_regex_of_the_gallery_has_no_redundant_branch(name: str) -> None:
+    grammar = Grammar.from_regex(load_gallery()[name].text, limits=Limits(seconds=5))
+    assert {one.kind for one in lint(grammar).advice} <= {"unbounded_loop"}
