@@ -177,6 +177,8 @@
   }
 
   wb.on("example", moved);
+  // "Break it" is the page's change, not a person's
+  wb.on("rewrite", () => setTimeout(() => { if (opened && !changed) opened = { ...work.now(), own: opened.own }; }, 0));
   wb.on("ready", () => {
     for (const name of ["input", "change", "click"]) document.addEventListener(name, () => soon(), { capture: true, passive: true });
     // a page that is put away may never be asked again

@@ -93,6 +93,9 @@
     return null;
   };
 
+  // a link put into the address of a page that is open already
+  window.addEventListener("hashchange", async () => { const held = await wb.linked(); if (held) wb.emit("open", held); });
+
   /** A sentence at the lower edge of the page, for a while; read aloud too. */
   let box = null, timer = 0;
   wb.notice = (text) => {

@@ -33,6 +33,19 @@ BLOCKED = (
 )
 
 
+@pytest.fixture
+def visit(visit: Visitor) -> Visitor:
+    """The page, once it has read its first grammar."""
+
+    @contextmanager
+    def opened(where: str = "", **how: Any) -> Iterator[Visit]:
+        with visit(where, **how) as v:
+            v.page.wait_for_function("window.wb?.state.compiled")
+            yield v
+
+    return opened
+
+
 def saved(v: Visit, key: str) -> Any:
     return v.page.evaluate("(key) => wb.saved.get(key)", key)
 
@@ -56,7 +69,6 @@ def again(v: Visit, search: str | None = None) -> None:
 
 def write(v: Visit, text: str) -> None:
     """Type a grammar and wait until it is kept."""
-    v.page.wait_for_function("wb.state.compiled")
     v.type_grammar(text)
     v.page.wait_for_function("(text) => wb.saved.get('draft')?.text === text", arg=text)
 
@@ -80,7 +92,6 @@ def file_of(v: Visit, label: str, folder: Path) -> Path:
 
 def test_what_was_written_is_there_again_and_offered_where_it_was_left(visit: Visitor) -> None:
     with visit("?example=answer") as v:
-        v.page.wait_for_function("wb.state.compiled")
         text = v.page.evaluate("wb.state.text")
         write(v, text + "x")
         v.type_grammar(text)  # all taken back: no draft
@@ -155,7 +166,6 @@ def test_a_link_holds_all_that_was_set(visit: Visitor) -> None:
     with visit("?example=answer") as v:
         fragment = v.page.evaluate("(work) => wb.fragment(work)", work)
     with visit(f"#{fragment}") as v:
-        v.page.wait_for_function("wb.state.compiled")
         assert v.page.evaluate("wb.work.now()") == work
         v.page.click(".share")
         v.page.wait_for_selector(".notice.on")
@@ -189,6 +199,13 @@ def test_links_that_were_cut_and_links_of_the_first_version(visit: Visitor) -> N
         old = v.page.evaluate(read, "g=" + v.page.evaluate(PACKED, FIRST))
         assert old["text"] == "[a-z]+"
         assert old["tests"] == [{"text": "abc", "expect": None}]
+
+
+def test_a_link_put_into_the_address_of_an_open_page_opens(visit: Visitor) -> None:
+    with visit("?example=answer") as v:
+        other = v.page.evaluate("wb.fragment({ ...wb.work.now(), text: 'pasted', tab: 'rules' })")
+        v.page.evaluate("(fragment) => { location.hash = fragment; }", other)
+        v.page.wait_for_function("wb.state.text === 'pasted' && wb.state.drawn?.tab === 'rules'")
 
 
 def test_a_link_nobody_can_read_opens_the_page_and_says_so(visit: Visitor) -> None:
@@ -308,27 +325,68 @@ def from_disk(browser: Browser, path: Path, *, dark: bool = False) -> Iterator[P
     assert faults == []
 
 
-def test_a_replay_plays_from_disk(visit: Visitor, browser: Browser, tmp_path: Path) -> None:
-    with visit("?example=anbn&tab=together") as v:
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_a_teacher_steps_through_machines_and_takes_the_replay_along(
+    visit: Visitor, browser: Browser, tmp_path: Path, look: str
+) -> None:
+    dark = look == "dark"
+    with visit("?example=anbn&tab=rules", dark=dark) as v:
+        settled(v)
         v.wait_drawn()
         path = replay_of(v, tmp_path)
         count = v.page.evaluate("wb.state.steps.length")
-    for dark in (False, True):
-        with from_disk(browser, path, dark=dark) as page:
-            page.wait_for_selector("#wb-picture svg .now")
-            assert page.locator("#wb-run .tokens .tok").count() == count
-            page.locator("#wb-run .tokens .tok").first.click()
-            before = page.inner_text("#wb-run .insp")
-            page.keyboard.press("ArrowRight")
-            assert page.inner_text("#wb-run .insp") != before
-            page.click("#wb-picture [data-tab=stack]")
-            page.wait_for_selector("#wb-picture .pic.main svg .now")
-            ARTIFACTS.mkdir(exist_ok=True)
-            page.screenshot(
-                path=ARTIFACTS / f"replay-{'dark' if dark else 'light'}.png", full_page=True
-            )
-            page.keyboard.press("p")
-            page.wait_for_selector(f".tokens .tok:nth-child({count})[aria-selected=true]")
+        v.page.locator("#wb-run .tokens .tok").first.click()
+        v.page.wait_for_selector("#wb-picture .pic.main svg .now")
+        v.shot(f"teacher-1-rules-{look}")
+        v.page.click("#wb-picture [data-tab=tokens]")
+        v.wait_drawn()
+        v.page.wait_for_selector("#wb-picture .pic.main svg .now")
+        v.shot(f"teacher-2-tokens-{look}")
+        v.page.click("#wb-picture [data-tab=stack]")
+        v.wait_drawn()
+        depth = v.page.inner_text("#wb-picture .stackbox")
+        v.page.locator("#wb-run .tokens .tok").first.click()
+        v.page.keyboard.press("ArrowRight")
+        v.page.wait_for_function(
+            "(depth) => document.querySelector('#wb-picture .stackbox').innerText !== depth",
+            arg=depth,
+        )
+        v.shot(f"teacher-3-stack-{look}")
+    with from_disk(browser, path, dark=dark) as page:
+        page.wait_for_selector("#wb-picture svg .now")
+        assert page.locator("#wb-run .tokens .tok").count() == count
+        page.locator("#wb-run .tokens .tok").first.click()
+        before = page.inner_text("#wb-run .insp")
+        page.keyboard.press("ArrowRight")
+        assert page.inner_text("#wb-run .insp") != before
+        page.click("#wb-picture [data-tab=stack]")
+        page.wait_for_selector("#wb-picture .pic.main svg .now")
+        ARTIFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=ARTIFACTS / f"teacher-4-replay-{look}.png", full_page=True)
+        page.keyboard.press("p")
+        page.wait_for_selector(f".tokens .tok:nth-child({count})[aria-selected=true]")
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_a_researcher_forks_a_run_and_takes_its_numbers(
+    visit: Visitor, tmp_path: Path, look: str
+) -> None:
+    with visit("?example=date", dark=look == "dark") as v:
+        v.page.wait_for_function("wb.state.steps.length && !wb.state.running")
+        v.page.locator("#wb-run .tokens .tok").nth(3).click()
+        v.shot(f"researcher-1-columns-{look}")
+        taken = v.page.evaluate("wb.state.steps[3].id")
+        v.page.locator("#wb-run .insp .may button.cand:not(.taken)").first.click()
+        v.page.wait_for_function(f"wb.state.steps[3]?.id !== {taken} && !wb.state.running")
+        v.page.wait_for_function("wb.state.steps[wb.state.steps.length - 1]?.token.end")
+        v.shot(f"researcher-2-fork-{look}")
+        with file_of(v, "CSV", tmp_path).open(encoding="utf-8", newline="") as table:
+            rows = list(csv.DictReader(table))
+        assert int(rows[3]["token_id"]) != taken
+        for row in rows:
+            assert float(row["probability"]) <= float(row["probability_after_mask"]) + 1e-6
+            assert 0 < float(row["kept"]) <= 1
+            assert float(row["model_ms"]) > 0
 
 
 def test_nothing_in_a_replay_runs_that_was_only_text(

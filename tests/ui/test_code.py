@@ -155,3 +155,6 @@ def test_the_client_asks_the_address_the_page_is_at() -> None:
     written = client(wanted(address="http://127.0.0.1:9/x"))
     assert 'Client("http://127.0.0.1:9/x", verbose=False)' in written
     assert 'api_name="/generate"' in written
+    other = client(wanted(notation="kbnf", start="top", constraint="unconstrained", model="org/it"))
+    assert '    start="top",\n    constraint="unconstrained",\n    model="org/it",\n' in other
+    assert "constraint=" not in written

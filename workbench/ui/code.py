@@ -209,7 +209,12 @@ def _document(text: str) -> str:
 def client(wanted: Wanted) -> str:
     """The run asked of this page."""
     run, sampling, asked = wanted.run, wanted.run.sampling, wanted.run.grammar
-    start = "" if asked.start == "start" else f"    start={quoted(asked.start)},\n"
+    more = {
+        "start": "" if asked.start == "start" else asked.start,
+        "constraint": "" if run.method == "automaton" else run.method,
+        "model": "" if wanted.model == BUILTIN else wanted.model,
+    }
+    others = "".join(f"    {name}={quoted(value)},\n" for name, value in more.items() if value)
     return f"""\
 from gradio_client import Client
 
@@ -218,11 +223,11 @@ client = Client({quoted(wanted.address)}, verbose=False)
 job = client.submit(
     GRAMMAR,
     notation={quoted(asked.notation.value)},
-{start}\
     prompt=PROMPT,
     max_tokens={run.max_tokens},
     temperature={sampling.temperature!r},
     seed={sampling.seed},
+{others}\
     api_name="/generate",
 )
 for record in job:
