@@ -17,6 +17,11 @@ AREA = "#wb-grammar textarea.text"
 PLACES = "#wb-grammar .paint .place"
 
 
+def ready(v: Any) -> None:
+    """Until the page's scripts run and the grammar it opens with is read."""
+    v.page.wait_for_function("window.wb?.state?.compiled?.ok")
+
+
 def write(v: Any, text: str, notation: str = "kbnf") -> None:
     v.page.evaluate("n => wb.state.notation === n || wb.emit('switch', n)", notation)
     v.type_grammar(text)
@@ -44,6 +49,7 @@ def marked(v: Any, name: str) -> list[str]:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any, dark: bool) -> None:
     with visit("?example=person", dark=dark) as v:
+        ready(v)
         v.wait_run()
         for token in v.page.locator("#wb-run .tok").all():
             token.click()
@@ -78,7 +84,7 @@ def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any, dark: bool)
 
 def test_from_a_test_that_fails_to_the_place_in_the_grammar(visit: Any) -> None:
     with visit("?example=json") as v:
-        v.wait_run()
+        ready(v)
         write(v, NESTED)
         box = v.page.locator("#wb-grammar .addtest input, #wb-grammar .addtest textarea").first
         v.page.evaluate(
@@ -124,7 +130,7 @@ def test_the_page_is_told_where_there_is_no_reason(visit: Any) -> None:
 
 def test_names_brackets_and_definitions(visit: Any) -> None:
     with visit("?example=json") as v:
-        v.wait_run()
+        ready(v)
         write(v, NESTED)
         caret(v, NESTED.index("item (',"))
         assert marked(v, "named") == ["item", "item", "item"]
@@ -156,7 +162,7 @@ def test_names_brackets_and_definitions(visit: Any) -> None:
 
 def test_typing_keeps_marks_indentation_and_text(visit: Any) -> None:
     with visit("?example=json") as v:
-        v.wait_run()
+        ready(v)
         write(v, NESTED)
         start = NESTED.index("'['")
         v.page.evaluate("s => wb.emit('why', { spans: [{ start: s, end: s + 3 }] })", start)
@@ -186,7 +192,7 @@ def test_a_long_grammar_is_painted_where_it_changes(visit: Any) -> None:
     lines = [f"r{i} ::= 'w' r{i + 1};" for i in range(1999)]
     text = "\n".join(["start ::= r0;", *lines])
     with visit("?example=json") as v:
-        v.wait_run()
+        ready(v)
         v.page.evaluate("wb.state.notation === 'kbnf' || wb.emit('switch', 'kbnf')")
         made = v.page.evaluate(
             """(text) => {
