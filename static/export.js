@@ -7,7 +7,7 @@ wb.take = (() => {
   const SCALE = 2, WIDEST = 8192; // pixels a point in a PNG, and pixels a side may have
   let drawn = null;
 
-  wb.on("drawn", (answer) => { drawn = answer?.ok ? { ...answer, tab: state.tab } : null; });
+  wb.on("drawn", (answer) => { drawn = answer?.ok ? answer : null; });
 
   let named = ""; // the model, as people know it
   wb.on("model", (answer) => { named = (answer.text || "").split(" · ")[0]; });
@@ -26,7 +26,7 @@ wb.take = (() => {
   /** The picture as it looks here, its colours written into it, so that it looks so anywhere. */
   function picture() {
     const shown = [...document.querySelectorAll("#wb-picture svg")].filter((svg) => !svg.closest("button") && svg.getBoundingClientRect().width > 40);
-    const live = shown[shown.length - 1];
+    const live = state.tab === "together" ? shown[0] : shown[shown.length - 1];
     if (!live) return null;
     const copy = live.cloneNode(true), box = live.getBBox();
     const originals = [live, ...live.querySelectorAll("*")];
@@ -46,9 +46,11 @@ wb.take = (() => {
   }
 
   const NOTHING = "There is no picture on this tab to save.";
+  /** Of three machines the first is saved. */
+  const shownTab = () => (state.tab !== "together" ? state.tab : state.compiled?.tabs?.characters ? "rules" : "characters");
   function svg() {
     const made = picture();
-    if (made) wb.download(`${called()}-${state.tab}.svg`, "image/svg+xml", made.text); else wb.notice(NOTHING);
+    if (made) wb.download(`${called()}-${shownTab()}.svg`, "image/svg+xml", made.text); else wb.notice(NOTHING);
   }
 
   async function png() {
@@ -61,10 +63,10 @@ wb.take = (() => {
     try { await image.decode(); } catch { wb.notice("This browser cannot make a PNG of it; SVG works."); return; }
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     URL.revokeObjectURL(image.src);
-    canvas.toBlob((blob) => wb.download(`${called()}-${state.tab}.png`, "image/png", blob), "image/png");
+    canvas.toBlob((blob) => wb.download(`${called()}-${shownTab()}.png`, "image/png", blob), "image/png");
   }
 
-  const dot = () => (drawn?.dot ? wb.download(`${called()}-${drawn.tab}.dot`, "text/vnd.graphviz", drawn.dot) : wb.notice(NOTHING));
+  const dot = () => (drawn?.dot ? wb.download(`${called()}-${shownTab()}.dot`, "text/vnd.graphviz", drawn.dot) : wb.notice(drawn?.svg ? "Railroad diagrams are no graphs: they leave as SVG or PNG." : NOTHING));
 
   // -- the run ----------------------------------------------------------------------------------
   const steps = () => state.steps;
