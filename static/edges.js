@@ -6,7 +6,7 @@ wb.edges = (box, ask) => {
   const close = () => { request += 1; box.hidden = true; from?.focus?.({ preventScroll: true }); };
   box.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); close(); } });
 
-  async function show(edge, record, origin) {
+  async function show(edge, record, origin, tab) {
     const mine = ++request;
     from = origin;
     const name = (id) => record.states.find((each) => each.id === id)?.label || id;
@@ -29,7 +29,7 @@ wb.edges = (box, ask) => {
     if (!edge.count && edge.detail) items = [...items, ...edge.detail.split(", ")];
     fill();
     if (edge.count > 1) {
-      const answer = await ask(edge);
+      const answer = await ask(edge, tab);
       if (mine !== request) return;
       if (answer.ok && answer.tokens.length) {
         items = answer.tokens;

@@ -7,11 +7,13 @@ wb.parts.picture = ({ element, server }) => {
   const FINDABLE = ["characters", "tokens", "stack", "rules"], STACKED = ["together", "stack", "rules"];
   let shown = null, picked = null, why = null, listed = "", lost = "";
 
-  const main = wb.machine(pic, server, { picked: (id) => { picked = id; if (id !== null) edges.close(); describe(); }, edge: (one) => one && edges.show(one, shown, pic), shown: arrived, lost: (id) => { lost = id; describe(); } });
-  const together = wb.together(trio, server, (name, centre) => want(name, centre));
+  /** A state somebody picked, in the picture or in one of the three strips, each of its own machine. */
+  const pick = (id, record = shown, tab = state.tab) => { picked = id === null ? null : { id, record, tab }; if (picked) edges.close(); describe(); };
+  const main = wb.machine(pic, server, { picked: (id) => pick(id), edge: (one) => one && edges.show(one, shown, pic, state.tab), shown: arrived, lost: (id) => { lost = id; describe(); } });
+  const together = wb.together(trio, server, { open: (name) => want(name, picked?.tab === name ? picked.id : ""), pick, edge: (one, record, from, tab) => edges.show(one, record, from, tab) });
   const stack = wb.stack(stackbox);
   const asked = (more) => { const { text, notation, start, example } = state.compiled; return { text, notation, start, example, tab: state.tab, ...more }; };
-  const edges = wb.edges(find(".edgebox"), (edge) => wb.ask(server.about_edge, asked({ source: edge.source, target: edge.target })));
+  const edges = wb.edges(find(".edgebox"), (edge, tab) => wb.ask(server.about_edge, asked({ tab, source: edge.source, target: edge.target })));
   const search = wb.find(find(".findbox"), { ask: (query) => wb.ask(server.find_states, asked({ query, of: listed })), go: centre });
   const rows = wb.rows(table, { choose: (of) => { listed = of; list(); }, place: (id) => want(listed, id) });
 
@@ -30,7 +32,7 @@ wb.parts.picture = ({ element, server }) => {
     draw(at);
   }
   /** The tab a person chose is come back to as soon as a grammar has it again. */
-  let wanted = new URLSearchParams(location.search).get("tab") || wb.saved?.get("tab") || "";
+  let wanted = new URLSearchParams(location.search).get("tab") || wb.saved?.get("tab") || "together";
   function want(tab, at = "") { wanted = tab; wb.saved?.set("tab", tab); open(tab, at); }
   tabs.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && !button.disabled) want(button.dataset.tab); });
   wb.roving(tabs, (button) => want(button.dataset.tab));
@@ -135,12 +137,11 @@ wb.parts.picture = ({ element, server }) => {
     detokenizer: "tokens in, characters out",
     table: "→ starts here · ◎ may end here · click a row to see it drawn",
   };
-  const nameOf = (id) => shown?.states.find((each) => each.id === id)?.label || id;
   let details = 0;
   function describe() {
     details += 1;
     if (!state.compiled?.ok) { foot.replaceChildren(state.compiled ? "A picture appears here when the grammar can be read." : ""); return; }
-    if (picked !== null && shown) { aboutState(picked); return; }
+    if (picked?.record) { aboutState(picked); return; }
     if (why) {
       foot.replaceChildren(el("span", {}, why.read ? "read " : "nothing of it is read"), ...(why.read ? [el("code", {}, wb.glyphs({ text: why.read })), el("span", { class: "good" }, "✓")] : []), el("span", { class: "no" }, "✗ ", el("code", {}, why.failing ? wb.glyphs({ text: why.failing }) : "the end")), el("span", {}, "expected "), el("code", {}, why.expected || "nothing"));
       return;
@@ -156,9 +157,9 @@ wb.parts.picture = ({ element, server }) => {
     foot.append(shown?.note ? shown.note + " · " : "", LEGEND[state.tab] || "");
   }
   /** What may follow in a state, how a text comes there, and where that is written. */
-  async function aboutState(id) {
-    const mine = details, one = shown.states.find((each) => each.id === id);
-    const ways = shown.edges.filter((edge) => edge.source === id);
+  async function aboutState({ id, record, tab }) {
+    const mine = details, one = record.states.find((each) => each.id === id);
+    const ways = record.edges.filter((edge) => edge.source === id), nameOf = (other) => record.states.find((each) => each.id === other)?.label || other;
     const call = id.startsWith("call-");
     const head = [el("span", {}, call ? "call of" : "state"), el("span", { class: "chip now" }, call ? one.label.replace(/^→ /, "") : one?.label || id)];
     if (one?.rule && !call) head.push(el("span", {}, "of ", el("b", {}, one.rule)));
@@ -166,11 +167,11 @@ wb.parts.picture = ({ element, server }) => {
     const goes = ways.slice(0, 6).map((way) => el("code", { title: way.title }, (way.labels.join("  ").split("\n")[0] || (call ? "back" : "ε")).slice(0, 40) + " → " + nameOf(way.target)));
     if (ways.length > 6) goes.push(el("span", {}, `and ${ways.length - 6} more`));
     if (!ways.length && !call) goes.push(el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow"));
-    const more = shown.partial && FINDABLE.includes(state.tab) ? [el("button", { type: "button", class: "link", onclick: () => centre(id) }, "Centre here")] : [];
+    const more = record.partial && FINDABLE.includes(state.tab) ? [el("button", { type: "button", class: "link", onclick: () => centre(id) }, "Centre here")] : [];
     foot.replaceChildren(...head, ...goes, ...more);
-    if (!FINDABLE.includes(state.tab) || call) return;
-    const told = await wb.ask(server.about_state, asked({ state: id }));
-    if (mine !== details || picked !== id || !told.ok) return;
+    if (!FINDABLE.includes(tab) || call) return;
+    const told = await wb.ask(server.about_state, asked({ tab, state: id }));
+    if (mine !== details || !told.ok) return;
     const said = [];
     if (told.tokens) said.push(el("span", {}, `${wb.number(told.tokens)} tokens`));
     if (told.reads) said.push(el("span", {}, "reads ", el("code", {}, told.reads)));
@@ -200,7 +201,7 @@ wb.parts.picture = ({ element, server }) => {
       const size = now.size || USUAL[state.tab] || 40;
       wb.looks.set({ size: (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size });
     }
-    if (!button.matches(".follow")) draw(picked || "");
+    if (!button.matches(".follow")) draw(picked?.id || "");
   });
   wb.on("looks", looks);
   looks();
@@ -228,7 +229,7 @@ wb.parts.picture = ({ element, server }) => {
     }
     open(wanted || state.tab);
   });
-  wb.on("step", () => { why = null; lost = ""; if (picked === null) describe(); follow(); });
+  wb.on("step", () => { why = null; lost = ""; if (!picked) describe(); follow(); });
   wb.on("why", (record) => { why = record?.path ? record : null; if (why) picked = null; describe(); follow(); });
   wb.on("live rules", (names) => main.graph.rules(names));
   wb.on("tab", (tab) => want(tab));
@@ -240,6 +241,7 @@ wb.parts.picture = ({ element, server }) => {
     if (act === "in") main.graph.zoom(0.75); if (act === "out") main.graph.zoom(1.33); if (act === "fit") main.graph.fit();
   });
   document.addEventListener("keydown", (event) => {
+    if (event.key === "g" && pic.hidden && !event.ctrlKey && !event.metaKey && !event.altKey && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName)) element.querySelector(".stage > :not([hidden]) [tabindex='0']")?.focus();
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || state.view !== "workbench") return;
     event.preventDefault();
     if (!FINDABLE.includes(state.tab)) open(state.compiled?.tabs?.characters ? "rules" : "characters");

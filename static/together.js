@@ -1,6 +1,6 @@
 /* One run, three machines: three strips that go with the run at once, each around where it stands. */
 "use strict";
-wb.together = (box, server, open) => {
+wb.together = (box, server, { open, pick, edge }) => {
   const { el, state } = wb;
   const TITLES = { characters: "Characters", rules: "Rules", tokens: "Tokens", stack: "Stack machine" };
   const SAYS = {
@@ -18,10 +18,10 @@ wb.together = (box, server, open) => {
   function build(names) {
     panes = names.map((name) => {
       const at = el("span", { class: "at", "aria-live": "off" });
-      const pic = el("div", { class: "pic strip", tabindex: "0", role: "group", "aria-label": `${TITLES[name]}, around where the run stands. Comma and full stop go from state to state.` });
+      const pic = el("div", { class: "pic strip", tabindex: "0", role: "group", "aria-label": `${TITLES[name]}, around where the run stands. Arrow keys move it, comma and full stop go from state to state.` });
       const button = el("button", { type: "button", class: "bare", title: `${TITLES[name]} alone`, onclick: () => open(name) }, "Open", el("span", { class: "sr" }, " " + TITLES[name]));
       const pane = el("section", { class: "pane" }, el("header", {}, el("h3", {}, TITLES[name]), el("span", { class: "says" }, SAYS[name]), at, button), pic);
-      const machine = wb.machine(pic, server, { small: true, picked: (id) => { if (id !== null) { open(name, id); } }, shown: tell });
+      const machine = wb.machine(pic, server, { small: true, picked: (id) => pick(id, machine.record, name), edge: (one) => one && edge(one, machine.record, pic, name), shown: tell });
       return { name, pane, at, machine };
     });
     box.replaceChildren(...panes.map((each) => each.pane));

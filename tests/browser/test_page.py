@@ -17,7 +17,8 @@ def test_the_first_sight_is_a_finished_run_over_a_picture(visit: Any) -> None:
         v.shot("first_sight")
         assert v.page.locator("#wb-run .tok").count() > 5
         assert v.page.locator("#wb-run .outcome").inner_text() != ""
-        assert "states" in v.page.locator("#wb-picture .howmuch").inner_text()
+        assert v.page.locator("#wb-picture .trio .pane").count() == 3
+        assert v.page.locator("#wb-picture .stackbox .frame").count() >= 1
 
 
 def test_a_typed_regex_becomes_three_pictures(visit: Any) -> None:
@@ -31,7 +32,7 @@ def test_a_typed_regex_becomes_three_pictures(visit: Any) -> None:
             v.page.wait_for_function("tab => wb.state.tab === tab", arg=tab)
             v.wait_drawn()
             v.shot(f"regex_{tab}")
-            seen.add(v.page.locator("#wb-picture .canvas").inner_text())
+            seen.add(v.page.locator("#wb-picture .pic.main .canvas").inner_text())
         assert len(seen) == 3
 
 
@@ -218,7 +219,7 @@ def test_a_state_tells_what_may_follow(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         v.wait_drawn()
-        v.page.locator("#wb-picture .node").first.click()
+        v.page.locator("#wb-picture .trio .node").first.click()
         told = v.page.locator("#wb-picture .foot").inner_text()
         assert "state" in told
         assert "→" in told
@@ -243,7 +244,7 @@ LIES = """() => {
 
 
 def test_a_picture_is_moved_and_found_again(visit: Any) -> None:
-    with visit("?example=time") as v:
+    with visit("?example=time&tab=characters") as v:
         v.wait_drawn()
         home = v.page.evaluate(LIES)
         assert home["whole"]
@@ -265,7 +266,7 @@ def test_a_picture_follows_its_box_until_somebody_moves_it(visit: Any) -> None:
         v.page.wait_for_function(f"({LIES})().width !== {before} && ({LIES})().filled")
         return v.page.evaluate(LIES)
 
-    with visit("?example=time") as v:
+    with visit("?example=time&tab=characters") as v:
         v.wait_drawn()
         home = v.page.evaluate(LIES)
         fitted = narrowed(v, 1100)
