@@ -6,10 +6,10 @@
   const SPEED = 1400; // milliseconds a frame: long enough to read its sentence
   const LARGEST = 1.35, ROOM = { 1: 330, 2: 240, 3: 190 }, TALL = 430; // pixels a picture may be high, by how many there are; on phones
 
-  wb.film = (ask, caption, framed = () => {}) => {
+  wb.film = (ask, caption, { framed = () => {}, why = null } = {}) => {
     const screens = el("div", { class: "screens" }), bars = el("div", { class: "bars", hidden: true }), rows = el("div", { class: "rows" });
-    const say = el("p", { class: "say", role: "status" }, "Drawing…"), player = el("div", { class: "player", role: "group", "aria-label": "Steps of the figure" }), hand = el("div", { class: "hand" });
-    const figure = el("figure", { class: "film" }, screens, bars, el("div", { class: "deck" }, rows, say, player, hand), el("figcaption", {}, caption));
+    const say = el("p", { class: "say", role: "status" }, "Drawing…"), player = el("div", { class: "player", role: "group", "aria-label": "Steps of the figure" }), hand = el("div", { class: "hand" }), reason = el("div", { class: "because", hidden: true });
+    const figure = el("figure", { class: "film" }, screens, bars, el("div", { class: "deck" }, rows, say, player, hand), reason, el("figcaption", {}, caption));
     let film = null, at = 0, timer = 0, request = 0, pictures = [], moved = [];
     const narrow = () => innerWidth < 560;
 
@@ -82,6 +82,7 @@
         if (frame.views[i].lit.length === 1) moved[i].reveal(frame.views[i].lit[0]);
       });
       framed(frame);
+      reason.hidden = true;
       showBars(frame);
       showRows(frame);
       say.replaceChildren(...(frame.good === null ? [] : [el("b", { class: frame.good ? "good" : "no" }, frame.good ? "✓ " : "✗ ")]), frame.say);
@@ -133,7 +134,7 @@
       if (!frame.choices.length) { hand.replaceChildren(el("button", { type: "button", onclick: () => load([], true) }, "Begin again")); return; }
       const kept = film.taken.slice(0, frame.rows.find((row) => row.name === "tokens")?.chips.length ?? 0);
       const focused = hand.contains(document.activeElement) ? document.activeElement.textContent : null;
-      const choose = (choice) => () => { if (choice.ok) load([...kept, choice.id], true); else { say.replaceChildren(el("b", { class: "no" }, "✗ "), `${choice.text}: ${choice.why}`); } };
+      const choose = (choice) => () => { if (choice.ok) load([...kept, choice.id], true); else refuse(choice, kept); };
       const made = frame.choices.map((choice) => el("button", { type: "button", class: choice.ok ? "token" : "token no", title: choice.why || null, "aria-label": choice.ok ? `take ${choice.text}` : `${choice.text}, forbidden: ${choice.why}`, onclick: choose(choice) }, choice.text));
       const again = el("button", { type: "button", class: "link", hidden: !kept.length, onclick: () => load([], true) }, "Begin again");
       hand.replaceChildren(el("span", { class: "what" }, "take"), ...made, again);
@@ -142,6 +143,19 @@
       for (const each of stops) each.tabIndex = each === stop ? 0 : -1;
       if (focused !== null) stop.focus();
     }
+    /** A forbidden token: in a sentence at once, then all that is known of it. */
+    async function refuse(choice, kept) {
+      halt();
+      say.replaceChildren(el("b", { class: "no" }, "✗ "), `${choice.text}: ${choice.why}`);
+      if (!why) return;
+      const mine = ++request, answer = await why({ given: kept, token: choice.id });
+      if (mine !== request || !answer.ok) return;
+      reason.replaceChildren(wb.why(answer));
+      reason.hidden = false;
+      framed(film.frames[at], answer.spans);
+    }
+    // its places are shown in the lesson's own grammar; the editor of the workbench holds another one
+    reason.addEventListener("click", (event) => event.stopPropagation(), true);
     wb.roving(hand, (chosen) => { for (const each of hand.querySelectorAll("button")) each.tabIndex = each === chosen ? 0 : -1; });
 
     return { figure, load: () => load(null, false), step: (by) => { if (film && film.frames.length > 1) go(at + by); }, last: () => { if (film) show(film.frames.length - 1); } };

@@ -45,19 +45,37 @@ wb.parts.learn = ({ element, server }) => {
     const body = table.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row[0]), ...row.slice(1).map(cell)));
     return el("div", { class: "worked", tabindex: "0", role: "region", "aria-label": table.caption }, el("table", {}, el("caption", {}, table.caption), el("thead", {}, el("tr", {}, ...table.heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...body)));
   }
-  /** The language and the tokens a step is about; the lines of the rules being read are lit. */
+  /** The language and the tokens a step is about; lit are the rules being read, marked what could have read on. */
   function given(one) {
-    const { text, notation, tokens } = one.given, lines = [[]];
-    for (const [piece, name] of wb.colour(text, notation)) piece.split("\n").forEach((part, i) => { if (i) lines.push([]); if (part) lines.at(-1).push(el("span", { class: name || null }, part)); });
-    const rows = lines.map((parts) => el("span", { class: "row" }, ...parts, "\n"));
-    const name = (row) => row.querySelector(".rule")?.textContent.trim();
-    const box = el("div", { class: "given" }, text ? el("pre", { class: "paint", tabindex: "0", role: "region", "aria-label": notation === "kbnf" ? "The grammar of this step" : "The regex of this step" }, ...rows) : null, tokens.length ? el("p", { class: "vocabulary" }, el("span", { class: "quiet" }, "tokens "), ...tokens.map((token) => el("span", { class: "chip" }, token))) : null);
-    return { box, light(frame) { for (const row of rows) for (const [mark, on] of [["outer", frame.rules.includes(name(row))], ["live", frame.rules.length && name(row) === frame.rules.at(-1)]]) row.classList.toggle(mark, Boolean(on)); } };
+    const { text, notation, tokens } = one.given;
+    const listing = el("pre", { class: "paint", tabindex: "0", role: "region", "aria-label": notation === "kbnf" ? "The grammar of this step" : "The regex of this step" });
+    function paint(rules, spans) {
+      const edges = [...new Set(spans.flatMap(({ start, end }) => [start, end]))].sort((one, other) => one - other), rows = [[]];
+      let at = 0;
+      for (const [piece, name] of wb.colour(text, notation)) {
+        const cuts = [at, ...edges.filter((edge) => edge > at && edge < at + piece.length), at + piece.length];
+        cuts.slice(1).forEach((end, i) => piece.slice(cuts[i] - at, end - at).split("\n").forEach((part, j) => {
+          if (j) rows.push([]);
+          const marked = spans.some((span) => span.start <= cuts[i] && end <= span.end);
+          if (part) rows.at(-1).push(el("span", { class: [name, marked && "place"].filter(Boolean).join(" ") || null }, part));
+        }));
+        at += piece.length;
+      }
+      listing.replaceChildren(...rows.map((parts) => {
+        const row = el("span", { class: "row" }, ...parts, "\n"), name = row.querySelector(".rule")?.textContent.trim();
+        row.classList.toggle("outer", rules.includes(name));
+        row.classList.toggle("live", rules.length > 0 && name === rules.at(-1));
+        return row;
+      }));
+    }
+    paint([], []);
+    const box = el("div", { class: "given" }, text ? listing : null, tokens.length ? el("p", { class: "vocabulary" }, el("span", { class: "quiet" }, "tokens "), ...tokens.map((token) => el("span", { class: "chip" }, token))) : null);
+    return { box, light: (frame, spans = []) => paint(frame.rules, spans) };
   }
   /** A step as it stands on the page, and its film if it has one. */
   function leaf(number) {
     const one = lesson.pages[number], asked = (question) => (sent) => server[question]({ ...sent, lesson: lesson.name, step: number });
-    const about = given(one), made = one.figure ? wb.film(asked("lesson_figure"), one.caption, about.light) : null;
+    const about = given(one), made = one.figure ? wb.film(asked("lesson_figure"), one.caption, { framed: about.light, why: (sent) => wb.ask(asked("lesson_why"), sent) }) : null;
     const opens = one.open && el("button", { type: "button", class: "bench", onclick: () => wb.emit("open", { ...one.open, title: `From the lesson: ${one.title}` }) }, "Open in the workbench");
     const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), about.box, el("p", { class: "source quiet" }, "Source: ", one.source), opens);
     const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), isDone(lesson.name, number), () => tick(lesson.name, number));

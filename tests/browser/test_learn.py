@@ -40,6 +40,9 @@ def test_a_student_steps_answers_and_opens_the_workbench(visit: Any) -> None:
         # a forbidden token says why
         v.page.click(f"{LEARN} .hand .token.no:has-text('for')")
         assert "for: reads fo, then needs o" in _say(v)
+        v.page.wait_for_selector(f"{LEARN} .because .cell.fails")
+        assert v.page.locator(f"{LEARN} pre.paint .place").all_inner_texts() == ["o"]
+        v.shot("learn_why")
         # wrong, then right
         options = v.page.locator(f"{LEARN} .quiz .options button")
         for number in (0, 2, 3, 4):

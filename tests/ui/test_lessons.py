@@ -10,7 +10,13 @@ import pytest
 from tests.ui.toy import toy_room
 from workbench.lessons.shelf import ORDER
 from workbench.ui.handlers import Handlers
-from workbench.ui.lessons import lesson, lesson_answer, lesson_figure, lesson_list
+from workbench.ui.lessons import (
+    lesson,
+    lesson_answer,
+    lesson_figure,
+    lesson_list,
+    lesson_why,
+)
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +105,31 @@ def test_bad_answers_become_sentences(handlers: Handlers, answer: Any) -> None:
     told = lesson_answer(handlers, {"lesson": "tokens", "step": 2, "answer": answer})
     assert not told["ok"]
     assert told["why"]
+
+
+def test_a_forbidden_token_is_explained_in_the_grammar_of_the_lesson(handlers: Handlers) -> None:
+    names = [c["text"] for c in _choices(handlers, "masked", 0)]
+    sent = {"lesson": "masked", "step": 0, "given": [names.index("["), names.index("1")]}
+    told = lesson_why(handlers, {**sent, "token": names.index("]]")})
+    assert told["ok"]
+    assert [(cell["text"], cell["is"]) for cell in told["cells"]] == [("]", "read"), ("]", "fails")]
+    told = lesson_why(handlers, {**sent, "token": names.index("[")})
+    text = lesson(handlers, {"lesson": "masked"})["pages"][0]["given"]["text"]
+    marked = {text[span["start"] : span["end"]] for span in told["spans"]}
+    assert marked <= {",", "]", "[0-9]"}
+    assert {",", "]"} <= marked
+
+
+def _choices(handlers: Handlers, name: str, step: int) -> list[dict[str, Any]]:
+    answer = lesson_figure(handlers, {"lesson": name, "step": step, "given": []})
+    found: list[dict[str, Any]] = answer["frames"][0]["choices"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [{"given": [0], "token": 99}, {"given": "x", "token": 0}, {"given": [99], "token": 0}, {}],
+)
+def test_nothing_is_explained_of_what_is_no_token(handlers: Handlers, sent: dict[str, Any]) -> None:
+    told = lesson_why(handlers, {"lesson": "masked", "step": 0, **sent})
+    assert told == {"ok": False, "why": "expected tokens of this lesson"}

@@ -183,10 +183,19 @@ def _way(graph: Graph, came: tuple[str, ...], lit: set[str]) -> tuple[int, ...]:
     return ()
 
 
-def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """The push-down automaton over tokens: one token may push and pop several symbols."""
+def over_tokens(
+    world: World, given: Given, *, tokens: tuple[str, ...] = (), drawn: str = "tokens"
+) -> Film:
+    """The push-down automaton over tokens: one token may push and pop several symbols.
+
+    ``drawn`` is ``tokens`` for its own picture, ``rules`` for that of the rules, where its own
+    would have too many edges.
+    """
     network = world.grammar.rules
-    graph = draw_token_pda(compose_pda(network, world.vocabulary), network, "over tokens")
+    if drawn == "rules":
+        graph = draw_network(network)
+    else:
+        graph = draw_token_pda(compose_pda(network, world.vocabulary), network, "over tokens")
     runner = Runner(network)
     ids, so_far = taken(world, given, tokens), b""
     ways = standings(runner, b"") or []

@@ -17,6 +17,7 @@ from workbench.lessons.lesson import Film, Frame, Given, Lesson, LessonError, Op
 from workbench.lessons.questions import LONGEST, Answer, question
 from workbench.lessons.running import LONGEST as LONGEST_READ
 from workbench.lessons.tables import table
+from workbench.ui.explain import why
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
 from workbench.ui.records import Record
@@ -78,7 +79,7 @@ def _given_world(step: Step) -> Record:
     """The language and the tokens of a step, for a reader to have before their eyes."""
     world = step.world
     return {
-        "text": (world.kbnf or world.regex).strip(),
+        "text": (world.kbnf or world.regex).rstrip(),
         "notation": "kbnf" if world.kbnf else "regex",
         "tokens": [visible(word) for word in world.words] if world.tokens else [],
     }
@@ -196,6 +197,28 @@ def _graph(graph: Graph, direction: Direction) -> Record:
             for e in graph.edges
         ],
     }
+
+
+def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
+    """Why a token is forbidden after those a reader took: the record of the page's own ``why``."""
+    try:
+        world, given, token_id = _step(sent).world, _given(sent), sent.get("token")
+        known = world.vocabulary.tokens
+        if not isinstance(given, tuple) or type(token_id) is not int:
+            raise LessonError("expected tokens of this lesson")
+        if any(not 0 <= i < len(known) for i in (*given, token_id)):
+            raise LessonError("expected tokens of this lesson")
+        token = known[token_id]
+        asked = {
+            "text": world.kbnf or world.regex,
+            "notation": "kbnf" if world.kbnf else "regex",
+            "start": world.start,
+            "so_far": world.vocabulary.decode(given).hex(),
+            "token": None if token is None else token.hex(),
+        }
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    return why(handlers, asked)
 
 
 def lesson_answer(handlers: Handlers, sent: _Sent) -> Record:

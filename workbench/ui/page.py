@@ -52,6 +52,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "lesson_list": lessons.lesson_list,
         "lesson": lessons.lesson,
         "lesson_figure": lessons.lesson_figure,
+        "lesson_why": lessons.lesson_why,
         "lesson_answer": lessons.lesson_answer,
     },
     "footer": {"about": about},
