@@ -39,7 +39,7 @@ def test_a_student_steps_answers_and_opens_the_workbench(visit: Any) -> None:
         assert _say(v) == "oo leads from state 1 to state 3."
         # a forbidden token says why
         v.page.click(f"{LEARN} .hand .token.no:has-text('for')")
-        assert "for: reads fo, then needs o" in _say(v)
+        assert "for: reads fo, then needs 'o'" in _say(v)
         v.page.wait_for_selector(f"{LEARN} .because .cell.fails")
         assert v.page.locator(f"{LEARN} pre.paint .place").all_inner_texts() == ["o"]
         v.shot("learn_why")

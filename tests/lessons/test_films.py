@@ -247,7 +247,7 @@ def test_taken_tokens_move_the_machine_and_change_the_mask() -> None:
 
 def test_a_forbidden_token_says_why() -> None:
     made = _made("tokens", FOO, tuple(FOO.vocabulary.ids("foo", "for")))
-    assert made.frames[-1].say == "for is not allowed: reads fo, then needs o."
+    assert made.frames[-1].say == "for is not allowed: reads fo, then needs 'o'."
 
 
 def test_half_a_character_needs_its_other_half() -> None:

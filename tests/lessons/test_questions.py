@@ -63,9 +63,9 @@ def test_an_answer(kind: Kind, answer: Any, right: bool, said: str) -> None:
 def test_a_wrong_option_has_its_reason() -> None:
     reply = question(TOKENS, FOO).judge([1, 3, 5])
     assert reply.notes == (
-        ("oo", "needs [df]"),
-        ("for", "reads fo, then needs o"),
-        ("end", "the text may not end yet: it needs [df]"),
+        ("oo", "needs 'd' or 'f'"),
+        ("for", "reads fo, then needs 'o'"),
+        ("end", "the text may not end yet: it needs 'd' or 'f'"),
     )
 
 

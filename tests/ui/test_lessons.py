@@ -77,7 +77,7 @@ def test_an_answer_is_judged(handlers: Handlers) -> None:
     assert lesson_answer(handlers, {**sent, "answer": [0, 2, 4]})["right"]
     wrong = lesson_answer(handlers, {**sent, "answer": [0, 2, 3, 4]})
     assert not wrong["right"]
-    assert wrong["notes"] == [{"option": "for", "why": "reads fo, then needs o"}]
+    assert wrong["notes"] == [{"option": "for", "why": "reads fo, then needs 'o'"}]
 
 
 @pytest.mark.parametrize(

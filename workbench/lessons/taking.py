@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.automata.describe import describe
+from workbench.automata.describe import expected
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.constraint.compose import compose
 from workbench.drawing.graph import Edge, Graph, Node
@@ -68,8 +68,7 @@ def needed(world: World, text: bytes) -> str:
         state = constraint.step_bytes(constraint.initial, text)
         follow = [] if state is None else constraint.next_bytes(state)
         return describe_bytes(normalized((byte, byte) for byte in follow)) or "nothing"
-    told = describe(verdict.expected) if verdict.expected else ""
-    return " or ".join(part for part in (told, "the end" * verdict.may_end) if part) or "nothing"
+    return expected([verdict.expected], end=verdict.may_end) or "nothing"
 
 
 def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
