@@ -32,7 +32,7 @@ def walks(text: str, labels: list[int]) -> set[tuple[int, ...]]:
     rows = [line.split("\t") for line in text.splitlines()]
     finals = {row[0] for row in rows if len(row) == 2}
     found: set[tuple[int, ...]] = set()
-    waiting = [(rows[0][0], 0, ())] if rows else []
+    waiting: list[tuple[str, int, tuple[int, ...]]] = [(rows[0][0], 0, ())] if rows else []
     while waiting:
         state, read, written = waiting.pop()
         if read == len(labels) and state in finals:

@@ -21,20 +21,17 @@ def pynini() -> Any:
 
 
 def compiled(pynini: Any, text: str, **tables: Any) -> Any:
-    from pywrapfst import Compiler
-
-    compiler = Compiler(**tables)
+    compiler = pytest.importorskip("pywrapfst").Compiler(**tables)
     compiler.write(text)
     return pynini.Fst.from_pywrapfst(compiler.compile())
 
 
 def tables_of(machine: Att, folder: Any) -> dict[str, Any]:
-    from pywrapfst import SymbolTable
-
+    read = pytest.importorskip("pywrapfst").SymbolTable.read_text
     made = {}
     for name, names in (("isymbols", machine.inputs), ("osymbols", machine.outputs)):
         (folder / name).write_text(table(names), "ascii")
-        made[name] = SymbolTable.read_text(str(folder / name))
+        made[name] = read(str(folder / name))
     return made
 
 

@@ -89,7 +89,7 @@ def test_where_the_run_stands_is_in_some_part(handlers: Handlers) -> None:
 
 
 def test_standing_names_each_state_once_in_order() -> None:
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"path": {"rules": [["0"], ["1"]], "stacks": [{"boxes": []}]}},
         {"path": {"rules": [["1"]], "characters": []}},
         {"path": {"rules": [["0", "7"]]}},
