@@ -4,6 +4,16 @@
 (() => {
   const { el } = wb;
 
+  const CLOSED = ["accepted", "forced end", "dead end"];
+  /** Whether tokens can follow. */
+  const isOpen = (branch) => Boolean(branch) && !CLOSED.includes(branch.outcome?.reason);
+
+  /** A branch as the lines of a recorded run; its head says how it was asked for. */
+  function records(branch, asked) {
+    const head = { k: "head", run: "branch " + branch.id, ...asked, ...branch.settings, prefix: [], how: branch.how };
+    return [head, { k: "start", model: branch.model || "builtin" }, ...branch.steps, ...(branch.outcome ? [branch.outcome] : [])];
+  }
+
   function branches(box, doors) {
     const chips = el("span", { class: "chips", role: "group", "aria-label": "Runs and branches" });
     const begin = el("button", { type: "button", class: "bare", title: "A new branch at the prompt: take the tokens by hand, or step", onclick: () => doors.begin() }, "+ by hand");
@@ -42,7 +52,7 @@
       now: () => now,
       all: () => kept,
       clear() { kept = []; now = null; draw(); },
-      draw,
+      draw, isOpen, records,
       lock(locked) { for (const button of box.querySelectorAll("button")) button.disabled = locked; },
     };
   }

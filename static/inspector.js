@@ -51,7 +51,7 @@
   }
 
   function inspector(box, doors = {}) {
-    const facts = el("div", { class: "facts1" }), wanted = list("What the model wanted", "wanted"), may = list("What it may say", "may"), why = el("div", { class: "whybox", hidden: true });
+    const facts = el("div", { class: "tokenfacts" }), wanted = list("What the model wanted", "wanted"), may = list("What it may say", "may"), why = el("div", { class: "whybox", hidden: true });
     box.replaceChildren(facts, wanted.box, may.box, why);
     const search = doors.find && wb.tokenSearch ? wb.tokenSearch(may.box, { row, find: (query) => doors.find(shown.index, query), choose: (candidate) => choose(candidate), explain }) : null;
     let shown = { record: null, index: -1 };

@@ -9,7 +9,23 @@
     const stats = find(".stats"), outcome = find(".outcome"), alarms = find(".alarms");
     const value = (input, fallback) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value));
     const settings = () => ({ temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value });
+    const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
     let looked = 0;
+
+    /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
+    function busy({ running, taking, open, ready }) {
+      buttons.go.disabled = running || !ready;
+      buttons.step.disabled = running || taking || (!ready && !open);
+      buttons.goon.disabled = running || taking || !open;
+      buttons.halt.disabled = !running;
+    }
+
+    const box = find(".runerr");
+    /** Say what went wrong; nothing for nothing. */
+    function fault(message, hint, before = "The run ended: ") {
+      box.hidden = !message;
+      box.replaceChildren(el("b", {}, before), message + (hint ? " — " + hint : ""));
+    }
 
     function apply(wanted) {
       for (const [name, input] of Object.entries(knobs)) if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
@@ -44,17 +60,18 @@
       return [el("span", { class: "trapline", title: "A model has hardly seen such spellings in training, so what follows is judged worse than the text deserves" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), "not as the tokenizer spells it from ", where, found.at_prompt ? " (it would join the prompt's end): " : ": ", ...own)];
     }
 
-    /** The token worth a first look: the one where the mask took most. */
+    /** The token worth a first look: where the mask took most, or if it took nothing where the model was most surprised. */
     function worthALook(steps) {
-      let best = 0;
-      steps.forEach((step, index) => { if (!step.token.end && (step.m ?? 99) > (steps[best].m ?? 99) + 0.01) best = index; });
-      return best;
+      const most = (key) => steps.reduce((best, step, index) => (!step.token.end && (step[key] ?? 99) > (steps[best][key] ?? 99) + 0.01 ? index : best), 0);
+      const cost = most("m");
+      return (steps[cost]?.m ?? 99) > 0.1 ? cost : most("s");
     }
 
-    /** Room in the strip for what may come, so that nothing below it moves while it does. */
-    function reserve(box) {
-      const lines = Math.ceil((settings().max_tokens * 34) / Math.max(200, box.clientWidth - 28));
-      box.style.minHeight = Math.min(7, Math.max(1, lines)) * 32 + 20 + "px";
+    /** Room in the strip for what may come, so that nothing below it moves while it does; more than that is scrolled. */
+    function reserve(box, running) {
+      const lines = Math.ceil((settings().max_tokens * 26) / Math.max(200, box.clientWidth - 28));
+      const high = Math.min(3, Math.max(1, lines)) * 32 + 20 + "px";
+      box.style.minHeight = box.style.maxHeight = running ? high : "";
     }
 
     find(".copytext").addEventListener("click", (event) => {
@@ -62,7 +79,7 @@
       wb.copy(new TextDecoder().decode(new Uint8Array(bytes)), event.target);
     });
     const newSeed = () => { knobs.seed.value = String(settings().seed + 1); };
-    return { settings, apply, numbers, alarms: alarmsOf, worthALook, reserve, newSeed, onTraps: (act) => { doors.traps = act; } };
+    return { buttons, busy, fault, settings, apply, numbers, alarms: alarmsOf, worthALook, reserve, newSeed, onTraps: (act) => { doors.traps = act; } };
   };
 
   /** A row of choices of which one is taken, kept in the browser. */

@@ -3,9 +3,8 @@
 wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
-  const wait = find(".wait"), fault = find(".runerr"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
-  const panel = wb.runPanel(find), questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
+  const wait = find(".wait"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
+  const panel = wb.runPanel(find), { buttons } = panel, questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
   let taking = false, looks = 0, shown = 0, started = 0, before = 0, firstRun = null, runNext = false, begun = 0, over = 0, atNext = false;
 
   const select = (index, focus = false) => { walk.halt(); go(index, focus); };
@@ -25,7 +24,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
 
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
-  const isOpen = (branch) => Boolean(branch) && !["accepted", "forced end", "dead end"].includes(branch.outcome?.reason);
+  const { isOpen } = branches;
   const here = () => ({ text: state.text, notation: state.notation, start: state.start, prompt: state.prompt, model: state.model, constraint: panel.settings().constraint });
 
   /** Let the model go on from where a branch stands. */
@@ -37,11 +36,13 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     state.running = true;
     started = performance.now();
     begun += 1;
+    atNext = false;
     strip.next(false);
     inspector.wait(true);
-    panel.reserve(box);
+    panel.reserve(box, true);
     busy();
     tell("waiting for the model…");
+    drawn();
     trigger("run", { ...questions.about(branch), run: incoming.begin() });
   }
   function run() {
@@ -112,9 +113,10 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     if (told.k === "error") fail(told.message, told.hint);
     if (told.k === "stop") finish(told);
   }
+  function uncover(seen) { body.hidden = key.hidden = find(".insp").hidden = !seen; if (!seen) panel.fault(""); }
   function drawn() {
     chart.show(state.steps);
-    body.hidden = key.hidden = find(".insp").hidden = false;
+    uncover(true);
     views.legend();
     panel.numbers(now(), state.running ? (state.steps.length - before) / Math.max(0.05, (performance.now() - started) / 1000) : now().outcome?.rate);
     walk.draw();
@@ -123,14 +125,11 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     aloud.soon(`${state.steps.length} tokens so far`);
   }
   /** The picture goes along, as often as an eye can follow. */
-  function lit() {
-    if (performance.now() - shown < 200) return;
-    shown = performance.now();
-    wb.emit("step", null);
-  }
+  function lit() { if (performance.now() - shown > 200) { shown = performance.now(); wb.emit("step", null); } }
   function finish(end) {
     state.running = false;
     incoming.end();
+    panel.reserve(box, false);
     now().outcome = end;
     if (wait.textContent.startsWith("wait")) tell("");
     inspector.wait(false);
@@ -146,9 +145,8 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     wb.ask(server.stop_run, { run: incoming.end() });
     finish({ k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
   }
-  function fail(message, hint, before = "The run ended: ") {
-    fault.replaceChildren(el("b", {}, before), message + (hint ? " — " + hint : ""));
-    fault.hidden = false;
+  function fail(message, hint, before) {
+    panel.fault(message, hint, before);
     if (state.running) finish({ k: "stop", reason: "error", words: "ended by an error", good: false });
     else busy();
   }
@@ -167,14 +165,15 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     state.ran = branch.text;
     state.selected = -1;
     atNext = false;
-    fault.hidden = blank.hidden = true;
+    panel.fault("");
+    blank.hidden = true;
     tell("");
     strip.clear(0);
     branch.steps.forEach((each, index) => strip.add(each, index));
     chart.mark(-1);
     inspector.show(null);
-    if (look || branch.steps.length) drawn();
-    if (!look) { body.hidden = key.hidden = find(".insp").hidden = false; return; }
+    drawn();
+    if (!look) return;
     if (isOpen(branch)) standing(); else go(panel.worthALook(state.steps), false);
     busy();
   }
@@ -232,11 +231,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   }
 
   function busy() {
-    const can = Boolean(state.compiled?.ok) && !state.pending;
-    buttons.go.disabled = state.running || !can;
-    buttons.step.disabled = state.running || taking || (!can && !isOpen(now()));
-    buttons.goon.disabled = state.running || taking || !isOpen(now());
-    buttons.halt.disabled = !state.running;
+    panel.busy({ running: state.running, taking, open: isOpen(now()), ready: Boolean(state.compiled?.ok) && !state.pending });
     branches.lock(state.running || taking);
   }
   function tell(text) { wait.textContent = text || ""; }
@@ -249,10 +244,8 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     }[event.key];
     if (act) { event.preventDefault(); act(); }
   }
-  buttons.go.addEventListener("click", run);
-  buttons.step.addEventListener("click", step);
-  buttons.goon.addEventListener("click", () => { if (!state.running && isOpen(now())) play(now()); });
-  buttons.halt.addEventListener("click", () => stop());
+  const clicks = { go: run, step, goon: () => { if (!state.running && isOpen(now())) play(now()); }, halt: () => stop() };
+  for (const [name, act] of Object.entries(clicks)) buttons[name].addEventListener("click", () => act());
   find(".byhand").addEventListener("click", byHand);
   wb.runKeys(find, {
     run() { if (!buttons.go.disabled) run(); else if (state.pending) { runNext = true; wb.emit("compile now"); } },
@@ -271,13 +264,10 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     if (state.running) stop("stopped by another example");
     walk.halt();
     branches.clear();
-    state.steps = [];
-    state.selected = -1;
-    state.turn = null;
+    Object.assign(state, { steps: [], selected: -1, turn: null });
     atNext = false;
     strip.clear(0);
-    box.style.minHeight = "";
-    body.hidden = key.hidden = find(".insp").hidden = fault.hidden = true;
+    uncover(false);
     blank.hidden = false;
     tell("");
     panel.apply({ max_tokens: example.max_tokens, ...example.settings });
@@ -290,7 +280,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   function recorded(lines) {
     const told = lines.split("\n").filter(Boolean).map((line) => JSON.parse(line));
     const branch = branches.add({ how: "recorded", ...here(), steps: told.filter((each) => each.k === "step"), outcome: told.find((each) => each.k === "stop") ?? null });
-    panel.apply(told[0]);
+    panel.apply(told.find((each) => each.k === "head") ?? {});
     open(branch);
     tell("Recorded earlier; press Run for a fresh one.");
   }
@@ -301,16 +291,8 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     runNext = false;
   });
 
-  /** For exports and drafts: the branch that is shown, as the lines of a recorded run, and how it is asked for. */
-  wb.run = {
-    settings: panel.settings,
-    apply: panel.apply,
-    records() {
-      const branch = now();
-      if (!branch) return [];
-      return [{ k: "head", run: "branch " + branch.id, ...questions.about(branch), ...branch.settings, prefix: [], how: branch.how }, { k: "start", model: branch.model || "builtin" }, ...branch.steps, ...(branch.outcome ? [branch.outcome] : [])];
-    },
-  };
-  fault.hidden = body.hidden = key.hidden = find(".insp").hidden = true;
+  /** For exports and drafts: the branch that is shown, as the lines of a recorded run, and how runs are asked for. */
+  wb.run = { settings: panel.settings, apply: panel.apply, records: () => (now() ? branches.records(now(), questions.about(now())) : []) };
+  uncover(false);
   busy();
 };

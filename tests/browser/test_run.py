@@ -42,7 +42,7 @@ def test_tokens_are_taken_by_hand_from_the_very_first(visit: Any) -> None:
         opened(v, "(Ada|name)!?")
         v.page.click("#wb-run .byhand")
         settled(v)
-        assert "not taken yet" in v.page.locator("#wb-run .facts1").inner_text()
+        assert "not taken yet" in v.page.locator("#wb-run .tokenfacts").inner_text()
         assert v.page.locator("#wb-run .tok.next[aria-selected=true]").count() == 1
         v.shot("by_hand_at_the_prompt")
         v.page.locator("#wb-run .may button.cand", has_text="Ada").click()
