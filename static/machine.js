@@ -3,6 +3,7 @@
 (() => {
   "use strict";
   const KEPT = 60; // pictures kept, for going back and forth
+  const PAUSE = 900; // milliseconds between two parts while a run streams: drawing must not slow it
 
   /** How pictures are looked at, the same for all of them; kept in the browser. */
   const USUAL = { follow: true, chains: null, merged: true, size: 0, direction: "" };
@@ -35,7 +36,7 @@
     const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
     box.prepend(el("div", { class: "canvas" }), bones, count, say);
     const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), camera: small ? { top: 0, scale: 0.92 } : {} });
-    let record = null, tab = "", request = 0, loading = null, where = "", current = null;
+    let record = null, tab = "", request = 0, loading = null, where = "", current = null, last = 0, soon = 0;
 
     const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };
     blank("", true);
@@ -76,7 +77,14 @@
       const here = standing[0];
       if (!here || loading !== null) return;
       if (found && chosen.follow) graph.follow(here);
-      if (!found && record.partial && chosen.follow && where !== here) { load(here, true); return; }
+      if (!found && record.partial && chosen.follow && where !== here) {
+        clearTimeout(soon);
+        const wait = state.running ? last + PAUSE - performance.now() : 0;
+        if (wait > 0) { soon = setTimeout(() => go(...current), wait); return; }
+        last = performance.now();
+        load(here, true);
+        return;
+      }
       if (!found) lost(here);
       else ahead();
     }

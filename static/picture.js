@@ -119,7 +119,7 @@ wb.parts.picture = ({ element, server }) => {
   function follow() {
     if (!state.compiled?.ok) return;
     const [step, atEnd] = standing();
-    element.classList.toggle("failing", Boolean(why));
+    find(".picturecard").classList.toggle("failing", Boolean(why));
     stack.show(step, atEnd);
     if (state.tab === "together") together.go(step, atEnd);
     else if (state.tab === "table") rows.go(step, atEnd);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -53,6 +54,10 @@ class Followed(StrEnum):
     STACK = "stack"
     #: The rules put into each other, where the written ones have no finite machine over tokens.
     NETWORK = "network"
+
+
+#: Rules one token may end in the picture of a machine in which it may end any number.
+_SHOWN_POPS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,15 +128,21 @@ def draw_tokens(
 
 
 def _draw_token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:
-    """The machine over tokens of the rules as written; where that has no end, of fewer."""
-    followed = Followed.STACK
-    try:
-        machine = compose_pda(grammar.rules, vocabulary, limits)
-    except LimitError:
-        followed = Followed.NETWORK
-        machine = compose_pda(grammar.network, vocabulary, limits)
-    parts = TokenPdaParts(machine)
-    return Drawn(parts, followed, parts.feet)
+    """The machine over tokens of the rules as written; where that has no end, of fewer.
+
+    Where neither has an end, a machine without the edges that take most off the stack.
+    """
+    for network, followed in (
+        (grammar.rules, Followed.STACK),
+        (grammar.network, Followed.NETWORK),
+    ):
+        with suppress(LimitError):
+            parts = TokenPdaParts(compose_pda(network, vocabulary, limits))
+            return Drawn(parts, followed, parts.feet)
+    machine = compose_pda(grammar.rules, vocabulary, limits, _SHOWN_POPS)
+    note = f"tokens that end more than {_SHOWN_POPS} rules are left out: there is no end of them"
+    parts = TokenPdaParts(machine, note)
+    return Drawn(parts, Followed.STACK, parts.feet)
 
 
 def draw_vocabulary(vocabulary: Vocabulary) -> Drawn:

@@ -85,3 +85,10 @@ def test_ladders_are_rungs_where_no_chain_is_folded(handlers: Handlers) -> None:
     assert len(fold_counts(graph).nodes) < len(graph.nodes)
     sent = {"text": "[a-z]{1,12}!", "notation": "regex", "tab": "characters", "chains": False}
     assert len(handlers.draw(sent)["states"]) == len(graph.nodes)
+
+
+def test_tokens_that_end_rules_without_end_are_drawn_in_part(handlers: Handlers) -> None:
+    text = "start ::= start '+' start | '(' start ')' | #'[0-9]';"
+    told = handlers.draw({"text": text, "notation": "kbnf", "tab": "tokens"})
+    assert told["ok"], told
+    assert told["edges"]

@@ -139,8 +139,16 @@ class TokenPda:
         return tuple(edges)
 
 
-def compose_pda(network: Network, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenPda:
+def compose_pda(
+    network: Network,
+    vocabulary: Vocabulary,
+    limits: Limits = LIMITS,
+    shown_pops: int | None = None,
+) -> TokenPda:
     """Every edge of the composed machine, from every state whole tokens reach.
+
+    With ``shown_pops`` edges that pop more often are left out: for pictures of grammars that
+    have infinitely many, never for masks.
 
     Raises: LimitError past ``limits.token_edges`` edges stored, the limits of a
             ``RelativeMachine``, and where one token can pop without end (a rule that may
@@ -149,7 +157,7 @@ def compose_pda(network: Network, vocabulary: Vocabulary, limits: Limits = LIMIT
     Source: Koo et al. 2024, Algorithm 3, §3.2.
     """
     ready()
-    closing = _Closing(network, vocabulary, limits)
+    closing = _Closing(network, vocabulary, limits, shown_pops)
     found = {network.initial: None}
     waiting = [network.initial]
     met: dict[int, None] = {}
@@ -166,8 +174,10 @@ def compose_pda(network: Network, vocabulary: Vocabulary, limits: Limits = LIMIT
 class _Closing:
     """Rows of a relative machine, each with the wide states met before it."""
 
-    def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits) -> None:
-        self.machine = RelativeMachine(network, limits)
+    def __init__(
+        self, network: Network, vocabulary: Vocabulary, limits: Limits, shown_pops: int | None
+    ) -> None:
+        self.machine = RelativeMachine(network, limits, shown_pops)
         self._wide = WideStates(vocabulary.trie)
         self._writer = Writer(vocabulary.trie, len(self.machine.table), limits)
         self._arrays = self._wide.arrays(len(self.machine.table))

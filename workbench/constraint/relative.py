@@ -36,7 +36,9 @@ class RelativeMachine:
             and where one token can pop without end.
     """
 
-    def __init__(self, network: Network, limits: Limits) -> None:
+    def __init__(self, network: Network, limits: Limits, shown_pops: int | None = None) -> None:
+        #: Where tokens can pop without end, so many pops are still told; None tells of no machine.
+        self._shown_pops = shown_pops
         self._network = network
         self._limits = limits
         self._clock = limits.clock()
@@ -109,6 +111,8 @@ class RelativeMachine:
             return
         if pushed:
             yield from self._settle(pushed[-1], popped, pushed[:-1])
+            return
+        if len(popped) == self._shown_pops:
             return
         if len(popped) == _POPS:
             raise LimitError(

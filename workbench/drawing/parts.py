@@ -162,7 +162,8 @@ def _through(state: int, targets: list[list[int]], whole: list[bool]) -> dict[in
 class TokenPdaParts:
     """The machine over tokens of a network of rules, its ladders folded."""
 
-    def __init__(self, machine: TokenPda) -> None:
+    def __init__(self, machine: TokenPda, note: str = "") -> None:
+        self._note = note or "the stack holds one dot at the beginning; the last edge takes it off"
         self._machine = machine
         self._nodes = token_pda_nodes(machine)
         self.feet = foot_of(draw_network(machine.network))
@@ -212,8 +213,7 @@ class TokenPdaParts:
 
     def _drawn(self, states: Iterable[int]) -> Graph:
         edges = token_pda_edges(self._machine, self._machine.network, states)
-        note = "the stack holds one dot at the beginning; the last edge takes it off"
-        graph = Graph("token push-down automaton", self._nodes, edges, note)
+        graph = Graph("token push-down automaton", self._nodes, edges, self._note)
         return fold_tokens(graph, self.feet)
 
 
