@@ -196,6 +196,10 @@ def test_links_that_were_cut_and_links_of_the_first_version(visit: Visitor) -> N
         for damaged in (whole[:-9], whole[:40], "g=3" + whole[3:], "g=", "g=2..", "g=%%%", bomb):
             assert v.page.evaluate(read, damaged) is None
             assert "cannot be read" in v.page.inner_text(".notice")
+        # in a Space the address that is shared is the one a visitor sees, not the frame's
+        in_space = "async () => { wb.state.space = 'me/workbench'; return await wb.link(); }"
+        link = v.page.evaluate(in_space)
+        assert link.startswith("https://huggingface.co/spaces/me/workbench#g=2.")
         old = v.page.evaluate(read, "g=" + v.page.evaluate(PACKED, FIRST))
         assert old["text"] == "[a-z]+"
         assert old["tests"] == [{"text": "abc", "expect": None}]

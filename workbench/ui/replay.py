@@ -11,11 +11,13 @@ import base64
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.errors import LimitError, WorkbenchError
+from workbench.grammar import Grammar
 from workbench.pipeline import Machine
 from workbench.resources import STATIC
 from workbench.ui.explain import reasons
@@ -42,8 +44,9 @@ _MACHINES = (Machine.CHARACTERS, Machine.TOKENS, Machine.STACK, Machine.RULES)
 #: Parts drawn of a machine that is too large for one picture.
 MOST_PARTS = 16
 
-#: Seconds spent on why tokens are forbidden; the rest of a long run goes without.
-_SECONDS = 2.0
+#: Seconds spent on parts of pictures, and on why tokens are forbidden; a long run in a tangled
+#: machine goes without the rest.
+_DRAWING, _SECONDS = 10.0, 2.0
 
 #: Names of states one machine may ask parts for.
 _MOST_NAMES = 2_000
@@ -108,21 +111,28 @@ def drawn(
     if grammar is None:
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
     pictures = {}
+    until = time.monotonic() + _DRAWING
     for machine in _MACHINES:
         asked = {**sent, "tab": str(machine), "centre": ""}
-        if parts := _parts(handlers, asked, standing):
+        if parts := _parts(handlers, asked, standing, until):
             pictures[str(machine)] = parts
-    told: list[list[str]] = []
+    return {"pictures": pictures, "reasons": list(_reasons(grammar, taken))}
+
+
+def _reasons(grammar: Grammar, taken: Iterable[Taken]) -> Iterator[list[str]]:
+    """For each token why what the model wanted was forbidden, as long as there is time."""
     until, so_far = time.monotonic() + _SECONDS, b""
     for token, wanted in taken:
-        in_time = bool(wanted) and time.monotonic() < until
-        told.append(reasons(grammar, so_far, wanted) if in_time else [])
+        told: list[str] = []
+        if wanted and time.monotonic() < until:
+            with suppress(LimitError):  # too ambiguous to be told: the run plays without
+                told = reasons(grammar, so_far, wanted)
+        yield told
         so_far += token or b""
-    return {"pictures": pictures, "reasons": told}
 
 
 def _parts(
-    handlers: Handlers, asked: Record, standing: Mapping[str, Iterable[str]]
+    handlers: Handlers, asked: Record, standing: Mapping[str, Iterable[str]], until: float
 ) -> list[Record]:
     first = handlers.draw(asked)
     if not first.get("ok"):
@@ -130,7 +140,7 @@ def _parts(
     parts = [first]
     for name in standing.get(first.get("follow") or "", ()):
         state = first["names"].get(name, name)
-        if len(parts) == MOST_PARTS or not first["partial"]:
+        if len(parts) == MOST_PARTS or not first["partial"] or time.monotonic() > until:
             break
         if not any(state in part["where"] for part in parts):
             part = handlers.draw({**asked, "centre": state})
