@@ -42,7 +42,7 @@
     const kept = {
       temperature: number(held?.temperature, 0, 5),
       seed: number(held?.seed, 0, 2 ** 31 - 1),
-      max_tokens: number(held?.max_tokens, 1, 512),
+      max_tokens: number(held?.max_tokens, 1, 1024),
       constraint: typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
     };
     return JSON.parse(JSON.stringify(kept));

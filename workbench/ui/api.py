@@ -202,7 +202,7 @@ class Endpoints:
             text: The grammar.
             notation: How it is written: a regex, or KBNF.
             prompt: What the model reads first.
-            max_tokens: The most tokens, up to 512.
+            max_tokens: The most tokens, up to 1,024.
             temperature: 0 takes the likeliest token every time.
             seed: The same seed gives the same text.
             start: The rule it begins with; a regex has none.

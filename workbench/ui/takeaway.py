@@ -74,8 +74,7 @@ def take_code(handlers: Handlers, sent: Record) -> Record:
 
     Raises: WorkbenchError for settings that are none.
     """
-    model = text_in(sent, "model", 400) or handlers.room.name
-    wanted = programs.Wanted.of({**sent, "model": model}, handlers.gallery)
+    wanted = programs.Wanted.of({**sent, "model": handlers.room.name}, handlers.gallery)
     return {name: write(wanted) for name, write in programs.WRITERS.items()}
 
 
