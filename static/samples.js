@@ -20,7 +20,7 @@
       if (answer.fault || !answer.ok) { box.replaceChildren(el("p", { class: "quiet" }, answer.fault || answer.why)); return; }
       const more = el("button", { type: "button", class: "more", onclick: () => { seed += 1; shown = ""; ask(); } }, "More");
       const list = (name, rows) => { const ul = el("ul", { class: "samples", "aria-label": name }, ...rows); wb.grid(ul); return ul; };
-      const none = el("p", { class: "quiet" }, "No text was found in the time there is.");
+      const none = el("p", { class: "quiet" }, "No text was found.");
       box.replaceChildren(
         el("div", { class: "head" }, el("span", { class: "quiet", title: "How they are drawn: " + answer.how }, "Accepted, drawn at random"), more),
         answer.texts.length ? list("Samples", answer.texts.map((text) => row(text, "accept"))) : none,

@@ -55,6 +55,13 @@ def test_a_small_language_is_sampled_whole(pattern: str, texts: set[str]) -> Non
     assert set(samples(Grammar.from_regex(pattern), 20, seed=1)) == texts
 
 
+@pytest.mark.parametrize("pattern", [r"[^\s\S]", r"a[^\s\S]|b[^\s\S]{3}"])
+def test_a_language_without_texts_has_no_samples(pattern: str) -> None:
+    grammar = Grammar.from_regex(pattern)
+    assert samples(grammar) == ()
+    assert near_misses(grammar) == ()
+
+
 #   what is hard about it                                         grammar
 HARD = {
     "a machine that would explode": Grammar.from_regex("(a|b)*a(a|b){40}"),

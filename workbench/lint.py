@@ -7,15 +7,10 @@ from dataclasses import dataclass, replace
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
-from workbench.pushdown.advice import (
-    Advice,
-    ambiguity_advice,
-    conflict_advice,
-    redundant_advice,
-    redundant_regex_advice,
-)
+from workbench.pushdown.advice import Advice, ambiguity_advice, conflict_advice
 from workbench.pushdown.ambiguity import ambiguity
 from workbench.pushdown.build import context_free
+from workbench.pushdown.redundant import redundant_advice, redundant_regex_advice
 from workbench.spelling import spelling_advice
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -42,7 +42,7 @@ def samples(grammar: Grammar, count: int = 5, seed: int = 0, longest: int = 40) 
         for _ in range(_DRAWS * count):
             if len(found) == count:
                 break
-            text = next(draws)
+            text = next(draws, None)
             if text is not None and text not in found and grammar.accepts(text):
                 found[text] = None
     except LimitError:
@@ -89,9 +89,12 @@ def _draws(grammar: Grammar, random: Random, longest: int) -> Iterator[str | Non
     machine = _machine(grammar)  # it has a budget of its own
     limits = replace(grammar.limits, seconds=min(_SECONDS, grammar.limits.seconds), began=None)
     wander = Wander(machine, limits.begun())
+    if wander.shortest is None:
+        return  # a language without texts
     # where the shortest text is long already, there has to be room to differ from it
-    most = max(longest, wander.shortest + min(wander.shortest, _MORE))
-    draw = _by_counting(grammar, most) or _by_walking(wander, most)
+    shortest = wander.shortest
+    most = max(longest, shortest + min(shortest, _MORE))
+    draw = _by_counting(grammar, most) or _by_walking(wander, shortest, most)
     while True:
         yield draw(random)
 
@@ -106,10 +109,10 @@ def _by_counting(grammar: Grammar, longest: int) -> _Draw | None:
     return paths.draw if paths.lengths else None
 
 
-def _by_walking(wander: Wander, longest: int) -> _Draw:
+def _by_walking(wander: Wander, shortest: int, longest: int) -> _Draw:
     def draw(random: Random) -> str | None:
         # a length for each text, so that long ones are not all as long as they may be
-        most = random.randint((wander.shortest + longest) // 2, longest)
+        most = random.randint((shortest + longest) // 2, longest)
         try:
             return wander.draw(random, most).decode()
         except UnicodeDecodeError:

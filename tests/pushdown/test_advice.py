@@ -148,6 +148,23 @@ def test_advice_on_a_regex(pattern: str, told: list[tuple[str, str]]) -> None:
     assert {one.kind for one in found} <= {"unbounded_loop"}
 
 
+#   regex             pieces that match nothing, why
+UNMATCHED = [
+    (r"a[^\s\S]|b",     [r"a[^\s\S]"], "a branch"),
+    (r"b(x|[^\s\S])?",  [r"[^\s\S]"], "inside a group"),
+    (r"[^\s\S]",        [r"[^\s\S]"], "all of it"),
+    (r"b[^\s\S]*",      [r"[^\s\S]"], "what may be left out"),
+    (r"[^a]",           [], "a set with members"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "told", "why"), UNMATCHED, ids=[why for *_, why in UNMATCHED])
+def test_parts_of_a_regex_that_match_nothing(pattern: str, told: list[str], why: str) -> None:
+    found = [one for one in Grammar.from_regex(pattern).advice if one.kind == "unproductive"]
+    assert [pattern[one.span.start : one.span.end] for one in found] == told, why
+    assert {one.severity for one in found} <= {"warning"}
+
+
 def test_conflicts_are_advice_at_their_rule() -> None:
     text = "start ::= 'x' s; s ::= 'if ' s ('else ' s)? | 'y ';"
     ambiguous, one = lint(Grammar.from_kbnf(text)).advice

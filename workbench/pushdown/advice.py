@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from workbench.automata.program import EMPTY, SOME
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.ambiguity import Ambiguity
-from workbench.pushdown.cfg import Cfg, calls, derives, gathered, least, terminals
+from workbench.pushdown.cfg import calls, derives, gathered, least, terminals
 from workbench.pushdown.cheap_loops import Loop, loops, regex_loops
 from workbench.pushdown.determinism import conflicts
 from workbench.pushdown.network import Network
-from workbench.pushdown.redundant import (
-    Redundancy,
-    in_time,
-    redundant_branches,
-    redundant_rules,
-)
 from workbench.pushdown.terminals import Terminal
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
@@ -76,38 +69,8 @@ def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
 
 def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
     """What can be said of a regex."""
-    return _sorted([_of_loop(loop) for loop in regex_loops(regex, source.text)])
-
-
-def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
-    """Alternatives that add nothing, and rules that have no text but the empty one."""
-    found = [_of_redundancy(one) for one in in_time(redundant_rules(cfg, cfg.source.text))]
-    empty = {
-        name
-        for name in cfg.rules
-        if cfg.program.texts_of(cfg.program.names.index(name)) == SOME | EMPTY
-    }
-    found += [_empty_rule(rule) for rule in tree.rules if rule.name in empty]
-    return _sorted(found)
-
-
-def redundant_regex_advice(regex: Regex, source: Source, limits: Limits) -> tuple[Advice, ...]:
-    """Alternatives of a regex that add nothing."""
-    found = in_time(redundant_branches(regex, source.text, limits))
-    return _sorted([_of_redundancy(one) for one in found])
-
-
-def _of_redundancy(one: Redundancy) -> Advice:
-    return Advice(one.message, one.span, one.kind, one.hint, one.fix)
-
-
-def _empty_rule(rule: Rule) -> Advice:
-    return Advice(
-        f"the rule {rule.name!r} has no text but the empty one",
-        rule.name_span,
-        "empty_rule",
-        "let it read something, or leave it out where it is called",
-    )
+    endless = [_endless_part(part) for part in _unmatched(regex)]
+    return _sorted([*endless, *(_of_loop(loop) for loop in regex_loops(regex, source.text))])
 
 
 def conflict_advice(
@@ -249,6 +212,28 @@ def _matches(regex: Regex) -> bool:
             return low == 0 or _matches(part)
         case Group(part=part):
             return _matches(part)
+
+
+def _unmatched(regex: Regex) -> Iterator[Regex]:
+    """The outermost parts of a regex that match no text."""
+    if not _matches(regex):
+        yield regex
+        return
+    match regex:
+        case Concat(parts=parts) | Alternate(options=parts):
+            for part in parts:
+                yield from _unmatched(part)
+        case Repeat(part=part) | Group(part=part):
+            yield from _unmatched(part)
+
+
+def _endless_part(part: Regex) -> Advice:
+    return Advice(
+        "this matches no text, so whatever needs it is never accepted",
+        part.span,
+        "unproductive",
+        "delete it, or let its set hold a character",
+    )
 
 
 # -- regexes that match nothing on the way ---------------------------------------------------------

@@ -7,23 +7,26 @@ that another's does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from workbench.automata.build import regex_dfa
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.operations import joint_classes, literals
+from workbench.automata.program import EMPTY, SOME
 from workbench.errors import LimitError
 from workbench.limits import Limits
+from workbench.pushdown.advice import Advice
 from workbench.pushdown.cfg import Cfg
-from workbench.source import Span
+from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
     Except,
     Expression,
+    GrammarTree,
     Literal,
     Nonterminal,
     Pattern,
     Repetition,
+    Rule,
     Substrings,
 )
 from workbench.syntax.grammar_tree import Sequence as Row
@@ -36,23 +39,34 @@ _COMPARED = 24
 _PAIRS = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Redundancy:
-    """A branch that could be left out."""
-
-    message: str
-    span: Span
-    #: ``duplicate_alternative`` or ``included_alternative``.
-    kind: str
-    hint: str
-    #: What to write there: nothing, where it can be cut out with its bar.
-    fix: str | None
-
-
 _Node = Expression | Regex
 
 
-def redundant_rules(cfg: Cfg, text: str) -> Iterator[Redundancy]:
+def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
+    """Alternatives that add nothing, and rules that have no text but the empty one."""
+    program = cfg.program
+    empty = {
+        name for name in cfg.rules if program.texts_of(program.names.index(name)) == SOME | EMPTY
+    }
+    rules = (_empty_rule(rule) for rule in tree.rules if rule.name in empty)
+    return (*_in_time(redundant_rules(cfg, cfg.source.text)), *rules)
+
+
+def redundant_regex_advice(regex: Regex, source: Source, limits: Limits) -> tuple[Advice, ...]:
+    """Alternatives of a regex that add nothing."""
+    return tuple(_in_time(redundant_branches(regex, source.text, limits)))
+
+
+def _empty_rule(rule: Rule) -> Advice:
+    return Advice(
+        f"the rule {rule.name!r} has no text but the empty one",
+        rule.name_span,
+        "empty_rule",
+        "let it read something, or leave it out where it is called",
+    )
+
+
+def redundant_rules(cfg: Cfg, text: str) -> Iterator[Advice]:
     """The redundant branches of all rules in use.
 
     Raises: LimitError past the time of the grammar's limits.
@@ -75,7 +89,7 @@ def redundant_rules(cfg: Cfg, text: str) -> Iterator[Redundancy]:
                     yield from redundant_branches(regex, text, cfg.limits)
 
 
-def redundant_branches(regex: Regex, text: str, limits: Limits) -> Iterator[Redundancy]:
+def redundant_branches(regex: Regex, text: str, limits: Limits) -> Iterator[Advice]:
     """The redundant branches of a regex written somewhere in ``text``."""
 
     def machine(node: _Node) -> Dfa | None:
@@ -92,7 +106,7 @@ _OF_RULES = (Literal, Pattern, Substrings, Except, Nonterminal, Row, Choice, Rep
 
 def _among(
     options: Sequence[_Node], machine_of: Callable[[_Node], Dfa | None], text: str
-) -> Iterator[Redundancy]:
+) -> Iterator[Advice]:
     """The redundant ones of some alternatives."""
     first: dict[object, int] = {}
     left: list[int] = []
@@ -101,7 +115,7 @@ def _among(
             left.append(place)
             continue
         span, fix = _cut(options, place, text)
-        yield Redundancy(
+        yield Advice(
             f"this alternative stands here twice: {_written(options[twin], text)}",
             span, "duplicate_alternative", "leave one of them out", fix,
         )  # fmt: skip
@@ -114,7 +128,7 @@ def _among(
             if other != place and other not in out and is_included(machine, larger):
                 out.add(place)
                 span, fix = _cut(options, place, text)
-                yield Redundancy(
+                yield Advice(
                     f"this alternative adds nothing: {_written(options[other], text)} "
                     "reads all its texts",
                     span, "included_alternative", "leave it out", fix,
@@ -179,7 +193,7 @@ def _regex_nodes(regex: Regex) -> Iterator[Regex]:
             yield from _regex_nodes(part)
 
 
-def in_time(found: Iterator[Redundancy]) -> Iterator[Redundancy]:
+def _in_time(found: Iterator[Advice]) -> Iterator[Advice]:
     """What is found before a limit is met: advice is worth no more than the time it has."""
     try:
         yield from found

@@ -59,8 +59,9 @@ class Wander:
             network = machine if isinstance(machine, Network) else network_of(machine)
             self._ground = _OfNetwork(network, limits)
         self._ways: dict[State, list[_Way]] = {}
-        #: The bytes of a shortest text.
-        self.shortest = self._ground.rest(self._ground.initial)
+        nearest = self._ground.rest(self._ground.initial)
+        #: The bytes of a shortest text; None where there is no text.
+        self.shortest = nearest if nearest < _ENDLESS else None
 
     def draw(self, random: Random, longest: int) -> bytes:
         """A text of at most ``longest`` bytes, or as few as there must be.
@@ -69,8 +70,10 @@ class Wander:
         but that characters outside ASCII are rare where there are others.
         """
         ground = self._ground
+        assert self.shortest is not None, "there is a text to draw"
         most = max(self.shortest, longest)
-        text, waiting, due = bytearray(), [], 0
+        text, due = bytearray(), 0
+        waiting: list[State] = []
         state = ground.initial
         while True:
             self._clock.check()
