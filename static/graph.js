@@ -187,8 +187,11 @@
         lit = [];
         chosen = null;
         box.removeAttribute("aria-activedescendant");
+        const old = svg;
         svg = next ? parsed(next.svg, prefix) : null;
-        canvas.replaceChildren(...(svg ? [svg] : []));
+        // the old picture goes while the new one is there already: nothing blinks
+        canvas.replaceChildren(...(svg ? [svg] : []), ...(svg && old ? [old] : []));
+        if (svg && old) { old.setAttribute("aria-hidden", "true"); old.classList.add("leaving"); setTimeout(() => old.remove(), 160); }
         if (!svg) { camera.close(); return; }
         const home = (svg.getAttribute("viewBox") || "0 0 100 100").split(/[\s,]+/).map(Number);
         for (const name of ["width", "height"]) svg.removeAttribute(name);

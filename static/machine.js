@@ -48,7 +48,7 @@
     }
 
     /** Draw, around a state where one is named; the old picture stays until the new one is there. */
-    async function load(centre, again = false) {
+    async function load(centre) {
       const mine = ++request;
       loading = centre || "";
       const sent = asked(centre);
@@ -63,7 +63,6 @@
       count.textContent = answer.ok ? answer.count : "";
       blank(answer.ok ? "" : answer.why, false);
       graph.show(record, where);
-      box.classList.toggle("again", again);
       shown(answer, sent);
       if (current) go(...current);
     }
@@ -82,7 +81,7 @@
         const wait = state.running ? last + PAUSE - performance.now() : 0;
         if (wait > 0) { soon = setTimeout(() => go(...current), wait); return; }
         last = performance.now();
-        load(here, true);
+        load(here);
         return;
       }
       if (!found) lost(here);

@@ -36,6 +36,13 @@ wb.parts.picture = ({ element, server }) => {
   function want(tab, at = "") { wanted = tab; wb.saved?.set("tab", tab); open(tab, at); }
   tabs.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && !button.disabled) want(button.dataset.tab); });
   wb.roving(tabs, (button) => want(button.dataset.tab));
+  /** Where the row of tabs goes on, it fades. */
+  const fade = () => {
+    tabs.classList.toggle("before", tabs.scrollLeft > 2);
+    tabs.classList.toggle("after", tabs.scrollLeft + tabs.clientWidth < tabs.scrollWidth - 2);
+  };
+  tabs.addEventListener("scroll", fade, { passive: true });
+  new ResizeObserver(fade).observe(tabs);
 
   function layout() {
     const tab = state.tab, drawn = !["together", "table", "railroad"].includes(tab);
