@@ -19,23 +19,25 @@ wb.parts.takeaway = ({ element, server }) => {
     wb.download(take.called() + "-" + answer.name, answer.type, Uint8Array.from(atob(answer.base64), (c) => c.charCodeAt(0)));
   }
 
-  async function replay(button) {
-    button.disabled = true;
-    try { await take.replay(server); } finally { button.disabled = false; }
+  /** Some files take the server a moment: a second click meanwhile would ask for a second one. */
+  async function once(button, act) {
+    if (button.hasAttribute("aria-busy")) return;
+    button.setAttribute("aria-busy", "true");
+    try { await act(); } finally { button.removeAttribute("aria-busy"); }
   }
 
-  const FINITE = "a machine with a stack is not finite: its characters, tokens and stack stay JSON";
+  const FINITE = "A machine with a stack is not finite: take it as JSON";
   const groups = [
     ["Grammar", "The text as it stands, and its tests with what is expected of each.", null, [["Grammar file", take.grammar, "The text as it stands"], ["Tests", take.tests, "The texts to try with what is expected of each, as JSON"]]],
     ["Machine", "Pictures look as they look here; JSON and OpenFst hold the whole machine, however large.", () => MACHINES[machineNow()], [
       ["SVG", take.svg, "The picture as it looks now"], ["PNG", take.png, "The same, twice as large"], ["DOT", take.dot, "For Graphviz"],
       ["JSON", () => machine("json"), "The whole machine: states and edges"], ["OpenFst", () => machine("fst"), "AT&T text with tables of symbols, in a zip"]]],
     ["Run", "A replay is one page that plays the run with its machines: it opens from disk, in any browser, without a server.", () => (state.steps.length ? `${wb.number(state.steps.length)} tokens` : "nothing generated yet"), [
-      ["Replay", (button) => replay(button), "One page that plays the run with its machines: opens anywhere, needs no server"], ["Text", take.text, "What was generated"],
+      ["Replay", () => take.replay(server), "One page that plays the run with its machines: opens anywhere, needs no server"], ["Text", take.text, "What was generated"],
       ["CSV", take.csv, "A row a token"], ["NDJSON", take.ndjson, "Every record; workbench replay makes a page of it"]]],
   ].map(([name, says, of, acts]) => {
     const detail = el("span", { class: "quiet" });
-    const buttons = acts.map(([label, act, title]) => el("button", { type: "button", class: label === "Replay" ? "primary" : null, title, onclick: (event) => act(event.currentTarget) }, label));
+    const buttons = acts.map(([label, act, title]) => el("button", { type: "button", class: label === "Replay" ? "primary" : null, title, onclick: (event) => once(event.currentTarget, act) }, label));
     files.append(el("div", { class: "group", role: "group", "aria-label": name }, el("h3", {}, name, " ", detail), el("div", { class: "acts" }, ...buttons), el("p", { class: "quiet" }, says)));
     return { name, of, detail, buttons };
   });
