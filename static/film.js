@@ -151,11 +151,11 @@
       const mine = ++request, answer = await why({ given: kept, token: choice.id });
       if (mine !== request || !answer.ok) return;
       reason.replaceChildren(wb.why(answer));
+      // its links lead into the editor, which holds another grammar: here they only tell
+      for (const link of reason.querySelectorAll("button")) link.replaceWith(el("span", { class: link.className }, ...link.childNodes));
       reason.hidden = false;
       framed(film.frames[at], answer.spans);
     }
-    // its places are shown in the lesson's own grammar; the editor of the workbench holds another one
-    reason.addEventListener("click", (event) => event.stopPropagation(), true);
     wb.roving(hand, (chosen) => { for (const each of hand.querySelectorAll("button")) each.tabIndex = each === chosen ? 0 : -1; });
 
     return { figure, load: () => load(null, false), step: (by) => { if (film && film.frames.length > 1) go(at + by); }, last: () => { if (film) show(film.frames.length - 1); } };

@@ -75,7 +75,7 @@ wb.parts.learn = ({ element, server }) => {
   /** A step as it stands on the page, and its film if it has one. */
   function leaf(number) {
     const one = lesson.pages[number], asked = (question) => (sent) => server[question]({ ...sent, lesson: lesson.name, step: number });
-    const about = given(one), made = one.figure ? wb.film(asked("lesson_figure"), one.caption, { framed: about.light, why: (sent) => wb.ask(asked("lesson_why"), sent) }) : null;
+    const about = given(one), made = one.figure ? wb.film(asked("lesson_figure"), one.caption, { framed: about.light, why: one.explained ? (sent) => wb.ask(asked("lesson_why"), sent) : null }) : null;
     const opens = one.open && el("button", { type: "button", class: "bench", onclick: () => wb.emit("open", { ...one.open, title: `From the lesson: ${one.title}` }) }, "Open in the workbench");
     const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), about.box, el("p", { class: "source quiet" }, "Source: ", one.source), opens);
     const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), isDone(lesson.name, number), () => tick(lesson.name, number));
@@ -99,7 +99,7 @@ wb.parts.learn = ({ element, server }) => {
     wb.roving(steps, (button) => turn(Number(button.dataset.step), ".steps [aria-current='true']"));
     const forward = step < last ? el("button", { type: "button", class: "primary next", onclick: () => turn(step + 1, "h3") }, "Next", el("kbd", {}, "n")) : after ? el("button", { type: "button", class: "primary next", onclick: () => open(after.name, 0, "h2") }, "Next lesson: " + after.title) : el("button", { type: "button", class: "primary next", onclick: () => wb.emit("look", "workbench") }, "On to the workbench");
     page.replaceChildren(
-      el("header", { class: "head" }, el("div", {}, el("h2", { tabindex: "-1" }, lesson.title), el("p", { class: "aim" }, lesson.aim)), el("button", { type: "button", class: "print", onclick: print_ }, "Print")),
+      el("header", { class: "head" }, el("div", {}, el("h2", { tabindex: "-1" }, lesson.title), el("p", { class: "aim" }, lesson.aim)), el("button", { type: "button", class: "print", onclick: printLesson }, "Print")),
       steps, one.box,
       el("div", { class: "turn" }, el("button", { type: "button", class: "back", disabled: step === 0, onclick: () => turn(step - 1, "h3") }, "Back", el("kbd", {}, "p")), el("span", { class: "quiet" }, `Step ${step + 1} of ${lesson.pages.length}`), forward));
     marks();
@@ -133,7 +133,7 @@ wb.parts.learn = ({ element, server }) => {
   const fault = (why) => page.replaceChildren(el("p", { class: "no" }, "✗ " + why), el("button", { type: "button", onclick: begin }, "Try again"));
 
   /** A whole lesson on paper: every step with its figure as it ends. */
-  async function print_() {
+  async function printLesson() {
     const leaves = lesson.pages.map((_, number) => leaf(number));
     const sheet = el("div", { class: "sheets" }, el("h2", {}, lesson.title), el("p", { class: "aim" }, lesson.aim), ...leaves.map((each) => each.box));
     page.replaceChildren(sheet);

@@ -7,7 +7,7 @@
   wb.quiz = (question, ask, solved, done) => {
     const reply = el("div", { class: "reply", role: "status" });
     const form = el("form", { class: "quiz", "aria-label": "Question", onsubmit: (event) => { event.preventDefault(); check(); } });
-    const check_ = el("button", { type: "submit", class: "primary" }, "Check");
+    const button = el("button", { type: "submit", class: "primary" }, "Check");
     let read;
 
     if (question.form === "several") {
@@ -18,20 +18,20 @@
       box.append(...options);
       wb.roving(box, stop);
       read = () => options.flatMap((option, i) => (option.getAttribute("aria-checked") === "true" ? [i] : []));
-      form.append(el("p", { class: "ask" }, question.ask), el("p", { class: "quiet small" }, HOW.several), box, el("div", { class: "acts" }, check_));
+      form.append(el("p", { class: "ask" }, question.ask), el("p", { class: "quiet small" }, HOW.several), box, el("div", { class: "acts" }, button));
     } else {
       // no type: Gradio's reset of forms paints every [type=text] white
       const input = el("input", { maxlength: "200", spellcheck: "false", autocapitalize: "off", autocomplete: "off", inputmode: question.form === "number" ? "decimal" : null, "aria-label": question.ask, placeholder: HOW[question.form] });
       read = () => input.value;
-      form.append(el("p", { class: "ask" }, question.ask), el("div", { class: "acts" }, input, check_));
+      form.append(el("p", { class: "ask" }, question.ask), el("div", { class: "acts" }, input, button));
     }
     form.append(reply);
     if (solved) reply.append(el("p", { class: "good" }, "✓ You have answered this one."));
 
     async function check() {
-      check_.disabled = true;
+      button.disabled = true;
       const answer = await wb.ask(ask, { answer: read() });
-      check_.disabled = false;
+      button.disabled = false;
       if (answer.fault || !answer.ok) { reply.replaceChildren(el("p", { class: "no" }, "✗ " + (answer.fault || answer.why))); return; }
       const notes = answer.notes.map((note) => el("li", {}, el("code", {}, note.option), " ", note.why));
       reply.replaceChildren(el("p", { class: answer.right ? "good" : "no" }, (answer.right ? "✓ " : "✗ ") + answer.say), notes.length ? el("ul", {}, ...notes) : "");

@@ -57,6 +57,10 @@ FILMS: dict[str, Callable[..., Film]] = {
 BROAD = frozenset({"composition", "merging", "trees"})
 
 
+#: Those whose forbidden tokens the grammar itself forbids, and can explain.
+EXPLAINED = frozenset({"tokens", "bytes", "token stack"})
+
+
 def film(kind: Kind, world: World, given: Given = None) -> Film:
     """The film of a step, of what the lesson names or of what a reader gave.
 

@@ -12,7 +12,7 @@ from workbench.drawing.render import renderer
 from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.lessons import shelf
-from workbench.lessons.films import BROAD, film
+from workbench.lessons.films import BROAD, EXPLAINED, film
 from workbench.lessons.lesson import Film, Frame, Given, Lesson, LessonError, Opening, Step, View
 from workbench.lessons.questions import LONGEST, Answer, question
 from workbench.lessons.running import LONGEST as LONGEST_READ
@@ -66,6 +66,7 @@ def _page(step: Step) -> Record:
         "source": step.source,
         "figure": step.figure is not None,
         "broad": step.figure is not None and step.figure.name in BROAD,
+        "explained": step.figure is not None and step.figure.name in EXPLAINED,
         "caption": step.caption,
         "given": _given_world(step),
         "table": made
