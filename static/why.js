@@ -4,8 +4,8 @@
   "use strict";
   const { el } = wb;
 
-  /** Places shown at first. */
-  const SOME = 6;
+  /** Places shown at first, and rules of a chain. */
+  const SOME = 6, CHIPS = 8;
 
   const row = (name, ...parts) => el("div", { class: "r" }, el("span", { class: "k" }, name), el("div", { class: "v" }, ...parts));
 
@@ -27,15 +27,34 @@
     return list;
   }
 
-  function stack(frames, leftOut) {
-    const chips = el("span", { class: "stack" });
-    if (leftOut) chips.append(el("span", { class: "quiet", title: `${leftOut} more outside these` }, `… ${leftOut} ▸ `));
-    frames.forEach((frame, index) => {
-      if (index) chips.append(el("span", { class: "quiet", "aria-hidden": "true" }, " ▸ "));
-      const outer = !index && !leftOut;
-      chips.append(el("button", { type: "button", class: "chip", title: outer ? "Where it is defined" : "Where it was called", onclick: () => wb.emit("place", { start: frame.start, end: frame.end }) }, frame.rule));
+  const arrow = () => el("span", { class: "quiet", "aria-hidden": "true" }, "▸");
+  const chip = (frame, title, tip) => el("button", { type: "button", class: "chip" + (tip ? " tip" : ""), title, onclick: () => wb.emit("place", { start: frame.start, end: frame.end }) }, frame.rule);
+
+  /** Rules from the outside in; `after` a chain that others have in common, `leftOut` of its beginning. */
+  function chain(frames, { after = false, leftOut = 0, tip = true }) {
+    const row = el("li", { class: "stack" });
+    const outer = leftOut + Math.max(0, frames.length - CHIPS);
+    if (outer) row.append(el("span", { class: "quiet", title: frames.slice(0, -CHIPS).map((frame) => frame.rule).join(" ▸ ") }, `${outer} more`));
+    frames.slice(-CHIPS).forEach((frame, index, shown) => {
+      const first = !index && !after && !outer;
+      row.append(first ? "" : arrow(), chip(frame, first ? "Where it stands" : "Where it was called", tip && index === shown.length - 1));
     });
-    return el("li", {}, chips);
+    return row;
+  }
+
+  /** What all ways to come here have in common stands once, and what follows it beneath. */
+  function stacks(record) {
+    const ways = record.stacks, first = ways[0];
+    const key = (frame) => `${frame.rule} ${frame.start}`;
+    let same = 0;
+    while (ways.every((way) => same < way.length && key(way[same]) === key(first[same]))) same++;
+    const rows = same ? [chain(first.slice(0, same), { leftOut: record.left_out[0], tip: ways.some((way) => way.length === same) })] : [];
+    const rest = ways.map((way, i) => ({ way: way.slice(same), leftOut: same ? 0 : record.left_out[i] })).filter(({ way }) => way.length);
+    if (same && rest.length > 1 && rest.every(({ way }) => way.length === 1)) {
+      const names = rest.flatMap(({ way }, i) => [i ? el("span", { class: "quiet" }, "or") : arrow(), chip(way[0], "Where it was called", true)]);
+      rows.push(el("li", { class: "stack" }, ...names));
+    } else rows.push(...rest.map(({ way, leftOut }) => chain(way, { after: same > 0, leftOut })));
+    return el("ul", { class: "stacks" }, ...rows);
   }
 
   function place(span) {
@@ -66,7 +85,7 @@
     // where the sentence says it already, it is not said twice
     if (record.reason && !record.reason.endsWith("expected " + record.expected)) token.append(row("expected", el("span", { class: "expected" }, record.expected)));
     const grammar = el("div", { class: "half" });
-    if (record.stacks.length) grammar.append(row(record.stacks.length > 1 ? "inside one of" : "inside", el("ul", { class: "stacks" }, ...record.stacks.map((frames, i) => stack(frames, record.left_out[i])))));
+    if (record.stacks.length) grammar.append(row("inside", stacks(record)));
     if (record.spans.length) grammar.append(row("could read on", places(record)));
     if (!record.complete) grammar.append(el("p", { class: "quiet" }, record.spans.length ? "There are more places than are shown." : "Too ambiguous to find the places in time."));
     return el("div", { class: "why", role: "group", "aria-label": "Why it is forbidden" }, token, grammar.children.length ? grammar : "");
