@@ -24,7 +24,7 @@ wb.parts.header = ({ element, props, server }) => {
   fill();
   wb.on("drafts", fill);
   find(".bench").append(wb.drafts.menu());
-  find(".intro").append(wb.drafts.line());
+  wb.drafts.line(find(".intro"), find(".header"));
   const call = (title) => { other.textContent = title; picker.value = ""; };
 
   function say(kind) {

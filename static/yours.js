@@ -66,9 +66,12 @@
     return box;
   };
 
-  /** The line: ``your draft of 20 Nov, 14:03 · discard``; empty where there is nothing to say. */
-  drafts.line = () => {
+  /** The line: ``your draft of 20 Nov, 14:03 · discard``. It stands in its home; where that is put away, in the shelter. */
+  drafts.line = (home, shelter) => {
     const line = el("span", { class: "draftline quiet", role: "status", hidden: true });
+    const place = () => (home.hidden ? shelter : home).append(line);
+    new MutationObserver(place).observe(home, { attributes: true, attributeFilter: ["hidden"] });
+    place();
     wb.on("draft", (draft) => {
       line.hidden = !draft;
       if (!draft) return;
@@ -76,7 +79,6 @@
       line.replaceChildren("your draft of " + when(draft.when), " · ",
         ...(draft.open ? [] : [link("open it", drafts.reopen), " · "]), link("discard", () => (draft.open ? drafts.restart() : drafts.discard())));
     });
-    return line;
   };
 
   /** The group of the example picker; its options' values begin with ``draft:``. */

@@ -101,6 +101,8 @@ def test_what_was_written_is_there_again_and_offered_where_it_was_left(visit: Vi
         assert v.page.evaluate("wb.state.text") == "mine+"
         assert "your draft of" in v.page.inner_text(".draftline")
         v.shot("draft")
+        v.page.click(".intro .away")
+        assert v.page.is_visible(".draftline")
         v.page.select_option("#wb-header select", label="JSON")
         v.page.wait_for_selector(".draftline >> text=open it")
         again(v)
