@@ -13,7 +13,7 @@ from workbench.drawing.stack_machines import draw_network, draw_pda, draw_token_
 from workbench.drawing.text import visible
 from workbench.lessons.lesson import Film, Frame, Given, Row, View
 from workbench.lessons.running import arcs_between, opens_at, reading
-from workbench.lessons.taking import allows, choices, taken, taken_row, why
+from workbench.lessons.taking import allows, choices, needed, taken, taken_row, why
 from workbench.lessons.world import World
 from workbench.pushdown.dotted import dotted
 from workbench.pushdown.network import Network
@@ -98,7 +98,7 @@ def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
     for place, character in enumerate(read):
         there = standings(runner, read[: place + 1].encode())
         if there is None:
-            verdict = world.grammar.check(read[: place + 1])
+            wanted = needed(world, read[:place].encode())
             frames.append(
                 _frame(
                     world,
@@ -106,7 +106,7 @@ def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
                     ways,
                     read,
                     place,
-                    f"{visible(character)} cannot be read: {verdict}.",
+                    f"{visible(character)} cannot be read: here it needs {wanted}.",
                 )
             )
             return Film((graph,), tuple(frames), "text", opens_at(given))
@@ -118,7 +118,7 @@ def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
         say = (
             "Every rule is finished and the stack is empty: the text is accepted."
             if good
-            else f"The text may not end here: {world.grammar.check(read)}."
+            else f"The text may not end here: it needs {needed(world, read.encode())}."
         )
         frames.append(_frame(world, graph, ways, read, len(read), say))
     return Film((graph,), tuple(frames), "text", opens_at(given))
