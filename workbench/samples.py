@@ -54,7 +54,7 @@ def told(grammar: Grammar) -> str:
     """How the samples of a grammar are drawn, in a sentence."""
     if isinstance(grammar.reader, Dfa) and len(grammar.reader) <= _COUNTED:
         return "a length, short ones more often; then every path through the automaton alike"
-    return "a walk through the rules, each way on alike, that always finds its end"
+    return "a walk through the rules, taking calls gladly, that always finds its end"
 
 
 def near_misses(

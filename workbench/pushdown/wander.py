@@ -24,6 +24,8 @@ from workbench.syntax.regex_tree import Ranges
 
 #: How often a walk stops where it might also go on: a whole text, and a rule inside it.
 _STOPS, _RETURNS = 0.2, 0.35
+#: How often a rule is called beside characters that could be read: there is more to see in it.
+_CALLS = 2.0
 #: How often a character of no keyboard is chosen beside others.
 _EXOTIC = 0.1
 #: More than any text has.
@@ -66,8 +68,8 @@ class Wander:
     def draw(self, random: Random, longest: int) -> bytes:
         """A text of at most ``longest`` bytes, or as few as there must be.
 
-        Among the ways a state has each is taken with equal chance (a set of characters, a call),
-        but that characters outside ASCII are rare where there are others.
+        Among the ways a state has each set of characters is taken with equal chance and each call
+        with twice that; characters outside ASCII are rare where there are others.
         """
         ground = self._ground
         assert self.shortest is not None, "there is a text to draw"
@@ -112,7 +114,7 @@ class Wander:
     def _found(self, state: State) -> list[_Way]:
         ground = self._ground
         ways = [
-            _Way((), entry, target, ground.rest(entry) + ground.rest(target), 1.0)
+            _Way((), entry, target, ground.rest(entry) + ground.rest(target), _CALLS)
             for entry, target in ground.calls(state)
         ]
         for ranges, target in character_edges(ground.step, state, ground.classes):
