@@ -4,7 +4,7 @@
 (() => {
   const { el } = wb;
 
-  const CLOSED = ["accepted", "forced end", "dead end"];
+  const CLOSED = ["accepted", "forced end", "dead end", "model full"];
   /** Whether tokens can follow. */
   const isOpen = (branch) => Boolean(branch) && !CLOSED.includes(branch.outcome?.reason);
 

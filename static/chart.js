@@ -35,7 +35,7 @@
   function chart(box, doors) {
     const axis = el("div", { class: "axis", "aria-hidden": "true" }, el("span"), el("span"));
     const canvas = el("canvas", { height: HIGH }), tip = el("div", { class: "tip", hidden: true });
-    const frame = el("div", { class: "chart", role: "slider", tabindex: "0", "aria-valuemin": "1" }, canvas);
+    const frame = el("div", { class: "chart", role: "slider", tabindex: "0", "aria-valuemin": "1", "aria-valuemax": "1" }, canvas);
     box.replaceChildren(axis, frame, tip);
     let steps = [], kind = KINDS.bits, selected = -1, over = -1, pitch = WIDEST, asked = false, widths = [0, 0];
 

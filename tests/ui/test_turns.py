@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.ui.toy import toy_vocabulary
+from workbench.decoding.toy_model import ToyModel
 from workbench.ui.handlers import Handlers
+from workbench.ui.models import ModelRoom
 from workbench.ui.records import Record
 from workbench.ui.runs import run_records
 from workbench.ui.turns import find_tokens, take_token, turn
@@ -126,6 +129,27 @@ def test_visitors_do_not_disturb_each_other(handlers: Handlers) -> None:
     with ThreadPoolExecutor(6) as pool:
         together = list(pool.map(stepped, asked))
     assert together == alone
+
+
+class Short(ToyModel):
+    """A model that can read four tokens."""
+
+    context_length = 4
+
+
+def test_the_end_of_what_a_model_can_read_is_an_end_with_a_name() -> None:
+    short = Handlers(ModelRoom("short", lambda _: Short(toy_vocabulary()), toy_vocabulary))
+    sent = {"text": "[a-z]{9}", "notation": "regex", "prompt": "xy"}
+    told = list(run_records(short, {**sent, "max_tokens": 9}))
+    assert told[-1]["reason"] == "model full"
+    taken = [record["id"] for record in told if record["k"] == "step"]
+    assert len(taken) == 3, "the last one is not read"
+    assert turn(short, {**sent, "prefix": taken})["next"]["reason"] == "model full"
+    last = take_token(short, {**sent, "prefix": taken[:2]})
+    assert last["step"] is not None
+    assert last["next"]["reason"] == "model full"
+    # a smaller budget is the run's own
+    assert list(run_records(short, {**sent, "max_tokens": 2}))[-1]["reason"] == "token budget"
 
 
 def test_what_is_next_is_told_where_nothing_may_follow(handlers: Handlers) -> None:

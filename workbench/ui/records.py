@@ -150,6 +150,12 @@ def ended_record(reason: StopReason) -> Record:
     return {"k": "stop", "reason": reason.value, "words": WORDS[reason], "good": good}
 
 
+def full_record() -> Record:
+    """That the model can read no further token: a limit of its own, not of the run."""
+    words = "cut off: the model can read no more tokens"
+    return {"k": "stop", "reason": "model full", "words": words, "good": False}
+
+
 def proper_record(found: Improper | None, vocabulary: Vocabulary) -> Record | None:
     """Where the tokenizer itself would have spelt the text otherwise, and how."""
     if found is None:

@@ -18,7 +18,14 @@ from workbench.pipeline import Compiled
 from workbench.ui.circling import circle
 from workbench.ui.follow import Follower
 from workbench.ui.handlers import Handlers
-from workbench.ui.records import Record, growing, proper_record, step_record, stop_record
+from workbench.ui.records import (
+    Record,
+    full_record,
+    growing,
+    proper_record,
+    step_record,
+    stop_record,
+)
 from workbench.ui.requests import RunRequest
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -75,13 +82,13 @@ def steps(
     """A record for every token, then the one that says why it ended."""
     assert compiled.grammar is not None, "it has a constraint"
     follower = following(compiled, model.vocabulary, request.prefix)
-    room = room_left(model, request)
+    room = room_left(model, request.prompt, len(request.prefix))
     generation = generate(
         model,
         constraint,
         request.prompt,
         request.sampling,
-        max_tokens=min(room, request.max_tokens),
+        max_tokens=request.max_tokens if room is None else min(room, request.max_tokens),
         top=TOP,
         prefix=request.prefix,
         stop=stop,
@@ -92,8 +99,8 @@ def steps(
         place = follower.take(step.token)
         yield step_record(step, place, circle(compiled.grammar, place.path), model.vocabulary)
     record = stop_record(generation.trace, 1000 * (time.perf_counter() - started))
-    if generation.stop is StopReason.TOKEN_BUDGET and room < request.max_tokens:
-        record["words"] = "cut off: the model can read no more tokens"
+    if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
+        record |= full_record()
     taken = [*request.prefix, *generation.trace.token_ids]
     yield {**record, "proper": spelling(model, request.prompt, taken)}
 
@@ -106,13 +113,13 @@ def following(compiled: Compiled, vocabulary: Vocabulary, taken: Sequence[TokenI
     return follower
 
 
-def room_left(model: LanguageModel, request: RunRequest) -> int:
-    """How many tokens the model can still read after what was taken."""
+def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
+    """How many tokens can follow until the model can read no more; None where it does not say."""
     longest: int | None = getattr(model, "context_length", None)
     if longest is None:
-        return request.max_tokens
+        return None
     # the token taken last is never read
-    return max(0, longest + 1 - len(model.encode(request.prompt)) - len(request.prefix))
+    return max(0, longest + 1 - len(model.encode(prompt)) - taken)
 
 
 def spelling(model: LanguageModel, prompt: str, taken: Sequence[TokenId]) -> Record | None:

@@ -25,12 +25,13 @@ from workbench.ui.pictures import sentence
 from workbench.ui.records import (
     Record,
     ended_record,
+    full_record,
     searched_record,
     step_record,
     turn_record,
 )
 from workbench.ui.requests import RunRequest, text_in, token_in
-from workbench.ui.runs import TOP, following, spelling
+from workbench.ui.runs import TOP, following, room_left, spelling
 from workbench.vocabulary.search import find
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -146,6 +147,8 @@ class _Standing:
 
     def next(self) -> Record:
         """The chances of the next token, or why there is none."""
+        if not self.ended and room_left(self.model, self.request.prompt, len(self.taken)) == 0:
+            return full_record()
         found = self.ask()
         if found is not None:
             return turn_record(found, len(self.taken), self.follower.take(b""), TOP)
