@@ -121,6 +121,7 @@ def test_every_endpoint_is_documented_with_types_and_defaults(told: Any) -> None
         for parameter in endpoint["parameters"]:
             assert parameter["python_type"]["type"], (name, parameter)
             assert parameter["parameter_name"] not in ("self", ""), name
+            assert parameter["label"].endswith("."), (name, parameter)
     notation = named["/generate"]["parameters"][1]
     assert notation["parameter_name"] == "notation"
     assert notation["parameter_default"] == "regex"

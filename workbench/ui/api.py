@@ -7,9 +7,11 @@ with ``--mcp``; Gradio reads ``Args:`` and ``Returns:`` in them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+import gradio as gr
 from gradio.events import api
+from gradio.utils import get_function_description
 
 from workbench.errors import WorkbenchError
 from workbench.samples import near_misses, samples
@@ -30,13 +32,26 @@ _MOST_SAMPLES = 50
 _PAGES_OWN = frozenset({"where", "follow", "names", "ends"})
 
 
-def add_endpoints(handlers: Handlers) -> None:
+def add_endpoints(handlers: Handlers, page: gr.Blocks) -> None:
     """Add the endpoints to the page being built."""
     ours = Endpoints(handlers)
     quick = (ours.compile, ours.check, ours.explain, ours.samples, ours.mask, ours.draw)
     for endpoint in quick:
         api(endpoint, api_name=endpoint.__name__, concurrency_id="compile", concurrency_limit=2)
     api(ours.generate, api_name="generate", concurrency_id="model", concurrency_limit=1)
+    for documented in (*quick, ours.generate):
+        _label(page, documented)
+
+
+def _label(page: gr.Blocks, endpoint: Callable[..., Any]) -> None:
+    """Put the docstring's words where the API page looks: at the parameters and the answer."""
+    _, parameters, answers = get_function_description(endpoint)
+    (function,) = (f for f in page.fns.values() if f.api_name == endpoint.__name__)
+    inputs, outputs = cast("list[Any]", function.inputs), cast("list[Any]", function.outputs)
+    for component, told in zip(inputs, parameters.values(), strict=True):
+        component.label = told
+    for component in outputs:
+        component.label = " ".join(answers)
 
 
 class Endpoints:

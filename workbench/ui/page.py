@@ -134,6 +134,6 @@ def build(handlers: Handlers) -> gr.Blocks:
             api_visibility="private",
         )
         running.then(None, None, None, js="() => { window.wb.emit('run over'); }")
-        add_endpoints(handlers)
+        add_endpoints(handlers, page)
     page.queue(default_concurrency_limit=4, max_size=32)
     return page  # type: ignore[no-any-return]  # Gradio types its context managers loosely
