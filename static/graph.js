@@ -191,6 +191,7 @@
         svg = next ? parsed(next.svg, prefix) : null;
         // the old picture goes while the new one is there already: nothing blinks
         canvas.replaceChildren(...(svg ? [svg] : []), ...(svg && old ? [old] : []));
+        if (svg && !old) svg.classList.add("fresh");
         if (svg && old) { old.setAttribute("aria-hidden", "true"); old.classList.add("leaving"); setTimeout(() => old.remove(), 160); }
         if (!svg) { camera.close(); return; }
         const home = (svg.getAttribute("viewBox") || "0 0 100 100").split(/[\s,]+/).map(Number);

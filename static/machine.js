@@ -32,7 +32,7 @@
       that is there, ``lost(state)`` that the run has left it and is not followed; ``small``: a strip among others. */
   wb.machine = (box, server, { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {}, small = false } = {}) => {
     const { el, state } = wb;
-    const count = el("span", { class: "howmuch", role: "status" }), say = el("div", { class: "say", hidden: true }, el("div"));
+    const count = el("span", { class: "howmuch", role: small ? undefined : "status" }), say = el("div", { class: "say", hidden: true }, el("div"));
     const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
     box.prepend(el("div", { class: "canvas" }), bones, count, say);
     const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), camera: small ? { top: 0, scale: 0.92 } : {} });
@@ -97,6 +97,8 @@
 
     return {
       graph, load, go,
+      /** Where the run will stand in the next picture, or null where the grammar is no longer the run's. */
+      expect(step, atEnd) { current = [step, atEnd]; },
       get record() { return record; },
       get tab() { return tab; },
       /** Show a machine of the grammar as it is compiled now; where the run stands if it is followed. */

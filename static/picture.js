@@ -169,7 +169,8 @@ wb.parts.picture = ({ element, server }) => {
     const ways = record.edges.filter((edge) => edge.source === id), nameOf = (other) => record.states.find((each) => each.id === other)?.label || other;
     const call = id.startsWith("call-");
     const head = [el("span", {}, call ? "call of" : "state"), el("span", { class: "chip now" }, call ? one.label.replace(/^→ /, "") : one?.label || id)];
-    if (one?.rule && !call) head.push(el("span", {}, "of ", el("b", {}, one.rule)));
+    const rule = one?.rule || one?.title.match(/^state \S+(?: · (?:initial|final))* · (.+?) · \d+(?: · |$)/)?.[1];
+    if (rule && !call) head.push(el("span", {}, "of ", el("b", {}, rule)));
     if (one?.kinds.includes("final")) head.push(el("span", {}, "may end here"));
     const goes = ways.slice(0, 6).map((way) => el("code", { title: way.title }, (way.labels.join("  ").split("\n")[0] || (call ? "back" : "ε")).slice(0, 40) + " → " + nameOf(way.target)));
     if (ways.length > 6) goes.push(el("span", {}, `and ${ways.length - 6} more`));
@@ -206,7 +207,8 @@ wb.parts.picture = ({ element, server }) => {
     if (button.dataset.look === "down") wb.looks.set({ direction: pressed ? "LR" : "TB" });
     if (button.dataset.size) {
       const size = now.size || USUAL[state.tab] || 40;
-      wb.looks.set({ size: (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size });
+      const next = (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size;
+      wb.looks.set({ size: next === (USUAL[state.tab] || 40) ? 0 : next });
     }
     if (!button.matches(".follow")) draw(picked?.id || "");
   });
@@ -234,6 +236,7 @@ wb.parts.picture = ({ element, server }) => {
       button.disabled = Boolean(missing);
       button.title = missing || (button.dataset.tab === "together" ? "Three machines that go with the run at once" : "");
     }
+    for (const each of [main, together]) each.expect(...standing());
     open(wanted || state.tab);
   });
   wb.on("step", () => { why = null; lost = ""; if (!picked) describe(); follow(); });

@@ -51,6 +51,7 @@ wb.together = (box, server, { open, pick, edge }) => {
       for (const { machine } of panes) machine.go(step, atEnd);
       tell();
     },
+    expect(step, atEnd) { for (const { machine } of panes) machine.expect(step, atEnd); },
     stale(on) { for (const { machine } of panes) machine.stale(on); },
     say(text) { build(["rules"]); panes[0].machine.say(text); made = ""; },
     records: () => panes.map(({ machine }) => machine.record),
