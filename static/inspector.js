@@ -30,10 +30,11 @@
     const bar = el("span", { class: "b" + (struck ? " x" : by === "after" ? " a" : "") });
     bar.style.width = Math.max(0.4, 100 * candidate[by] / scale) + "%";
     const words = struck ? "forbidden" : taken ? "taken" : "";
-    const told = `${wb.glyphs(candidate)}, ${wb.percent(candidate.before)} before the mask, ${struck ? "forbidden" : wb.percent(candidate.after) + " after"}` + (taken ? ", taken" : "");
-    const button = el("button", { type: "button", class: "cand" + (struck ? " x" : "") + (taken ? " taken" : ""), tabindex: first ? "0" : "-1", "aria-label": told, "aria-disabled": act ? null : "true", onclick: act },
+    const heard = (text) => el("span", { class: "sr" }, text);
+    const button = el("button", { type: "button", class: "cand" + (struck ? " x" : "") + (taken ? " taken" : ""), tabindex: first ? "0" : "-1", "aria-current": taken ? "true" : null, "aria-disabled": act ? null : "true", onclick: act },
       el("code", { title: wb.glyphs(candidate) }, wb.glyphs(candidate)), el("span", { class: "track" }, bar),
-      el("span", { class: "n" }, wb.percent(candidate.before)), el("span", { class: "n" }, struck ? "✕" : wb.percent(candidate.after)),
+      el("span", { class: "n" }, wb.percent(candidate.before), heard(" before the mask, ")),
+      el("span", { class: "n" }, struck ? "✕" : wb.percent(candidate.after), heard(struck ? " forbidden: " : " after it ")),
       el("span", { class: "w" }, words));
     button.title = struck ? "Why is it forbidden?" : act ? "Go on from here with this token" : "";
     return el("li", {}, button);
