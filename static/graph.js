@@ -25,11 +25,13 @@
   wb.passed = (record, step, atEnd = false) => {
     const states = (record && record.follow && step?.path?.[record.follow]) || [];
     const moments = states.map((moment) => moment.map((name) => record.names[name] ?? name));
-    if (!moments.length) return { standing: [], path: [], over: false };
+    if (!moments.length) return { standing: [], path: [], over: false, edits: null };
     const [first, last] = [moments[0], moments[moments.length - 1]];
     const between = moments.slice(1, -1).some(([name]) => name !== first[0] && name !== last[0]);
     const path = record.ends && moments.length > 1 ? [first, last] : moments;
-    return { standing: atEnd ? last : first, path, over: record.ends && record.follow === "characters" && between };
+    const [before, after] = step.path.stacks || [];
+    const edits = record.ends && after?.kept !== undefined ? { pop: before.depth > after.kept, push: after.depth > after.kept } : null;
+    return { standing: atEnd ? last : first, path, over: record.ends && record.follow === "characters" && between, edits };
   };
 
   wb.graph = (box, picked, { edge: pickedEdge = () => {}, camera: looks = {} } = {}) => {
@@ -145,7 +147,7 @@
     }
 
     /** Light what a run passes. Where a state stands inside an edge, the edge is lit for it. */
-    function light(standing, path, { over = false, also = true, fails = false } = {}) {
+    function light(standing, path, { over = false, also = true, fails = false, edits = null } = {}) {
       for (const [found, name] of lit) if (name) found.classList.remove(name); else found.remove();
       lit = [];
       if (!picture || !svg) return null;
@@ -167,16 +169,17 @@
         if (place?.startsWith("edge-")) mark(element(place), "gone");
         if (place?.startsWith("state-")) drawn.push(state);
       }
-      for (let i = 0; i + 1 < drawn.length; i++) mark(element("edge-" + between(drawn[i], drawn[i + 1], over)), "gone");
+      for (let i = 0; i + 1 < drawn.length; i++) mark(element("edge-" + between(drawn[i], drawn[i + 1], over, edits)), "gone");
       const last = path.length > 1 && path[path.length - 1][0];
       if (fails) mark(element(shownAt(last || standing[0])), "fail");
       if (last && last !== standing[0]) { const goal = element(shownAt(last)); if (goal && !goal.classList.contains("now") && goal.matches(".node")) mark(goal, "next"); }
       return found;
     }
-    /** The edge between two states: of several the one for tokens that pass over others, or the one for those that do not. */
-    function between(source, target, over) {
+    /** The edge between two states: of several the one for tokens that pass over others or do not, and that do the same to the stack. */
+    function between(source, target, over, edits) {
       const found = picture.edges.map((edge, index) => ({ ...edge, index })).filter((edge) => edge.source === source && edge.target === target);
-      const rank = (edge) => (edge.kinds?.includes("skip") === over ? 0 : 1) + (edge.kinds?.includes("bytes") ? 2 : 0);
+      const rank = (edge) => (edge.kinds?.includes("skip") === over ? 0 : 1) + (edge.kinds?.includes("bytes") ? 2 : 0)
+        + (edits ? ["pop", "push"].filter((kind) => edge.kinds?.includes(kind) !== edits[kind]).length * 4 : 0);
       return found.sort((a, b) => rank(a) - rank(b))[0]?.index;
     }
 

@@ -71,8 +71,8 @@
     function go(step, atEnd = false) {
       current = [step, atEnd];
       if (!record) return;
-      const { standing, path, over } = wb.passed(record, step, atEnd);
-      const found = graph.light(standing, path, { over, fails: Boolean(step?.reason) });
+      const { standing, path, over, edits } = wb.passed(record, step, atEnd);
+      const found = graph.light(standing, path, { over, edits, fails: Boolean(step?.reason) });
       const here = standing[0];
       if (!here || loading !== null) return;
       if (found && chosen.follow) graph.follow(here);

@@ -11,11 +11,11 @@ wb.stack = (box) => {
   const chip = ({ rule, state }, kind, note) => el("li", { class: "frame " + kind, title: `${rule}, state ${state}`, "data-key": rule + state + kind },
     el("span", { class: "rule" }, rule || "regex"), el("span", { class: "at" }, note ?? `→ ${state}`));
 
-  /** What changed between two stacks: kept from the bottom, taken off, put on. */
-  function edits(old, now) {
-    let same = 0;
-    while (same < old.length && same < now.length && old[same].state === now[same].state) same += 1;
-    return { same: old.slice(0, same), off: old.slice(same), on: now.slice(same) };
+  /** What a token does to a stack: what it leaves, what it takes off, what it puts on. */
+  function edits(before, after) {
+    const waiting = ({ boxes, depth }) => ({ all: boxes.slice(0, -1), hidden: depth + 1 - boxes.length });
+    const old = waiting(before), now = waiting(after), kept = Math.max(0, (after.kept ?? 0) - old.hidden);
+    return { same: old.all.slice(0, kept), off: old.all.slice(kept), on: now.all.slice(Math.max(0, after.kept - now.hidden)) };
   }
 
   function many(items, middle) {
@@ -35,7 +35,7 @@ wb.stack = (box) => {
     const [first, last = first] = stacks;
     const told = atEnd ? last : first;
     const waiting = told.boxes.slice(0, -1), top = told.boxes[told.boxes.length - 1];
-    const change = atEnd || stacks.length < 2 ? { same: waiting, off: [], on: [] } : edits(waiting, last.boxes.slice(0, -1));
+    const change = atEnd || stacks.length < 2 ? { same: waiting, off: [], on: [] } : edits(first, last);
     const frames = [
       ...change.same.map((each) => chip(each, "")),
       ...change.off.map((each) => chip(each, "off", "− off")),

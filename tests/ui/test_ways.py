@@ -65,4 +65,18 @@ def test_ways_end_where_the_runner_does(name: str) -> None:
             there = runner.run(token, here)
             found = ways(network, standing(runner, here), token)
             assert {way.after for way in found} == set(standing(runner, there)), (text, token)
+            for way in found:
+                assert way.before[1][: way.kept] == way.after[1][: way.kept]
             here = there
+
+
+def test_what_is_taken_off_and_put_on_again_is_told() -> None:
+    network = rules("start ::= '[' item (',' item)* ']'; item ::= 'a' 'b'? | '(' item ')';")
+    runner = Runner(network)
+    before = standing(runner, runner.run(b"[a"))
+    again = [way for way in ways(network, before, b",a") if way.after[1]]
+    assert again
+    assert all(way.kept == 0 for way in again)
+    back = ways(network, standing(runner, runner.run(b"[(a")), b")")
+    assert back
+    assert all(way.kept < len(way.before[1]) for way in back)

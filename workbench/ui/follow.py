@@ -151,7 +151,7 @@ class _Rules:
         named = tuple(names[int(owner[at])] for at in (*waiting, state))
         stacks = [self._stack(way.before, before)]
         if len(way.machine) > 1:
-            stacks.append(self._stack(way.after, after))
+            stacks.append({**self._stack(way.after, after), "kept": way.kept})
         return _Read(
             f"{named[-1]} · {state}",
             _moments(way.rules, before, after),
@@ -179,7 +179,7 @@ class _Rules:
 
 def _staying(at: Standing) -> Way:
     """No way on: the end, or a token that is not read to its end."""
-    return Way(at, at, (str(at[0]),), (str(at[0]),))
+    return Way(at, at, len(at[1]), (str(at[0]),), (str(at[0]),))
 
 
 def _by_place(way: Way) -> tuple[int, Standing]:

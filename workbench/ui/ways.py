@@ -26,14 +26,19 @@ class Way:
 
     before: Standing
     after: Standing
+    #: How many waiting states are not touched: those above were taken off, then others put on.
+    kept: int
     #: What is passed in the picture of the rules: states, boxes of calls.
     rules: tuple[str, ...]
     #: What is passed in the picture of the stack machine, where a call and a byte are one edge.
     machine: tuple[str, ...]
 
 
-#: A way so far: where it began, and what it passed.
-_Trail = tuple[Standing, tuple[str, ...], tuple[str, ...]]
+#: A way so far: where it began, what it left on the stack, and what it passed in both pictures.
+_Trail = tuple[Standing, int, tuple[str, ...], tuple[str, ...]]
+
+#: A place a byte leads to, the lowest the stack has been meanwhile, and what was passed.
+_Step = tuple[Standing, int, tuple[str, ...], tuple[str, ...]]
 
 
 def ways(network: Network, standing: Iterable[Standing], token: bytes) -> list[Way]:
@@ -42,24 +47,25 @@ def ways(network: Network, standing: Iterable[Standing], token: bytes) -> list[W
     Cost: the configurations met, at most ``_MOST`` a byte.
     """
     here: dict[Standing, _Trail] = {
-        each: (each, (str(each[0]),), (str(each[0]),)) for each in standing
+        each: (each, len(each[1]), (str(each[0]),), (str(each[0]),)) for each in standing
     }
     for position, byte in enumerate(token):
         # a byte that begins or ends no character stands inside an edge of every picture
         inside = position + 1 < len(token) and token[position + 1] & 0xC0 == 0x80
         there: dict[Standing, _Trail] = {}
-        for at, (begun, rules, machine) in here.items():
-            for end, passed, edited in _read(network, at, byte, inside=inside):
-                there.setdefault(end, (begun, (*rules, *passed), (*machine, *edited)))
+        for at, (begun, kept, rules, machine) in here.items():
+            for end, low, passed, edited in _read(network, at, byte, inside=inside):
+                trail = begun, min(kept, low), (*rules, *passed), (*machine, *edited)
+                there.setdefault(end, trail)
         if len(there) > _MOST:
             return []
         here = there
-    return [Way(begun, end, rules, machine) for end, (begun, rules, machine) in here.items()]
+    return [
+        Way(begun, end, kept, rules, machine) for end, (begun, kept, rules, machine) in here.items()
+    ]
 
 
-def _read(
-    network: Network, at: Standing, byte: int, *, inside: bool
-) -> Iterator[tuple[Standing, tuple[str, ...], tuple[str, ...]]]:
+def _read(network: Network, at: Standing, byte: int, *, inside: bool) -> Iterator[_Step]:
     """Every place a byte leads to, with what is passed in the two pictures."""
     column = network.classes[byte]
     for inner, stack, calls in _opened(network, *at):
@@ -88,15 +94,17 @@ def _opened(
 
 def _settled(
     network: Network, at: Standing, passed: tuple[str, ...], edited: tuple[str, ...]
-) -> Iterator[tuple[Standing, tuple[str, ...], tuple[str, ...]]]:
+) -> Iterator[_Step]:
     """A place after a byte, and every one it returns to without reading more."""
     (state, stack) = at
+    low = len(stack)
     while True:
         if network.stars[state]:
             while stack and stack[-1] == state:
                 stack = stack[:-1]
+        low = min(low, len(stack))
         if not stack or network.goes_on[state]:
-            yield (state, stack), passed, edited
+            yield (state, stack), low, passed, edited
         if not network.finals[state] or not stack:
             return
         rule, back = int(network.owner[state]), stack[-1]
