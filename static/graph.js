@@ -166,8 +166,11 @@
       const drawn = [];
       for (const [state] of path) {
         const place = shownAt(state);
-        if (place?.startsWith("edge-")) mark(element(place), "gone");
-        if (place?.startsWith("state-")) drawn.push(state);
+        const through = place?.startsWith("edge-") ? picture.edges[Number(place.slice(5))] : null;
+        if (through) mark(element(place), "gone");
+        // a rung of a counted loop is left by the edges of the state the loop is drawn at
+        const from = !through ? place && state : through.source === through.target ? through.source : null;
+        if (from && from !== drawn[drawn.length - 1]) drawn.push(from);
       }
       for (let i = 0; i + 1 < drawn.length; i++) mark(element("edge-" + between(drawn[i], drawn[i + 1], over, edits)), "gone");
       const last = path.length > 1 && path[path.length - 1][0];
