@@ -16,7 +16,7 @@ wb.models = (box, server) => {
     list.replaceChildren(...(answer.models || []).map((each) => {
       const chosen = each.name === state.model || (!state.model && each === answer.models[0]);
       const [title, size] = each.text.split(" · ");
-      return el("li", {}, el("button", { type: "button", role: "menuitemradio", "aria-checked": String(chosen), class: "model " + each.state, title: each.title, onclick: () => choose(each.name) }, el("i"), el("span", { class: "name" }, title), el("span", { class: "quiet" }, size || "")));
+      return el("li", {}, el("button", { type: "button", "aria-pressed": String(chosen), class: "model " + each.state, title: each.title, onclick: () => choose(each.name) }, el("i"), el("span", { class: "name" }, title), el("span", { class: "quiet" }, size || "")));
     }));
   }
 

@@ -58,7 +58,7 @@
   }
 
   function place(span) {
-    const link = el("button", { type: "button", class: "link", "aria-label": `line ${span.line}, column ${span.column}: ${span.what}${span.rule ? `, in rule ${span.rule}` : ""}; go there`, onclick: () => wb.emit("place", { start: span.start, end: span.end }) },
+    const link = el("button", { type: "button", class: "link", title: "Go to this place in the grammar", onclick: () => wb.emit("place", { start: span.start, end: span.end }) },
       el("span", { class: "pos" }, `${span.line}:${span.column}`), el("code", {}, span.before, el("mark", {}, span.what.length > 40 ? span.what.slice(0, 39) + "…" : span.what), span.behind));
     return el("li", {}, link, span.rule ? el("span", { class: "quiet" }, "in ", el("span", { class: "rulename" }, span.rule)) : "");
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
@@ -33,7 +34,9 @@ def test_nothing_in_a_skeleton_would_be_evaluated(path: Path, sign: str) -> None
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_nothing_is_fetched_from_elsewhere(path: Path) -> None:
     addresses = re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", path.read_text("utf-8"))
-    assert [a for a in addresses if not a.endswith("www.w3.org")] == []
+    # a name space; and inside a Space the address that a visitor sees, which is told, never asked
+    known = ("www.w3.org", "https://huggingface.co")
+    assert [a for a in addresses if not a.endswith(known)] == []
     assert "@import" not in path.read_text("utf-8")
 
 
@@ -46,11 +49,13 @@ def test_nothing_typed_can_become_markup(path: Path) -> None:
 
 def test_every_file_is_loaded_and_every_loaded_file_is_there() -> None:
     told = aside("from workbench.ui.files import SCRIPTS, SHEETS; print(*SCRIPTS, *SHEETS)")
-    assert sorted(told) == sorted(p.name for p in FILES if p.suffix != ".html")
+    replay = {"replay.js", "replay.css"}  # stand in the page a run is taken away as
+    assert sorted(told) == sorted({p.name for p in FILES if p.suffix != ".html"} - replay)
 
 
 def test_the_files_are_light() -> None:
-    assert sum(path.stat().st_size for path in FILES) < 260_000
+    sent = b"".join(path.read_bytes() for path in FILES)
+    assert len(gzip.compress(sent)) < 120_000
 
 
 def test_the_page_is_built_with_its_events() -> None:
@@ -59,7 +64,7 @@ def test_the_page_is_built_with_its_events() -> None:
         "from workbench.ui.page import build; page = build(Handlers(toy_room()));"
         "print(*[fn.api_name for fn in page.fns.values() if fn.api_visibility == 'public'])"
     )
-    assert sorted(told) == ["check", "compile", "generate", "mask"]
+    assert sorted(told) == ["check", "compile", "draw", "explain", "generate", "mask", "samples"]
 
 
 def test_the_page_is_up_before_torch_is_wanted() -> None:

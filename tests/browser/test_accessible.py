@@ -1,0 +1,90 @@
+"""What axe-core finds on the page, part by part: nothing serious, in both themes, wide and narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+#: What keeps somebody from using the page; axe's lesser words are advice.
+GRAVE = {"serious", "critical"}
+
+THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+BOTH = pytest.mark.parametrize(
+    ("width", "dark"), [(1400, False), (390, True)], ids=["wide", "phone"]
+)
+
+
+def findings(page: Any) -> Iterator[str]:
+    """What axe has against the page as it stands, of that what is serious."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="pip install '.[test]'"
+    )
+    for found in axe.Axe().run(page).response["violations"]:
+        if found["impact"] in GRAVE:
+            for node in found["nodes"]:
+                yield f"{found['id']}: {node['html'][:160]}"
+
+
+def clean(page: Any, where: str) -> None:
+    # what fades in or out has no contrast of its own while it does
+    page.wait_for_function("document.getAnimations().every((a) => a.playState !== 'running')")
+    assert list(findings(page)) == [], where
+
+
+@BOTH
+def test_the_workbench(visit: Any, dark: bool, width: int) -> None:
+    with visit("?example=expression", dark=dark, width=width) as v:
+        v.wait_run()
+        v.wait_drawn()
+        clean(v.page, "as it opens")
+        for section in ("problems", "rules", "samples", "tests"):
+            v.page.click(f"#wb-grammar [data-section={section}]")
+            clean(v.page, section)
+        for tab in ("together", "tokens", "stack", "railroad", "table"):
+            v.page.click(f"#wb-picture [data-tab={tab}]")
+            v.page.wait_for_function(f"wb.state.tab === '{tab}'")
+            v.page.wait_for_selector("#wb-picture .pic.stale", state="detached")
+            clean(v.page, tab)
+
+
+@THEMES
+def test_errors_and_sheets(visit: Any, dark: bool) -> None:
+    with visit("?example=time", dark=dark) as v:
+        v.wait_run()
+        v.type_grammar("([0-9]+")
+        v.page.wait_for_selector("#wb-grammar .verdict.no")
+        clean(v.page, "a grammar that cannot be read")
+        v.page.click("#wb-header .helpbutton")
+        clean(v.page, "the sheet of keys")
+        v.page.keyboard.press("Escape")
+        v.page.click("#wb-footer .about")
+        v.page.wait_for_selector("dialog[open] .versions dd")
+        clean(v.page, "about")
+        v.page.keyboard.press("Escape")
+        v.page.click("#wb-header button.model")
+        clean(v.page, "models")
+        v.page.keyboard.press("Escape")
+        v.page.click("#wb-header .drafts > button")
+        clean(v.page, "drafts")
+
+
+@THEMES
+def test_why_a_text_fails(visit: Any, dark: bool) -> None:
+    with visit("?example=json", dark=dark) as v:
+        v.wait_run()
+        v.page.fill("#wb-grammar .addtest input, #wb-grammar .addtest textarea", '{"a":}')
+        v.page.keyboard.press("Enter")
+        v.page.locator("#wb-grammar .tests li").last.get_by_text("why?").click()
+        v.page.wait_for_selector("#wb-grammar .why .places .link")
+        clean(v.page, "why")
+
+
+@BOTH
+def test_the_lessons(visit: Any, dark: bool, width: int) -> None:
+    with visit("?learn=stacks&step=2", dark=dark, width=width) as v:
+        v.page.wait_for_selector("#wb-learn svg .node")
+        clean(v.page, "a lesson")
