@@ -170,7 +170,7 @@
         if (through) mark(element(place), "gone");
         // a rung of a counted loop is left by the edges of the state the loop is drawn at
         const from = !through ? place && state : through.source === through.target ? through.source : null;
-        if (from && from !== drawn[drawn.length - 1]) drawn.push(from);
+        if (from && (!through || from !== drawn[drawn.length - 1])) drawn.push(from);
       }
       for (let i = 0; i + 1 < drawn.length; i++) mark(element("edge-" + between(drawn[i], drawn[i + 1], over, edits)), "gone");
       const last = path.length > 1 && path[path.length - 1][0];

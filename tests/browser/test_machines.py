@@ -234,3 +234,24 @@ def test_a_phone_shows_three_machines_under_one_another(visit: Any) -> None:
         assert len(set(tops)) == 3
         assert v.page.evaluate("document.documentElement.scrollWidth") <= 390
         v.shot("together_phone")
+
+
+def test_the_edges_a_token_takes_are_lit(visit: Any) -> None:
+    with visit("?example=time&tab=tokens") as v:
+        v.wait_run()
+        v.type_grammar("[a-c]*d")
+        v.page.wait_for_function("wb.state.compiled?.text === '[a-c]*d' && wb.state.compiled.ok")
+        v.wait_drawn()
+        v.page.click("#wb-run .go")
+        v.page.wait_for_function("wb.state.ran === '[a-c]*d' && !wb.state.running")
+        for index in v.page.evaluate("wb.state.steps.flatMap((s, i) => s.token.end ? [] : [i])")[
+            :4
+        ]:
+            select(v, index)
+            before, after = v.page.evaluate(
+                f"(p => [p[0][0], p.at(-1)[0]])(wb.state.steps[{index}].path.characters)"
+            )
+            lit = v.page.locator("#wb-picture .pic.main .edge.gone").evaluate_all(
+                "edges => edges.map(e => [e.dataset.source, e.dataset.target])"
+            )
+            assert lit == [[before, after]], "a loop too"
