@@ -62,19 +62,21 @@
       pen.clearRect(0, 0, widths[0], HIGH);
       const signs = kind.signs(most);
       if (axis.firstChild.textContent !== signs[0]) { axis.firstChild.textContent = signs[0]; axis.lastChild.textContent = signs[1]; }
+      // rounded corners cost a path each, and on narrow bars nobody sees them
+      const bar = (x, y, wide, high, corners) => { if (pitch < 12) { pen.fillRect(x, y, wide, high); return; } pen.beginPath(); pen.roundRect(x, y, wide, high, corners); pen.fill(); };
       steps.forEach((step, index) => {
         const x = index * pitch, wide = Math.max(1, pitch - gap);
         if (index === selected || index === over) {
           pen.fillStyle = colours.get(index === selected ? "--now-wash" : "--wash");
-          pen.beginPath(); pen.roundRect(x, 0, wide, HIGH, 3); pen.fill();
+          bar(x, 0, wide, HIGH, 3);
           if (index === selected) { pen.fillStyle = colours.get("--now"); pen.fillRect(x, HIGH - 2, wide, 2); }
         }
         for (const [part, name, below, tick] of kind.parts(step, most)) {
           const high = Math.max(below ? 0 : 1, part * (below ? HIGH - LINE - 2 : floor - 2));
           pen.fillStyle = colours.get(name);
           if (tick) pen.fillRect(x, floor - high, wide, 2);
-          else if (below) { if (part) { pen.beginPath(); pen.roundRect(x, floor + 1, wide, high, [0, 0, 2, 2]); pen.fill(); } }
-          else { pen.beginPath(); pen.roundRect(x, floor - high, wide, high, [2, 2, 0, 0]); pen.fill(); }
+          else if (below) { if (part) bar(x, floor + 1, wide, high, [0, 0, 2, 2]); }
+          else bar(x, floor - high, wide, high, [2, 2, 0, 0]);
         }
       });
       pen.fillStyle = colours.get("--line");

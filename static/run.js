@@ -125,7 +125,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     aloud.soon(`${state.steps.length} tokens so far`);
   }
   /** The picture goes along, as often as an eye can follow. */
-  function lit() { if (performance.now() - shown > 200) { shown = performance.now(); wb.emit("step", null); } }
+  function lit() { if (performance.now() - shown > 300) { shown = performance.now(); wb.emit("step", null); } }
   function finish(end) {
     state.running = false;
     incoming.end();

@@ -182,7 +182,7 @@ def line(record: Record) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
-def growing(records: Iterable[Record], seconds: float = 0.05, kept: int = _KEPT) -> Iterator[str]:
+def growing(records: Iterable[Record], seconds: float = 0.08, kept: int = _KEPT) -> Iterator[str]:
     """The head and the latest lines, again and again, at most every so many seconds.
 
     What is not a step is sent at once: a wait may follow it. Every text begins with the head
