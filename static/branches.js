@@ -11,7 +11,7 @@
   /** A branch as the lines of a recorded run; its head says how it was asked for. */
   function records(branch, asked) {
     const head = { k: "head", run: "branch " + branch.id, ...asked, ...branch.settings, prefix: [], how: branch.how };
-    return [head, { k: "start", model: branch.model || "builtin" }, ...branch.steps, ...(branch.outcome ? [branch.outcome] : [])];
+    return [head, { k: "start", model: branch.served || branch.model || "builtin" }, ...branch.steps, ...(branch.outcome ? [branch.outcome] : [])];
   }
 
   function branches(box, doors) {

@@ -63,6 +63,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     taking = false;
     if (branch !== now()) { busy(); return false; }
     if (!answer.ok) { fail(answer.why || answer.fault, "", "That token could not be taken: "); return false; }
+    branch.served = answer.model;
     branch.next = answer.next.k === "turn" ? answer.next : null;
     branch.outcome = answer.next.k === "stop" ? answer.next : null;
     if (answer.step) {
@@ -108,7 +109,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   // -- what comes back ---------------------------------------------------------------------------
   function record(told) {
     if (told.k === "status") tell(told.text);
-    if (told.k === "start") { tell(""); started = performance.now(); }
+    if (told.k === "start") { now().served = told.model; tell(""); started = performance.now(); }
     if (told.k === "step") { now().steps.push(told); strip.add(told, now().steps.length - 1); }
     if (told.k === "error") fail(told.message, told.hint);
     if (told.k === "stop") finish(told);
@@ -136,7 +137,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     drawn();
     aloud.say(`${state.steps.length} tokens, ${end.words}`);
     if (isOpen(now())) strip.next(true);
-    if (state.selected < 0) go(panel.worthALook(state.steps), false);
+    if (state.selected < 0) go(before ? Math.min(now().how === "fork" ? now().at : before, state.steps.length - 1) : panel.worthALook(state.steps), false);
     busy();
     wb.emit("finished", end);
   }
@@ -279,7 +280,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   });
   function recorded(lines) {
     const told = lines.split("\n").filter(Boolean).map((line) => JSON.parse(line));
-    const branch = branches.add({ how: "recorded", ...here(), steps: told.filter((each) => each.k === "step"), outcome: told.find((each) => each.k === "stop") ?? null });
+    const branch = branches.add({ how: "recorded", ...here(), steps: told.filter((each) => each.k === "step"), outcome: told.find((each) => each.k === "stop") ?? null, served: told.find((each) => each.k === "start")?.model });
     panel.apply(told.find((each) => each.k === "head") ?? {});
     open(branch);
     tell("Recorded earlier; press Run for a fresh one.");

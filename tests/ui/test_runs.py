@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_vocabulary
+from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import StopReason
 from workbench.errors import ModelError
 from workbench.ui.handlers import Handlers
@@ -78,6 +79,17 @@ def test_without_a_mask_a_run_may_leave_the_language(handlers: Handlers) -> None
     steps = [record for record in records(handlers, sent) if record["k"] == "step"]
     assert not any(step["cut"] for step in steps)
     assert all(step["kept"] == pytest.approx(1) for step in steps)
+
+
+@pytest.mark.parametrize(("text", "good"), [("14:30", True), ("14:3", False)])
+def test_without_a_mask_the_grammar_judges_the_text(text: str, good: bool) -> None:
+    wanted = "The train leaves at half past two in the afternoon: 14:30"
+    room = ModelRoom("x", lambda _: ToyModel(toy_vocabulary(), wanted), toy_vocabulary)
+    sent = {"text": text, "notation": "regex", "constraint": "unconstrained", "temperature": 0}
+    last = records(Handlers(room), {**sent, "prompt": wanted[:-5]})[-1]
+    assert last["reason"] == "accepted", "the model's own end"
+    assert last["good"] is good
+    assert ("accepts" if good else "rejects") in last["words"]
 
 
 def test_a_run_goes_on_from_a_prefix_as_it_would_have(handlers: Handlers) -> None:

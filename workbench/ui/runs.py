@@ -102,7 +102,7 @@ def steps(
     if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
         record |= full_record()
     taken = [*request.prefix, *generation.trace.token_ids]
-    yield {**record, "proper": spelling(model, request.prompt, taken)}
+    yield {**record, **closing(model, compiled, request, taken, generation.stop)}
 
 
 def following(compiled: Compiled, vocabulary: Vocabulary, taken: Sequence[TokenId]) -> Follower:
@@ -122,6 +122,20 @@ def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
     return max(0, longest + 1 - len(model.encode(prompt)) - taken)
 
 
-def spelling(model: LanguageModel, prompt: str, taken: Sequence[TokenId]) -> Record | None:
-    """Where the tokenizer itself would have spelt the text otherwise."""
-    return proper_record(improper(model, prompt, taken), model.vocabulary)
+def closing(
+    model: LanguageModel,
+    compiled: Compiled,
+    request: RunRequest,
+    taken: Sequence[TokenId],
+    reason: StopReason | None,
+) -> Record:
+    """What is told of a whole text: how it is spelt, and without a mask whether it is accepted."""
+    assert compiled.grammar is not None, "it has a constraint"
+    told: Record = {
+        "proper": proper_record(improper(model, request.prompt, taken), model.vocabulary)
+    }
+    if request.method == "unconstrained" and reason is StopReason.ACCEPTED:
+        good = compiled.grammar.check(model.vocabulary.decode(taken)).accepted
+        verdict = "accepts" if good else "rejects"
+        told |= {"good": good, "words": f"the model ended it; the grammar {verdict} the text"}
+    return told

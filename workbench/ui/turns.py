@@ -31,7 +31,7 @@ from workbench.ui.records import (
     turn_record,
 )
 from workbench.ui.requests import RunRequest, text_in, token_in
-from workbench.ui.runs import TOP, following, room_left, spelling
+from workbench.ui.runs import TOP, closing, following, room_left
 from workbench.vocabulary.search import find
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -44,7 +44,7 @@ def turn(handlers: Handlers, sent: Record) -> Record:
     """What the model wants and the mask allows next, no token taken; or why there is no next."""
     try:
         with _standing(handlers, RunRequest.of(sent)) as here:
-            return {"ok": True, "next": here.next()}
+            return {"ok": True, "model": here.model.name, "next": here.next()}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
 
@@ -58,9 +58,9 @@ def take_token(handlers: Handlers, sent: Record) -> Record:
         with _standing(handlers, RunRequest.of(sent)) as here:
             found = here.ask()
             if found is None:
-                return {"ok": True, "step": None, "next": here.next()}
+                return {"ok": True, "model": here.model.name, "step": None, "next": here.next()}
             step = here.take(found, token_in(sent))
-            return {"ok": True, "step": step, "next": here.next()}
+            return {"ok": True, "model": here.model.name, "step": step, "next": here.next()}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
 
@@ -157,8 +157,8 @@ class _Standing:
             reason = StopReason.ACCEPTED
         elif self.constraint.is_final(self.state):
             reason = StopReason.FORCED_END
-        proper = spelling(self.model, self.request.prompt, self.taken)
-        return {**ended_record(reason), "proper": proper}
+        whole = closing(self.model, self.compiled, self.request, self.taken, reason)
+        return {**ended_record(reason), **whole}
 
     def _only_the_end(self) -> bool:
         """Whether nothing but the end token was allowed."""
