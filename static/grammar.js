@@ -88,7 +88,7 @@ wb.parts.grammar = ({ element, server }) => {
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
     lookCloser.later(asked, mine);
   }
-  const compileSoon = wb.debounce(250, compile);
+  const compileSoon = wb.debounce(100, compile);
 
   let told = {};
   /** Say what is wrong, in the list and in the text. */
