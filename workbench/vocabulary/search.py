@@ -27,7 +27,7 @@ def find(
     are bytes; ``end`` also means the end token and ``#12`` the token of that id.
 
     Shape: ``scores`` (V,), higher is better.
-    Cost:  one look at every token; some 10 ms for 131k.
+    Cost:  one look at every token; some 30 ms for 131k.
     """
     wanted = typed_bytes(query)
     if not wanted:
