@@ -170,6 +170,7 @@ def test_another_token_can_be_chosen(visit: Any) -> None:
         other = v.page.locator("#wb-run .may button.cand:not(.taken)").first
         text = other.locator("code").inner_text()
         other.click()
+        v.page.wait_for_function("index => wb.state.steps[index]?.hand", arg=index)
         v.wait_run()
         taken = v.page.locator("#wb-run .tok").nth(index)
         assert taken.inner_text().replace(" ", "·") == text
