@@ -34,8 +34,9 @@
         if (where(branch)) chip.append(el("span", {}, ` ${where(branch)}`));
         return chip;
       }));
-      if (held) chips.querySelector("[aria-pressed=true]")?.focus();
-      chips.querySelector("[aria-pressed=true]")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+      const shown = chips.querySelector("[aria-pressed=true]");
+      if (held) shown?.focus();
+      if (shown) wb.bring(chips, shown);
     }
     wb.roving(chips, () => {});
 

@@ -116,6 +116,12 @@ window.wb = (() => {
     });
   }
 
+  /** Bring an item into sight in its row, and the row alone: scrollIntoView would pull the page along. */
+  function bring(row, item, margin = 0) {
+    const place = item.getBoundingClientRect(), seen = row.getBoundingClientRect();
+    row.scrollLeft += Math.min(0, place.left - seen.left - margin) + Math.max(0, place.right - seen.right + margin);
+  }
+
   function choose(box, attribute, chosen) {
     for (const button of box.querySelectorAll("button")) {
       button.setAttribute(attribute, String(button === chosen));
@@ -161,7 +167,7 @@ window.wb = (() => {
     for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
   }
 
-  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, percent, number, bits, debounce, copy, download, roving, choose, menu, ask, parts, mount };
+  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, percent, number, bits, debounce, copy, download, roving, bring, choose, menu, ask, parts, mount };
 })();
 
 /* The theme is set before anything is painted: what was chosen last, or what the system says. */

@@ -23,9 +23,7 @@ wb.parts.picture = ({ element, server }) => {
     const usable = (name) => buttons().find((b) => b.dataset.tab === name && !b.disabled);
     const button = usable(tab) || usable("characters") || usable("rules") || usable("table");
     wb.choose(tabs, "aria-selected", button);
-    // the row alone is scrolled: scrollIntoView would pull a phone's page down to the picture
-    const place = button.getBoundingClientRect(), row = tabs.getBoundingClientRect();
-    tabs.scrollLeft += Math.min(0, place.left - row.left - 24) + Math.max(0, place.right - row.right + 24);
+    wb.bring(tabs, button, 24);
     state.tab = button.dataset.tab;
     edges.close();
     layout();
@@ -120,7 +118,7 @@ wb.parts.picture = ({ element, server }) => {
   function standing() {
     if (why) return [why, false];
     const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
-    const step = state.steps[index];
+    const step = state.steps[index] ?? state.turn; // before its first token a run stands at its prompt
     return step && state.compiled?.ok && state.ran === state.compiled.text ? [step, state.selected < 0] : [null, false];
   }
   function follow() {

@@ -311,6 +311,13 @@ def test_a_phone_never_scrolls_sideways(visit: Any, dark: bool) -> None:
         assert v.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_a_low_window_opens_at_the_top(visit: Any) -> None:
+    with visit("?example=person", height=420) as v:
+        v.wait_drawn()
+        v.wait_run()
+        assert v.page.evaluate("scrollY") == 0
+
+
 def test_a_phone_opens_at_the_top(visit: Any) -> None:
     with visit("?example=json", width=390, height=844) as v:
         v.wait_drawn()
