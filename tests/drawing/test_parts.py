@@ -7,7 +7,7 @@ from workbench.constraint.compose_pda import compose_pda
 from workbench.drawing.counting import foot_of
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa
-from workbench.drawing.parts import TokenFsaParts, TokenPdaParts, Whole, cut, near
+from workbench.drawing.parts import Links, TokenFsaParts, TokenPdaParts, Whole, cut
 from workbench.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
@@ -98,11 +98,11 @@ def test_a_rung_of_a_ladder_is_found_at_its_foot() -> None:
 
 
 def test_the_nearest_states_come_from_both_sides() -> None:
-    row = {"1": ["2"], "2": ["3"], "3": ["4"], "4": ["5"], "5": []}
-    assert near(row, "3", 3) == {"2", "3", "4"}
-    assert near(row, "nowhere", 2) == {"1", "2"}
+    row = Links({"1": ["2"], "2": ["3"], "3": ["4"], "4": ["5"], "5": []})
+    assert row.near("3", 3) == {"2", "3", "4"}
+    assert row.near("nowhere", 2) == {"1", "2"}
 
 
 def test_a_state_outside_the_links_is_never_marked() -> None:
     graph = draw_dfa(Grammar.from_regex("ab").dfa)  # type: ignore[arg-type]
-    assert all("more" not in node.kinds for node in cut(graph, {"0", "1", "2"}, {}).nodes)
+    assert all("more" not in node.kinds for node in cut(graph, {"0", "1", "2"}, Links({})).nodes)

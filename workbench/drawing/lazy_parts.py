@@ -19,7 +19,7 @@ from workbench.automata.lazy import UNKNOWN, LazyDfa
 from workbench.drawing.characters import CharacterEdges, joined
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import reading_edges, state_node
-from workbench.drawing.parts import cut
+from workbench.drawing.parts import Links, cut
 from workbench.drawing.token_edges import TokenRows, padded, token_edges
 from workbench.errors import LimitError
 from workbench.syntax.regex_tree import Ranges
@@ -65,8 +65,8 @@ class LazyParts:
         """The graph of some states, those marked that lead further."""
         machine = self.machine
         nodes = tuple(state_node(s, machine.initial, machine.is_final(s)) for s in ends)
-        links = {str(s): dict.fromkeys(str(t) for _, t in self.onward(s)) for s in kept}
-        return cut(Graph(name, nodes, edges, _NOTE), {str(s) for s in kept}, links)
+        links = {str(s): [str(t) for _, t in self.onward(s)] for s in kept}
+        return cut(Graph(name, nodes, edges, _NOTE), {str(s) for s in kept}, Links(links))
 
     def near(self, centre: str, count: int) -> list[State]:
         """The states nearest to one, half of them on ways into it where these are known."""

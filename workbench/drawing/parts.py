@@ -28,8 +28,48 @@ from workbench.vocabulary.vocabulary import TokenId
 #: reader could follow it, and its labels would be made in vain.
 _PAIRS, _ALWAYS, _LEAST = 3, 48, 4
 
-#: Where each state leads, in drawing order.
-Links = Mapping[str, Iterable[str]]
+
+class Links:
+    """Where each state leads, in drawing order, and which states lead to it.
+
+    Cost: once over all of a machine; a part of it then takes as long as the part is large.
+    """
+
+    def __init__(self, out: Mapping[str, Iterable[str]]) -> None:
+        self.out = {state: dict.fromkeys(targets) for state, targets in out.items()}
+        self._beside: dict[str, dict[str, None]] = {state: {} for state in self.out}
+        self._entering: dict[str, set[str]] = {}
+        for state, targets in self.out.items():
+            for target in targets:
+                self._beside[state][target] = None
+                self._beside.setdefault(target, {})[state] = None
+                self._entering.setdefault(target, set()).add(state)
+
+    def near(self, centre: str, count: int) -> set[str]:
+        """The ``count`` states nearest to one, along edges either way."""
+        start = centre if centre in self._beside else next(iter(self.out))
+        found = {start}
+        waiting = deque([start])
+        while waiting and len(found) < count:
+            for other in self._beside[waiting.popleft()]:
+                if other not in found and len(found) < count:
+                    found.add(other)
+                    waiting.append(other)
+        return found
+
+    def calm_near(self, centre: str, count: int) -> set[str]:
+        """The nearest states, fewer where they lead to each other so often that it is a tangle."""
+        while True:
+            kept = self.near(centre, count)
+            pairs = sum(target in kept for state in kept for target in self.out.get(state, ()))
+            if pairs <= max(_PAIRS * count, _ALWAYS) or count <= _LEAST:
+                return kept
+            count = count * 4 // 5
+
+    def cut_off(self, state: str, kept: set[str]) -> int:
+        """How many edges of a state lead to states that are not kept, or come from them."""
+        away = sum(target not in kept for target in self.out.get(state, ()))
+        return away + sum(source not in kept for source in self._entering.get(state, ()))
 
 
 class Parts(Protocol):
@@ -94,19 +134,19 @@ class TokenFsaParts:
     def around(self, centre: str, count: int) -> Graph:
         if self.states <= count:
             return self.whole()
-        kept = calm_near(self._links, self.feet.get(centre, centre), count)
+        kept = self._links.calm_near(self.feet.get(centre, centre), count)
         return cut(self._drawn(kept), kept, self._links)
 
     @cached_property
-    def _links(self) -> dict[str, dict[str, None]]:
+    def _links(self) -> Links:
         """Where each state that is drawn leads, through the insides of characters too."""
         targets = [self._fsa.rows.targets(s).tolist() for s in range(len(self._fsa))]
         found = {}
         for state in np.flatnonzero(self._mask).tolist():
             if str(state) not in self.feet:
                 reached = _through(state, targets, self._mask.tolist())
-                found[str(state)] = dict.fromkeys(self.feet.get(s, s) for s in map(str, reached))
-        return found
+                found[str(state)] = [self.feet.get(s, s) for s in map(str, reached)]
+        return Links(found)
 
     def _drawn(self, kept: set[str] | None) -> Graph:
         fsa, initial = self._fsa, self._fsa.initial
@@ -178,22 +218,22 @@ class TokenPdaParts:
     def around(self, centre: str, count: int) -> Graph:
         if self.states <= count:
             return self.whole()
-        kept = calm_near(self._links, self.feet.get(centre, centre), count)
+        kept = self._links.calm_near(self.feet.get(centre, centre), count)
         wanted = [s for s, node in enumerate(self._nodes) if node.id in kept]
         return cut(self._drawn(wanted), kept, self._links)
 
     @cached_property
-    def _links(self) -> dict[str, dict[str, None]]:
+    def _links(self) -> Links:
         machine = self._machine
-        found: dict[str, dict[str, None]] = {}
+        found: dict[str, list[str]] = {}
         for state, node in enumerate(self._nodes):
             if node.id in self.feet:
                 continue
             choices = () if state in machine.finals else machine.targets(state)
             ends = [move.target for choice in choices for move in machine.choices[choice]]
             ids = (self._nodes[end].id for end in dict.fromkeys(ends))
-            found[node.id] = dict.fromkeys(self.feet.get(s, s) for s in ids)
-        return found
+            found[node.id] = [self.feet.get(s, s) for s in ids]
+        return Links(found)
 
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         machine = self._machine
@@ -217,43 +257,10 @@ class TokenPdaParts:
         return fold_tokens(graph, self.feet)
 
 
-def near(links: Links, centre: str, count: int) -> set[str]:
-    """The ``count`` states nearest to one, along edges either way."""
-    beside: dict[str, dict[str, None]] = {state: {} for state in links}
-    for state, targets in links.items():
-        for target in targets:
-            beside[state][target] = None
-            beside.setdefault(target, {})[state] = None
-    start = centre if centre in beside else next(iter(links))
-    found = {start}
-    waiting = deque([start])
-    while waiting and len(found) < count:
-        for other in beside[waiting.popleft()]:
-            if other not in found and len(found) < count:
-                found.add(other)
-                waiting.append(other)
-    return found
-
-
-def calm_near(links: Links, centre: str, count: int) -> set[str]:
-    """The nearest states, fewer where they lead to each other so often that it is a tangle."""
-    while True:
-        kept = near(links, centre, count)
-        pairs = sum(target in kept for state in kept for target in links.get(state, ()))
-        if pairs <= max(_PAIRS * count, _ALWAYS) or count <= _LEAST:
-            return kept
-        count = count * 4 // 5
-
-
 def cut(graph: Graph, kept: set[str], links: Links) -> Graph:
     """The states kept and the edges between them; who has more neighbours is marked."""
     edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
-    missing = {state: len(set(targets) - kept) for state, targets in links.items()}
-    for state, targets in links.items():
-        if state not in kept:
-            for target in targets:
-                missing[target] = missing.get(target, 0) + 1
-    nodes = tuple(_marked(n, missing.get(n.id, 0)) for n in graph.nodes if n.id in kept)
+    nodes = tuple(_marked(n, links.cut_off(n.id, kept)) for n in graph.nodes if n.id in kept)
     return replace(graph, nodes=nodes, edges=edges)
 
 

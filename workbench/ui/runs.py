@@ -15,6 +15,7 @@ from workbench.decoding.proper import improper
 from workbench.decoding.trace import StopReason
 from workbench.errors import WorkbenchError
 from workbench.pipeline import Compiled
+from workbench.ui.ahead import ahead
 from workbench.ui.circling import circle
 from workbench.ui.follow import Follower
 from workbench.ui.handlers import Handlers
@@ -37,7 +38,7 @@ TOP = 8
 
 def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
     """The head and latest lines of a run, text after text. What goes wrong is its last line."""
-    return growing(run_records(handlers, sent))
+    return growing(ahead(run_records(handlers, sent)))
 
 
 def run_records(handlers: Handlers, sent: dict[str, Any]) -> Iterator[Record]:

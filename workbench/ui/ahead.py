@@ -1,0 +1,45 @@
+"""Work that does not wait for its reader: an iterator comes in, its items come out of a thread."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def ahead(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items in the same order, made in a thread of their own.
+
+    A run goes on while what it has told so far is on its way to the page: Gradio asks for
+    the next text only when it has compared, packed and sent the last one (at 100 tokens a
+    second that took 2 % of the time). Who stops reading ends the work at its next item; an
+    exception of the work is raised where it is read.
+    """
+    made: queue.SimpleQueue[tuple[Item] | BaseException | None] = queue.SimpleQueue()
+    left = threading.Event()
+
+    def work() -> None:
+        try:
+            for item in items:
+                made.put((item,))
+                if left.is_set():
+                    break
+            made.put(None)
+        except BaseException as error:  # raised again by the reader, whatever it is
+            made.put(error)
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()  # in the thread that ran it: what it holds is let go at once
+
+    threading.Thread(target=work, name="run", daemon=True).start()
+    try:
+        while (found := made.get()) is not None:
+            if isinstance(found, BaseException):
+                raise found
+            yield found[0]
+    finally:
+        left.set()
