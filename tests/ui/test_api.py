@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,18 +44,33 @@ page.close()
 """
 
 
-@pytest.fixture(scope="module")
-def told() -> Any:
-    root = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def aside(code: str) -> list[str]:
+    """The lines some code prints, in a process of its own."""
     asked = subprocess.run(
-        [sys.executable, "-c", ASKING],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=root,
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert asked.returncode == 0, asked.stderr[-2000:]
-    return json.loads(asked.stdout.splitlines()[0])
+    return asked.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def told() -> Any:
+    return json.loads(aside(ASKING)[0])
+
+
+def test_the_readmes_client_runs() -> None:
+    _, code = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert '"http://127.0.0.1:7860/"' in code
+    served = """
+from tests.ui.toy import toy_room
+from workbench.ui.serve import ServeSettings, start
+page = start(ServeSettings(port=0, quiet=True), toy_room())
+"""
+    last = aside(served + code.replace('"http://127.0.0.1:7860/"', "page.local_url"))[-1]
+    assert "'k': 'stop'" in last
 
 
 def test_a_grammar_is_read_and_its_problems_placed(told: Any) -> None:
