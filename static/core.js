@@ -164,6 +164,7 @@ window.wb = (() => {
     if (Object.keys(parts).some((each) => !mounted.has(each))) return;
     await styled();
     emit("ready");
+    window.wb.ready = true;
     for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
   }
 

@@ -263,6 +263,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   wb.on("compiled", () => { busy(); branches.draw(); if (now()) panel.alarms(now()); wb.emit("step", state.steps[state.selected] || null); });
   wb.on("example", async (example) => {
     if (state.running) stop("stopped by another example");
+    runNext = false;
     walk.halt();
     branches.clear();
     Object.assign(state, { steps: [], selected: -1, turn: null });
@@ -287,9 +288,12 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   }
   // what the page is opened with runs by itself, so that a visitor sees a finished run first
   wb.on("compiled", (compiled) => {
-    if ((runNext || firstRun === compiled.text) && compiled.ok && !state.running) run();
+    const wanted = runNext || firstRun === compiled.text;
     firstRun = null;
     runNext = false;
+    if (!wanted || !compiled.ok) return;
+    if (state.running) stop("stopped by a newer run");
+    run();
   });
 
   /** For exports and drafts: the branch that is shown, as the lines of a recorded run, and how runs are asked for. */

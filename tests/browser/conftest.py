@@ -146,6 +146,7 @@ def visit(browser: Browser, address: str) -> Visitor:
         )
         try:
             page.goto(address + where)
+            page.wait_for_function("window.wb?.ready")
             # there, if not seen: a link to a lesson shows no editor
             page.wait_for_selector("#wb-grammar .paint .l", state="attached")
             yield visitor
