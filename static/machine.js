@@ -75,7 +75,7 @@
       const found = graph.light(standing, path, { over, edits, fails: Boolean(step?.reason) });
       const here = standing[0];
       if (!here || loading !== null) return;
-      if (found && chosen.follow) graph.follow(here);
+      if (found && chosen.follow) graph.follow(here, !state.running); // sixty repaints a move would slow a run
       if (!found && record.partial && chosen.follow && where !== here) {
         clearTimeout(soon);
         const wait = state.running ? last + PAUSE - performance.now() : 0;
