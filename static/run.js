@@ -11,10 +11,11 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const strip = wb.strip(find(".tokens"), { select, key: keys });
   const chart = wb.chart(find(".chartbox"), { select, key: keys });
   const inspector = wb.inspector(find(".insp"), {
-    take, rewind, again,
+    // what is looked at may be gone by the time somebody clicks: another example was opened
+    take: (...asked) => now() && take(...asked), rewind: (...asked) => now() && rewind(...asked), again: (...asked) => now() && again(...asked),
     explain: (index, tokens) => questions.explain(now(), index, tokens),
     find: (index, query) => questions.search(now(), index, query),
-    why: server.why && wb.why ? (index, candidate) => questions.why(now(), index, candidate) : null,
+    why: server.why && wb.why ? (index, candidate) => (now() ? questions.why(now(), index, candidate) : null) : null,
   });
   const branches = wb.branches(find(".branches"), { open: (branch) => { if (!state.running) open(branch); }, begin: byHand });
   const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });

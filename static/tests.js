@@ -132,6 +132,7 @@
     const touched = () => document.dispatchEvent(new Event("change")); // the draft is to be kept
 
     function change(index, what) {
+      if (!state.tests[index]) return; // another grammar has come meanwhile
       Object.assign(state.tests[index], what);
       forget();
       show();
