@@ -83,7 +83,8 @@ def ready() -> None:
     ready_for_regexes()
     nowhere = Span(0, 0)
     letter, again = Literal(b"a", nowhere), Nonterminal("a", nowhere)
-    body = Choice((letter, Sequence((letter, again, letter), nowhere)), nowhere)
+    nested, left = Sequence((letter, again, letter), nowhere), Sequence((again, letter), nowhere)
+    body = Choice((letter, nested, left), nowhere)  # a stack, and recursion at the left
     tree = GrammarTree((Rule("a", body, nowhere, nowhere),), Source("", "grammar"))
     rules, patient = gathered(tree), Limits(seconds=600.0)
     program = rule_program(tree, rules, patient)
