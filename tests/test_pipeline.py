@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -148,3 +150,28 @@ def test_many_ask_at_once() -> None:
         thread.join()
     assert len(made) == 12
     assert set(made) == {("regular", f"{n} states") for n in (2, 3, 4)}
+
+
+def test_no_example_meets_a_kernel_that_was_not_made_ready() -> None:
+    """Or a new installation would count the compiler's seconds as the grammar's."""
+    code = """
+import sys
+from numba.core.dispatcher import Dispatcher
+from workbench.gallery import load_gallery
+from workbench.pipeline import Notation, compile_text
+
+def compiled():
+    modules = [m for name, m in list(sys.modules.items()) if name.startswith("workbench.")]
+    things = {id(t): t for m in modules for t in vars(m).values() if isinstance(t, Dispatcher)}
+    return {t.py_func.__qualname__: len(t.signatures) for t in things.values()}
+
+gallery = load_gallery()
+for name in ("yes_or_no", "anbn", *gallery):
+    if name == next(iter(gallery)):
+        ready = compiled()
+    example = gallery[name]
+    compile_text(example.text, Notation(example.notation), example.start)
+print(len(ready) > 50, {k for k, n in compiled().items() if n != ready.get(k)})
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["True", "set()"]
