@@ -59,6 +59,7 @@ def test_how_far_was_looked(text: str, pieces: bool, why: str) -> None:
 #   what is hard about it                         grammar
 HARD = {
     "explodes as one machine": Grammar.from_kbnf("start ::= #'(a|b)*a(a|b){14}' start? 'x';"),
+    "a terminal that takes long": Grammar.from_kbnf("start ::= #ex'(a|b)*a(a|b){13}' | '(' start ')';"),
     "many rules": Grammar.from_kbnf(
         "start ::= r0; " + " ".join(f"r{i} ::= r{i + 1} 'x';" for i in range(400)) + " r400 ::= 'y';"
     ),

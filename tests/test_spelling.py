@@ -28,8 +28,10 @@ PIECES = [
     ("dfo",     True, "over a border"),
     ("foofoo",  True, "a token twice"),
     ("bb",      True, "a letter twice"),
-    ("of",      False, "no token ends with o and none begins with f after it: foo ends so"),
-    ("ya",      False, "no token begins with a letter a alone: ar does"),
+    ("of",      True, "the end of one and the beginning of another"),
+    ("ya",      True, "over a border, both cut"),
+    ("oa",      True, "the end of foo and the beginning of ar"),
+    ("dd",      False, "d ends od alone, and no token begins with it"),
     ("q",       False, "no token holds it"),
     ("",        True, "nothing to spell"),
 ]  # fmt: skip
@@ -42,8 +44,9 @@ def held_by_hand(tokens: list[bytes], piece: bytes, most: int) -> bool:
     )
 
 
-@pytest.mark.parametrize("piece", [piece for piece, *_ in PIECES])
-def test_pieces_by_hand(piece: str) -> None:
+@pytest.mark.parametrize(("piece", "held", "why"), PIECES)
+def test_pieces_by_hand(piece: str, held: bool, why: str) -> None:
+    assert Speller(WORDS).holds(piece.encode()) is held, why
     tokens = [token for token in WORDS.tokens if token]
     assert Speller(WORDS).holds(piece.encode()) == (
         not piece or held_by_hand(tokens, piece.encode(), 4)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from workbench.automata.describe import expected as in_words
 from workbench.automata.describe import in_brief, is_most, spoken
 from workbench.errors import LimitError, WorkbenchError
-from workbench.grammar import Grammar
+from workbench.grammar import Grammar, utf8
 from workbench.pushdown.places import MOST_STACKS, Frame, Place, Stack
 from workbench.syntax.regex_tree import Ranges
 from workbench.verdict import Verdict, character_start
@@ -157,7 +157,7 @@ def explain(grammar: Grammar, so_far: str | bytes, token: str | bytes | None) ->
     Raises: WorkbenchError where the text so far has left the grammar already; LimitError where
             it is too ambiguous to be read.
     """
-    found = explain_each(grammar, _bytes(so_far), [None if token is None else _bytes(token)])[0]
+    found = explain_each(grammar, utf8(so_far), [None if token is None else utf8(token)])[0]
     return _placed(found, grammar)
 
 
@@ -226,7 +226,3 @@ def _placed(found: Explanation, grammar: Grammar) -> Explanation:
         return found
     # of a language without any text there are none
     return replace(found, places=reached.places if reached else (), complete=True)
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

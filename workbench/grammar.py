@@ -156,7 +156,7 @@ class Grammar:
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is in the language."""
         with self._lock:
-            here = self._run(_utf8(text))
+            here = self._run(utf8(text))
             return here != DEAD and self._is_final(here)
 
     def is_prefix(self, text: str | bytes) -> bool:
@@ -164,11 +164,11 @@ class Grammar:
         if not isinstance(self.reader, Network) and self.reader.is_empty:
             return False
         with self._lock:
-            return self._run(_utf8(text)) != DEAD
+            return self._run(utf8(text)) != DEAD
 
     def check(self, text: str | bytes) -> Verdict:
         """Whether a text is accepted; if not, where it fails and what was expected there."""
-        data = _utf8(text)
+        data = utf8(text)
         verdict = self.check_each(b"", (data,))[0]
         end = len(data) if verdict.byte is None else verdict.byte
         return replace(verdict, rules=self.live_rules(data[: character_start(data, end)]))
@@ -239,7 +239,7 @@ class Grammar:
             return ()
         with self._lock:
             try:
-                here = self._rule_runner.run(_utf8(text))
+                here = self._rule_runner.run(utf8(text))
             except LimitError:
                 return ()
             if here == DEAD:
@@ -270,7 +270,8 @@ class Grammar:
         return self._reading.is_final(state)
 
 
-def _utf8(text: str | bytes) -> bytes:
+def utf8(text: str | bytes) -> bytes:
+    """A text as the bytes a machine reads; bytes are what they are."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 

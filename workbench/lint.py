@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from workbench.errors import LimitError
@@ -53,7 +54,9 @@ def _of_machine(grammar: Grammar, limits: Limits) -> tuple[Advice, ...]:
     if grammar.tree is None:
         assert grammar.regex is not None, "a grammar is made of one of both"
         return redundant_regex_advice(grammar.regex, grammar.source, work)
-    found = redundant_advice(context_free(grammar.tree, grammar.start, work), grammar.tree)
+    found: tuple[Advice, ...] = ()
+    with suppress(LimitError):  # its terminals take longer to make than this is worth
+        found = redundant_advice(context_free(grammar.tree, grammar.start, work), grammar.tree)
     try:
         network = grammar.network
     except LimitError:

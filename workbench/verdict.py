@@ -46,13 +46,13 @@ def character_start(data: bytes, position: int) -> int:
     """The last place up to ``position`` at which a character begins (or the text ends)."""
     start = position
     while start > 0 and (
-        data[start] & 0xC0 == 0x80 if start < len(data) else is_cut(data[max(0, start - 4) :])
+        data[start] & 0xC0 == 0x80 if start < len(data) else _is_cut(data[max(0, start - 4) :])
     ):
         start -= 1
     return start
 
 
-def is_cut(tail: bytes) -> bool:
+def _is_cut(tail: bytes) -> bool:
     """Whether a text ends inside a character."""
     return any(
         tail[-back] >= lead for back, lead in ((1, 0xC0), (2, 0xE0), (3, 0xF0)) if len(tail) >= back

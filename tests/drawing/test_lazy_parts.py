@@ -76,3 +76,5 @@ def test_limits_are_kept_while_a_part_is_made() -> None:
     assert isinstance(reader, LazyDfa)
     tight = LazyDfa(reader.nfa, Limits(megabytes=1))
     assert LazyParts(tight).around("", 30).nodes
+    with pytest.raises(LimitError, match="1 megabytes"):
+        LazyParts(tight).around("", 30_000)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from workbench.drawing.railroad import MOST_PARTS, Railroad, draw_railroad, railroad_svg
+from workbench.drawing.railroad import MOST_PARTS, Railroad, draw_railroad
 from workbench.gallery import load_gallery
 from workbench.grammar import Grammar
 
@@ -79,7 +79,7 @@ def test_nothing_in_a_picture_can_act() -> None:
 def test_a_regex_has_one_diagram() -> None:
     regex = Grammar.from_regex("(?P<year>[0-9]{4})|never").regex
     assert regex is not None
-    svg = ElementTree.fromstring(railroad_svg(regex))
+    svg = ElementTree.fromstring(draw_railroad(regex).svg)
     assert said(svg) == ["regex", "digit", "4 times", "year", "never"]
 
 

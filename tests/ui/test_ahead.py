@@ -41,7 +41,7 @@ def test_who_stops_reading_ends_the_work() -> None:
 
     reading = ahead(work())
     next(reading)
-    reading.close()  # type: ignore[attr-defined]  # a generator
+    reading.close()
     asked.set()
     assert closed.wait(30)
 

@@ -69,7 +69,7 @@ class LazyParts:
         return cut(Graph(name, nodes, edges, _NOTE), {str(s) for s in kept}, Links(links))
 
     def near(self, centre: str, count: int) -> list[State]:
-        """The states nearest to one, half of them on ways into it where these are known."""
+        """The states nearest to one, along edges either way; of ways into it those met so far."""
         number = int(centre) if centre.isdigit() else self.machine.initial
         start = number if number < len(self.machine) else self.machine.initial
         found = {start: None}

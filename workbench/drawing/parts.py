@@ -92,14 +92,6 @@ class Parts(Protocol):
         ...
 
 
-class OverTokens(Parts, Protocol):
-    """A machine whose edges are tokens."""
-
-    def tokens(self, source: str, target: str = "") -> list[TokenId]:
-        """The tokens that leave a state, or those that lead to another one."""
-        ...
-
-
 class Whole:
     """A graph that is there already: a picture takes what it wants of it."""
 
@@ -141,10 +133,10 @@ class TokenFsaParts:
     def _links(self) -> Links:
         """Where each state that is drawn leads, through the insides of characters too."""
         targets = [self._fsa.rows.targets(s).tolist() for s in range(len(self._fsa))]
-        found = {}
+        found, whole = {}, self._mask.tolist()
         for state in np.flatnonzero(self._mask).tolist():
             if str(state) not in self.feet:
-                reached = _through(state, targets, self._mask.tolist())
+                reached = _through(state, targets, whole)
                 found[str(state)] = [self.feet.get(s, s) for s in map(str, reached)]
         return Links(found)
 
@@ -229,7 +221,7 @@ class TokenPdaParts:
         for state, node in enumerate(self._nodes):
             if node.id in self.feet:
                 continue
-            choices = () if state in machine.finals else machine.targets(state)
+            choices = machine.targets(state)
             ends = [move.target for choice in choices for move in machine.choices[choice]]
             ids = (self._nodes[end].id for end in dict.fromkeys(ends))
             found[node.id] = [self.feet.get(s, s) for s in ids]
@@ -238,7 +230,7 @@ class TokenPdaParts:
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         machine = self._machine
         state = next((s for s, node in enumerate(self._nodes) if node.id == source), None)
-        if state is None or state in machine.finals:
+        if state is None:
             return []
         ids, choices = machine.row(state)
         if target:

@@ -58,11 +58,6 @@ class _Titled:
     end: int
 
 
-def railroad_svg(grammar: GrammarTree | Regex, *, width: float = WIDE) -> str:
-    """The diagrams of all rules as one SVG; ``width`` is where long sequences break."""
-    return draw_railroad(grammar, width=width).svg
-
-
 def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railroad:
     """The diagrams of all rules, in the order of the text; of a regex its only one.
 

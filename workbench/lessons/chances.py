@@ -15,8 +15,6 @@ from workbench.lessons.taking import taken, taken_row
 from workbench.lessons.world import World
 from workbench.vocabulary.vocabulary import TokenId
 
-_BITS = 1 / math.log(2)
-
 
 @dataclass(frozen=True, slots=True)
 class Turn:

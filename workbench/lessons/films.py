@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.drawing.figures import figure
@@ -71,7 +71,7 @@ def film(kind: Kind, world: World, given: Given = None) -> Film:
     return made
 
 
-def called(known: dict[str, Callable[..., Any]], what: str, kind: Kind, *given: object) -> Any:  # noqa: ANN401
+def called(known: Mapping[str, Callable[..., Any]], what: str, kind: Kind, *given: object) -> Any:  # noqa: ANN401
     """Call what a lesson names with its settings.
 
     Raises: LessonError for a name that is none, or settings it does not have.

@@ -222,6 +222,6 @@ def question(kind: Kind, world: World) -> Asked:
 
     Raises: LessonError for a question nobody knows, or settings it does not have.
     """
-    made = called(dict(QUESTIONS), "question", kind, kind.world or world)
+    made = called(QUESTIONS, "question", kind, kind.world or world)
     assert isinstance(made, Asked)
     return made

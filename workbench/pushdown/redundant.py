@@ -49,7 +49,7 @@ def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
         name for name in cfg.rules if program.texts_of(program.names.index(name)) == SOME | EMPTY
     }
     rules = (_empty_rule(rule) for rule in tree.rules if rule.name in empty)
-    return (*_in_time(redundant_rules(cfg, cfg.source.text)), *rules)
+    return (*_in_time(redundant_rules(cfg)), *rules)
 
 
 def redundant_regex_advice(regex: Regex, source: Source, limits: Limits) -> tuple[Advice, ...]:
@@ -66,11 +66,12 @@ def _empty_rule(rule: Rule) -> Advice:
     )
 
 
-def redundant_rules(cfg: Cfg, text: str) -> Iterator[Advice]:
+def redundant_rules(cfg: Cfg) -> Iterator[Advice]:
     """The redundant branches of all rules in use.
 
     Raises: LimitError past the time of the grammar's limits.
     """
+    text = cfg.source.text
 
     def machine(node: _Node) -> Dfa | None:
         match node:
@@ -138,8 +139,7 @@ def _among(
 
 def is_included(smaller: Dfa, larger: Dfa) -> bool:
     """Whether each text of one machine is one of the other's; False where that takes too long."""
-    classes, pairs = joint_classes(smaller, larger)
-    del classes
+    _, pairs = joint_classes(smaller, larger)
     start = (smaller.initial, larger.initial)
     seen, waiting = {start}, [start]
     for one, other in waiting:  # grows while it is read

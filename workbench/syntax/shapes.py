@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from enum import Enum
 
 from workbench.syntax.grammar_tree import Expression
 from workbench.syntax.regex_tree import Regex
@@ -14,10 +13,10 @@ Shape = tuple[object, ...]
 
 def shape(node: Expression | Regex) -> Shape:
     """What a node says, wherever it is written."""
-    return _node(node)
+    return _shape(node)
 
 
-def _node(node: object) -> Shape:
+def _shape(node: object) -> Shape:
     # every field of a node but its place; what is held is a node, nodes in a tuple, or plain
     held = (getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
     return (type(node).__name__, *map(_held, held))
@@ -26,6 +25,6 @@ def _node(node: object) -> Shape:
 def _held(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(map(_held, value))
-    if hasattr(value, "__dataclass_fields__") and not isinstance(value, Enum):
-        return _node(value)
+    if hasattr(value, "__dataclass_fields__"):
+        return _shape(value)
     return value

@@ -111,7 +111,8 @@ def build(handlers: Handlers) -> gr.Blocks:
         sent = event._data if isinstance(event._data, dict) else {}
         yield from run_lines(handlers, sent)
 
-    with gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False) as page:
+    page = gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False)
+    with page:
         part(handlers, "header", encoded(handlers.page()))
         with gr.Row(elem_id="wb-main"):
             part(handlers, "grammar")
@@ -136,4 +137,4 @@ def build(handlers: Handlers) -> gr.Blocks:
         running.then(None, None, None, js="() => { window.wb.emit('run over'); }")
         add_endpoints(handlers, page)
     page.queue(default_concurrency_limit=4, max_size=32)
-    return page  # type: ignore[no-any-return]  # Gradio types its context managers loosely
+    return page

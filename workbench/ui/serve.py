@@ -152,10 +152,11 @@ def _port(settings: ServeSettings) -> int:
 
 
 def _warm(handlers: Handlers) -> None:
-    """Do once what the first visitor would wait for: the first picture, the kernels, the model."""
+    """Do once what the first visitor would wait for: the first pictures, the kernels, the model."""
     if (first := handlers.page()["first"]) is not None:
         handlers.compile(first)
-        handlers.draw({**first, "tab": "rules"})
+        for tab in ("rules", "tokens", "stack"):  # the three that stand together
+            handlers.draw({**first, "tab": tab})
     handlers.room.start()
     ready()
     ready_for_loops()
