@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
@@ -39,11 +41,29 @@ def _unconstrained(_: Grammar, vocabulary: Vocabulary, __: Limits) -> Constraint
     return Unconstrained(vocabulary)
 
 
-#: Every method by its name, as the front door and the command line speak of it.
-METHODS: dict[str, Callable[[Grammar, Vocabulary, Limits], Constraint]] = {
-    "automaton": automaton,
-    "composed": composed,
-    "unconstrained": _unconstrained,
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to constrain, as the front door, the command line and the page speak of it."""
+
+    #: One line for people.
+    title: str
+    #: Who described it, and where.
+    source: str
+    #: (grammar, vocabulary, limits, **options) → a constraint.
+    make: Callable[..., Constraint]
+    #: What may be set, each with what it means and its usual value.
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+#: Every method by its name.
+METHODS: dict[str, Method] = {
+    "automaton": Method(
+        "the exact mask, rows on demand", "Koo, Liu & He 2024, Algorithms 1 to 3", automaton
+    ),
+    "composed": Method(
+        "the composed machine, all rows at once", "Koo, Liu & He 2024, Algorithms 1 to 3", composed
+    ),
+    "unconstrained": Method("the model alone", "all of them compare with it", _unconstrained),
 }
 
 
@@ -52,18 +72,25 @@ def compile(
     vocabulary: Vocabulary,
     method: str = "automaton",
     limits: Limits = LIMITS,
+    **options: Any,  # noqa: ANN401  # each method has its own
 ) -> Constraint:
     """A constraint that keeps a model's text inside a grammar.
 
     Does its work anew at every call; what belongs to the vocabulary alone (its trie)
-    is remembered with the vocabulary.
+    is remembered with the vocabulary. ``options`` are the method's own (``METHODS[method]``
+    names them).
 
-    Raises: WorkbenchError for a method nobody knows; VocabularyError where the vocabulary
-            spells no accepted text; LimitError.
+    Raises: WorkbenchError for a method nobody knows, or an option it does not have;
+            VocabularyError where the vocabulary spells no accepted text; LimitError.
     """
-    make = METHODS.get(method)
-    if make is None:
+    named = METHODS.get(method)
+    if named is None:
         raise WorkbenchError(
             f"there is no method {method!r}", f"choose one of {', '.join(METHODS)}"
         )
-    return make(grammar, vocabulary, limits)
+    for option in options.keys() - named.options.keys():
+        raise WorkbenchError(
+            f"the method {method!r} has no option {option!r}",
+            f"it has {', '.join(named.options) or 'none'}",
+        )
+    return named.make(grammar, vocabulary, limits, **options)
