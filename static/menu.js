@@ -15,18 +15,13 @@
 
   /** The menu in its place; the function it gives is told which picture is shown. */
   wb.exportMenu = (menu, named) => {
-    const list = menu.querySelector("ul"), button = menu.querySelector("button");
+    const list = menu.querySelector("ul"), { close } = wb.menu(menu);
     let shown = null;
-    const toggle = (open) => { list.hidden = !open; button.setAttribute("aria-expanded", String(open)); };
     redraw = () => list.replaceChildren(...entries.filter(({ when }) => shown && when(shown)).map(({ label, act }) => {
       const entry = wb.el("button", { type: "button" }, label);
-      entry.addEventListener("click", () => { act(shown, named(), entry); if (!label.startsWith("Copy")) toggle(false); });
+      entry.addEventListener("click", () => { act(shown, named(), entry); if (!label.startsWith("Copy")) close(); });
       return wb.el("li", {}, entry);
     }));
-    button.addEventListener("click", () => { toggle(list.hidden); if (!list.hidden) list.querySelector("button")?.focus(); });
-    document.addEventListener("click", (event) => { if (!menu.contains(event.target)) toggle(false); });
-    menu.addEventListener("keydown", (event) => { if (event.key === "Escape" && !list.hidden) { toggle(false); button.focus(); event.stopPropagation(); } });
-    wb.roving(list, () => {});
     menu.style.visibility = "hidden"; // it keeps its room: the tabs beside it never move
     return (record) => { shown = record?.svg ? record : null; menu.style.visibility = shown ? "" : "hidden"; redraw(); };
   };

@@ -240,7 +240,6 @@ wb.parts.picture = ({ element, server }) => {
   wb.on("step", () => { why = null; lost = ""; if (!picked) describe(); follow(); });
   wb.on("why", (record) => { why = record?.path ? record : null; if (why) picked = null; describe(); follow(); });
   wb.on("live rules", (names) => main.graph.rules(names));
-  wb.on("tab", (tab) => want(tab));
   wb.on("example", (example) => { if (example.tab) wanted = example.tab; }); // a link or a draft says where it was looked at
   wb.on("model", () => { if (state.compiled?.ok && ["tokens", "detokenizer", "together"].includes(state.tab) && state.drawn) draw(); });
 

@@ -74,7 +74,6 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     }
     drawn();
     standing();
-    if (byHandTaken) wb.emit("hand", branch.steps[branch.steps.length - 1]);
     return true;
   }
   function step() {

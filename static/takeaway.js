@@ -52,7 +52,7 @@ wb.parts.takeaway = ({ element, server }) => {
       }
     }
   }
-  for (const name of ["compiled", "drawn", "finished", "step", "example", "tab"]) wb.on(name, () => setTimeout(show, 0));
+  for (const name of ["compiled", "drawn", "finished", "step", "example"]) wb.on(name, () => setTimeout(show, 0));
 
   // -- code -------------------------------------------------------------------------------------
   const chosen = () => tabs.querySelector("[aria-selected=true]").dataset.code;

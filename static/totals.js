@@ -27,5 +27,4 @@
   }
 
   wb.totals = totals;
-  wb.perplexity = perplexity;
 })();
