@@ -139,8 +139,7 @@ class Endpoints:
             request = TextRequest.of({"text": text, "notation": notation, "start": start})
             many = int(number_in({"count": count}, "count", 5, 1, _MOST_SAMPLES))
             own = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
-            pipeline = self._handlers.pipeline
-            grammar = pipeline.compile(request.text, request.notation, request.start).grammar
+            grammar = self._handlers.compiled(request).grammar
             if grammar is None:
                 raise WorkbenchError("the grammar cannot be read", "/compile says why")
             missed = [list(each) for each in near_misses(grammar, many, own)]

@@ -31,7 +31,7 @@ MOST_RULES = 500
 def lint_grammar(handlers: Handlers, sent: Record) -> Record:
     """All that is to be said of a grammar that works; asked once it stands still."""
     try:
-        compiled = _compiled(handlers, sent)
+        compiled = handlers.compiled(TextRequest.of(sent))
         found = compiled.linted(handlers.room.vocabulary())
         source = _grammar(compiled).source
     except WorkbenchError as error:
@@ -52,7 +52,7 @@ def _searched(pieces: int | None) -> str:
 def time_mask(handlers: Handlers, sent: Record) -> Record:
     """How long the first mask over the model's tokens takes, or the problem with them."""
     try:
-        phases = _compiled(handlers, sent).first_mask(handlers.room.vocabulary())
+        phases = handlers.compiled(TextRequest.of(sent)).first_mask(handlers.room.vocabulary())
     except WorkbenchError as error:
         return {"ok": False, "phases": [], "problems": [problem_record(Problem.of(error))]}
     return {"ok": True, "phases": [_phase(phase) for phase in phases], "problems": []}
@@ -65,7 +65,7 @@ def _phase(phase: Phase) -> Record:
 def outline_rules(handlers: Handlers, sent: Record) -> Record:
     """Every rule, whom it calls and what is true of it; none for a regex."""
     try:
-        grammar = _grammar(_compiled(handlers, sent))
+        grammar = _grammar(handlers.compiled(TextRequest.of(sent)))
         facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
@@ -113,7 +113,7 @@ def sample_texts(handlers: Handlers, sent: Record) -> Record:
     """Some texts of the language, and some that miss it by one edit; ``seed`` gives others."""
     try:
         seed = int(number_in(sent, "seed", 0, 0, 2**31 - 1))
-        grammar = _grammar(_compiled(handlers, sent))
+        grammar = _grammar(handlers.compiled(TextRequest.of(sent)))
         found = samples(grammar, SAMPLES, seed)
         missed = near_misses(grammar, MISSES, seed)
     except WorkbenchError as error:
@@ -129,7 +129,7 @@ def sample_texts(handlers: Handlers, sent: Record) -> Record:
 def draw_railroad(handlers: Handlers, sent: Record) -> Record:
     """Railroad diagrams of all rules, in the shape of any other picture's record."""
     try:
-        grammar = _grammar(_compiled(handlers, sent))
+        grammar = _grammar(handlers.compiled(TextRequest.of(sent)))
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     drawn_of = grammar.tree or grammar.regex
@@ -152,15 +152,6 @@ def draw_railroad(handlers: Handlers, sent: Record) -> Record:
         "states": [],
         "edges": [],
     }
-
-
-def _compiled(handlers: Handlers, sent: Record) -> Compiled:
-    """What became of the text.
-
-    Raises: WorkbenchError where nothing was sent that could be read.
-    """
-    asked = TextRequest.of(sent)
-    return handlers.pipeline.compile(asked.text, asked.notation, asked.start)
 
 
 def _grammar(compiled: Compiled) -> Grammar:

@@ -60,7 +60,7 @@ def _note(found: Explanation) -> str:
 def explain_tokens(handlers: Handlers, sent: Record) -> Record:
     """A short note for each of some tokens: why it is forbidden after a text."""
     try:
-        grammar = _compiled(handlers, sent).grammar
+        grammar = handlers.compiled(TextRequest.of(sent)).grammar
         if grammar is None:
             return {"reasons": []}
         return {"reasons": reasons(grammar, bytes_in(sent.get("so_far")), tokens_in(sent))}
@@ -74,7 +74,7 @@ def why(handlers: Handlers, sent: Record) -> Record:
     Without a token the end is meant; so a test string is asked for as a token after nothing.
     """
     try:
-        compiled = _compiled(handlers, sent)
+        compiled = handlers.compiled(TextRequest.of(sent))
         if compiled.grammar is None:
             raise WorkbenchError("the grammar cannot be read", "mend its problems first")
         so_far = bytes_in(sent.get("so_far", ""))
@@ -93,11 +93,6 @@ def _path(compiled: Compiled, text: bytes, read: int) -> Record:
     for begin in range(0, shown, _FOLLOWED):  # ways are told of each piece: of a long one for long
         follower.take(text[begin : min(begin + _FOLLOWED, shown)])
     return follower.take(text[shown:]).path
-
-
-def _compiled(handlers: Handlers, sent: Record) -> Compiled:
-    request = TextRequest.of(sent)
-    return handlers.pipeline.compile(request.text, request.notation, request.start)
 
 
 def _told(found: Explanation, source: Source) -> Record:

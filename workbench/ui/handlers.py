@@ -89,7 +89,7 @@ class Handlers:
             return _refused(Problem.of(error))
         if not request.text.strip():
             return {**_refused(), "empty": True}
-        compiled = self.pipeline.compile(request.text, request.notation, request.start)
+        compiled = self.compiled(request)
         looks = other_notation(request.text, request.notation) or ""
         if compiled.grammar is None:
             return {**_refused(*compiled.problems), "looks": looks}
@@ -107,14 +107,15 @@ class Handlers:
         """Which of the texts to try are accepted; for the others where and what was expected."""
         try:
             request, texts = TextRequest.of(sent), tried_in(sent)
-            grammar = self._compiled(request).grammar
+            grammar = self.compiled(request).grammar
             if grammar is None:
                 return {"results": []}
             return {"results": [_verdict(grammar, text) for text in texts]}
         except WorkbenchError as error:
             return {"results": [], "problem": error.message}
 
-    def _compiled(self, request: TextRequest) -> Compiled:
+    def compiled(self, request: TextRequest) -> Compiled:
+        """What became of a text, remembered by the text."""
         return self.pipeline.compile(request.text, request.notation, request.start)
 
     # -- pictures --------------------------------------------------------------------------
@@ -135,7 +136,7 @@ class Handlers:
 
         Raises: WorkbenchError where there is no such machine.
         """
-        compiled = self._compiled(TextRequest.of(sent))
+        compiled = self.compiled(TextRequest.of(sent))
         name = text_in(sent, "tab", 40)
         if name == TABLE:
             name = text_in(sent, "of", 40) or table_of(compiled)
@@ -161,7 +162,7 @@ class Handlers:
     def mask(self, sent: Record) -> Record:
         """The tokens that may come next after a text, the first few hundred of them."""
         try:
-            compiled, so_far = self._compiled(TextRequest.of(sent)), text_in(sent, "so_far")
+            compiled, so_far = self.compiled(TextRequest.of(sent)), text_in(sent, "so_far")
             vocabulary = self.room.vocabulary()
             constraint = compiled.constraint(vocabulary)
             assert isinstance(constraint, AutomatonConstraint), "the method asked for"

@@ -106,8 +106,7 @@ def drawn(
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
-    request = TextRequest.of(sent)
-    grammar = handlers.pipeline.compile(request.text, request.notation, request.start).grammar
+    grammar = handlers.compiled(TextRequest.of(sent)).grammar
     if grammar is None:
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
     pictures = {}

@@ -59,8 +59,7 @@ def run_records(handlers: Handlers, sent: dict[str, Any]) -> Iterator[Record]:
 
 
 def _records(handlers: Handlers, request: RunRequest) -> Iterator[Record]:
-    asked = request.grammar
-    compiled = handlers.pipeline.compile(asked.text, asked.notation, asked.start)
+    compiled = handlers.compiled(request.grammar)
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = handlers.room.model()

@@ -142,8 +142,7 @@ def about_state(handlers: Handlers, sent: Record) -> Record:
     try:
         state = text_in(sent, "state", 40)
         machine, drawn, _ = handlers.drawn(sent)
-        asked = TextRequest.of(sent)
-        compiled = handlers.pipeline.compile(asked.text, asked.notation, asked.start)
+        compiled = handlers.compiled(TextRequest.of(sent))
         told: Record = {"ok": True, "state": state, "reads": "", "reached": None, "places": []}
         if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
             listed = _tokens(handlers, sent, machine, drawn, state, "")

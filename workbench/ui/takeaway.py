@@ -37,7 +37,7 @@ def take_machine(handlers: Handlers, sent: Record) -> Record:
     Raises: WorkbenchError for a machine the grammar has not, or that cannot be written so.
     """
     request = TextRequest.of(sent)
-    compiled = handlers.pipeline.compile(request.text, request.notation, request.start)
+    compiled = handlers.compiled(request)
     machine, form = Machine(_one_of(sent, "machine", Machine)), Form(_one_of(sent, "form", Form))
     if compiled.grammar is None:
         raise WorkbenchError("the grammar cannot be read yet", "mend its problems first")

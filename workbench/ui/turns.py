@@ -85,8 +85,7 @@ def _standing(handlers: Handlers, request: RunRequest) -> Iterator[_Standing]:
 
     Raises: WorkbenchError where the grammar cannot be read or forbids one of them.
     """
-    asked = request.grammar
-    compiled = handlers.pipeline.compile(asked.text, asked.notation, asked.start)
+    compiled = handlers.compiled(request.grammar)
     model = handlers.room.model()
     constraint = compiled.constraint(model.vocabulary, request.method)
     state = after(constraint, request.prefix)
