@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from workbench.decoding.model import Logits
@@ -61,7 +62,7 @@ def test_few_are_kept_the_latest() -> None:
 
 def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
     class Failing(ToySession):
-        def logits(self, token_ids: Sequence[int]) -> Logits:
+        def judge(self, token_ids: Sequence[int], last: int) -> Logits:
             raise ModelError("no")
 
     class Model(ToyModel):
@@ -73,3 +74,13 @@ def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
     with pytest.raises(ModelError), sessions.lent(model, [0]) as session:
         session.logits([0])
     assert session.read == []
+
+
+def test_places_are_judged_as_they_are_asked() -> None:
+    sessions = Sessions()
+    context = [0, 1, 2, 3]
+    with sessions.lent(MODEL, context) as session:
+        rows = session.judge(context, 3)
+        assert session.read == context
+    for row, length in zip(rows, (2, 3, 4), strict=True):
+        np.testing.assert_array_equal(row, MODEL.logits(context[:length]))

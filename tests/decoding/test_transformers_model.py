@@ -68,6 +68,45 @@ def test_rewinding_and_forking_equal_a_fresh_session(tiny_model: TransformersMod
         np.testing.assert_array_equal(session.logits(ids), session.logits(ids))
 
 
+def test_judging_many_places_equals_asking_one_by_one(tiny_model: TransformersModel) -> None:
+    session, alone = tiny_model.session(), tiny_model.session()
+    rng = np.random.default_rng(1)
+    ids: list[int] = [5, 6]
+    for _ in range(25):
+        kept = int(rng.integers(1, len(ids) + 1))
+        ids = [*ids[:kept], *rng.integers(1, tiny_model.rows, rng.integers(1, 9)).tolist()][:60]
+        last = int(rng.integers(1, len(ids) + 1))
+        rows = session.judge(ids, last)
+        assert rows.shape == (last, tiny_model.rows)
+        expected = [alone.logits(ids[: len(ids) - last + 1 + row]) for row in range(last)]
+        np.testing.assert_allclose(rows, np.stack(expected), atol=1e-4)
+
+
+def test_places_are_judged_in_one_pass(
+    tiny_model: TransformersModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+    whole = tiny_model.module.forward
+
+    def counted(*args: object, **named: object) -> object:
+        lengths.append(named["input_ids"].shape[1])  # type: ignore[attr-defined]
+        return whole(*args, **named)
+
+    session = tiny_model.session()
+    monkeypatch.setattr(tiny_model.module, "forward", counted)
+    session.judge([1, 2, 3], 1)
+    session.judge([1, 2, 3, 4, 5], 3)
+    session.judge([1, 2, 3, 4, 5], 2)
+    session.judge([1, 2, 3, 7], 1)
+    assert lengths == [3, 3, 1]
+
+
+@pytest.mark.parametrize("last", [0, 4])
+def test_error_judging_what_is_not_there(tiny_model: TransformersModel, last: int) -> None:
+    with pytest.raises(ModelError, match=f"expected to judge 1 to 3 places, not {last}"):
+        tiny_model.session().judge([1, 2, 3], last)
+
+
 def test_old_answers_stay_as_they_were(tiny_model: TransformersModel) -> None:
     session = tiny_model.session()
     first = session.logits([1, 2, 3])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workbench.constraint.mask import TokenMask
-from workbench.decoding.model import Logits
+from workbench.decoding.model import Logits, one_by_one
 from workbench.errors import TokenNotAllowed
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -67,3 +67,6 @@ class TableModel:
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         self.asked.append(list(token_ids))
         return np.array(self.after.get(tuple(token_ids), self.usual), np.float32)
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        return one_by_one(self.logits, token_ids, last)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -26,6 +26,15 @@ class Session(Protocol):
         """
         ...
 
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """The logits after each of the ``last`` longest beginnings of ``token_ids``, in one pass.
+
+        Row i is what ``logits(token_ids[: n - last + 1 + i])`` says, up to rounding: a model
+        sums other numbers of rows in another order.
+        Shape: (last, V) float32; 1 <= last <= n.
+        """
+        ...
+
 
 @runtime_checkable
 class LanguageModel(Protocol):
@@ -44,3 +53,11 @@ class LanguageModel(Protocol):
     def session(self) -> Session:
         """A new conversation, with an empty cache."""
         ...
+
+
+def one_by_one(
+    logits: Callable[[Sequence[TokenId]], Logits], token_ids: Sequence[TokenId], last: int
+) -> Logits:
+    """``Session.judge`` for models that read nothing in parallel."""
+    lengths = range(len(token_ids) - last + 1, len(token_ids) + 1)
+    return np.stack([logits(token_ids[:length]) for length in lengths])

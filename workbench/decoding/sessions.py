@@ -26,8 +26,13 @@ class LentSession:
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """As ``Session`` says."""
+        found: Logits = self.judge(token_ids, 1)[0]
+        return found
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """As ``Session`` says."""
         self.read = []  # whatever is left of a failed call is not counted on
-        found = self._session.logits(token_ids)
+        found = self._session.judge(token_ids, last)
         self.read = list(token_ids)
         return found
 

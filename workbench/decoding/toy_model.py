@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.decoding.model import Logits
+from workbench.decoding.model import Logits, one_by_one
 from workbench.errors import ModelError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -81,6 +81,10 @@ class ToySession:
         if not token_ids:
             raise ModelError("expected at least one token", "an empty prompt is the end token")
         return self.model.logits(token_ids)
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """As ``Session`` says."""
+        return one_by_one(self.logits, token_ids, last)
 
 
 def _noise(size: int, key: Sequence[int]) -> Logits:

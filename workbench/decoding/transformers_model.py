@@ -73,15 +73,14 @@ class TransformersSession:
     def __init__(self, model: TransformersModel) -> None:
         self._model = model
         parameters = inspect.signature(model.module.forward).parameters
-        #: Logits of the last position alone, where the model can be asked for them.
-        self._extra: dict[str, Any] = (
-            {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
-        )
+        #: Whether the model can be asked for the logits of its last positions alone.
+        self._keeps = "logits_to_keep" in parameters
         #: Recurrent models keep a state that cannot be cropped: they read everything each time.
         self._croppable = not getattr(model.module, "_is_stateful", False)
         self._cache: DynamicCache | None = None
         self._read: list[TokenId] = []
-        self._last: Logits | None = None
+        #: The logits at the last positions of what was read; none before the first call.
+        self._rows: Logits = np.empty((0, model.rows), np.float32)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logits after the whole sequence, as LanguageModel says.
@@ -89,24 +88,35 @@ class TransformersSession:
         Shape:  (rows,) float32: as many as the model has, at least one a token.
         Raises: ModelError past the model's context, or where it fails.
         """
+        found: Logits = self.judge(token_ids, 1)[0]
+        return found
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """The logits after each of the ``last`` longest beginnings, in one forward pass.
+
+        Shape:  (last, rows) float32.
+        Raises: ModelError past the model's context, or where it fails.
+        """
         wanted = list(token_ids)
-        self._check(wanted)
+        self._check(wanted, last)
         with self._model.lock:
-            if wanted == self._read and self._last is not None:
-                return self._last
+            if wanted == self._read and len(self._rows) >= last:
+                return self._rows[-last:]
             try:
-                self._last = self._forward(wanted)
+                self._rows = self._forward(wanted, last)
             except Exception as error:
-                self._cache, self._read, self._last = None, [], None
+                self._cache, self._read, self._rows = None, [], self._rows[:0]
                 # out of memory, or whatever a third party's forward pass raises
                 told = (str(error).splitlines() or [type(error).__name__])[0]
                 raise ModelError(f"the model failed: {told}", "try a shorter prompt") from error
             self._read = wanted
-            return self._last
+            return self._rows
 
-    def _check(self, wanted: list[TokenId]) -> None:
+    def _check(self, wanted: list[TokenId], last: int) -> None:
         if not wanted:
             raise ModelError("expected at least one token", "an empty prompt is the end token")
+        if not 1 <= last <= len(wanted):
+            raise ModelError(f"expected to judge 1 to {len(wanted)} places, not {last}")
         if not 0 <= min(wanted) <= max(wanted) < self._model.rows:
             raise ModelError(
                 f"expected token ids below {self._model.rows}, not {max(wanted)}",
@@ -119,21 +129,21 @@ class TransformersSession:
                 "shorten the prompt, or ask for fewer tokens",
             )
 
-    def _forward(self, wanted: list[TokenId]) -> Logits:
+    def _forward(self, wanted: list[TokenId], last: int) -> Logits:
         """One forward pass over what the cache does not hold yet."""
         import torch
 
-        known = min(_shared(self._read, wanted), len(wanted) - 1) if self._croppable else 0
+        known = min(_shared(self._read, wanted), len(wanted) - last) if self._croppable else 0
+        extra: dict[str, Any] = {"logits_to_keep": last} if self._keeps else {}
         with torch.inference_mode():
             cached = self._cropped(known)
             device = next(self._model.module.parameters()).device
             ids = torch.tensor([wanted[known:]], device=device)  # (1, new)
             out = self._model.module(
-                input_ids=ids, past_key_values=cached, use_cache=self._croppable, **self._extra
+                input_ids=ids, past_key_values=cached, use_cache=self._croppable, **extra
             )
             self._cache = out.past_key_values if self._croppable else None
-            row = out.logits[0, -1].float().cpu()  # (rows,)
-        found: Logits = row.numpy()
+            found: Logits = out.logits[0, -last:].float().cpu().numpy()  # (last, rows)
         if not self._croppable:
             found = np.array(found)
         return found

@@ -15,7 +15,7 @@ from workbench.automata.nfa import Nfa
 from workbench.automata.thompson import thompson
 from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.compile import compile as compile_constraint
-from workbench.decoding.model import Logits
+from workbench.decoding.model import Logits, one_by_one
 from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
@@ -148,3 +148,7 @@ class KnownModel:
         with np.errstate(divide="ignore"):
             logits: Logits = np.log(np.array(given)).astype(np.float32)
         return logits
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """As ``Session`` says."""
+        return one_by_one(self.logits, token_ids, last)
