@@ -165,6 +165,11 @@ def test_error_when_the_method_is_unknown() -> None:
         compile(FOO_D, FIGURE_4, "magic")
 
 
+def test_error_when_a_method_has_no_such_option() -> None:
+    with pytest.raises(WorkbenchError, match="'automaton' has no option 'k'"):
+        compile(FOO_D, FIGURE_4, k=1)
+
+
 def test_error_when_the_closed_form_is_too_large() -> None:
     assert FOO_D.dfa is not None
     with pytest.raises(LimitError, match="token edges"):
