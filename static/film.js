@@ -70,7 +70,12 @@
       bars.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...["token", "before the mask", "after the mask"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...frame.bars.map(line))));
     }
     function showRows(frame) {
-      rows.replaceChildren(...frame.rows.map((row) => el("div", { class: "line" }, el("span", { class: "what" }, row.name), el("span", { class: "chips" }, row.chips.length ? null : el("span", { class: "what" }, "none yet"), ...row.chips.map((chip, i) => el("span", { class: i === row.now ? "chip now" : "chip" }, chip))))));
+      rows.replaceChildren(...frame.rows.map((row) => el("div", { class: "line" }, el("span", { class: "what" }, row.name), el("span", { class: "chips" }, row.chips.length ? null : el("span", { class: "what" }, "none yet"), ...row.chips.map((text, i) => chip(row, text, i))))));
+    }
+    /** A chip; where it is a token of a model, as dark as the model was surprised by it. */
+    function chip(row, text, i) {
+      const bits = row.bits[i], how = bits === undefined ? null : wb.shades.all.surprisal;
+      return el("span", { class: "chip" + (i === row.now ? " now" : "") + (how ? " b" + how.bin({ s: bits }) : ""), title: how ? how.words({ s: bits }) : null }, text);
     }
 
     function show(index) {

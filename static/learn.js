@@ -2,7 +2,7 @@
 "use strict";
 wb.parts.learn = ({ element, server }) => {
   const { el, state } = wb;
-  const shelf = element.querySelector(".shelf ol"), page = element.querySelector(".lesson");
+  const shelf = element.querySelector(".shelves"), pick = element.querySelector(".pick"), page = element.querySelector(".lesson");
   let lessons = [], lesson = null, step = 0, film = null;
 
   // -- what has been done ---------------------------------------------------------------------
@@ -17,17 +17,25 @@ wb.parts.learn = ({ element, server }) => {
     marks();
   }
 
+  /** Lessons by shelf; on phones, where a list of twenty would be the whole screen, as a choice. */
   function list() {
-    const kept = done();
-    shelf.replaceChildren(...lessons.map((each, i) => {
-      const count = (kept[each.name] || []).filter((n) => n < each.steps.length).length, whole = count === each.steps.length;
-      const told = whole ? "✓" : count ? `${count}/${each.steps.length}` : "";
+    const kept = done(), shelves = [...new Set(lessons.map((each) => each.shelf))];
+    const told = (each) => {
+      const count = (kept[each.name] || []).filter((n) => n < each.steps.length).length;
+      return { whole: count === each.steps.length, count, text: count === each.steps.length ? "✓" : count ? `${count}/${each.steps.length}` : "" };
+    };
+    const entry = (each) => {
+      const { whole, count, text } = told(each);
       return el("li", {}, el("button", { type: "button", "aria-current": lesson?.name === each.name ? "page" : null, onclick: () => open(each.name, 0) },
-        el("span", { class: "n" }, String(i + 1)), el("span", { class: "t" }, each.title), el("span", { class: whole ? "m good" : "m", "aria-label": whole ? "done" : count ? `${count} of ${each.steps.length} steps done` : null }, told)));
-    }));
-    const here = shelf.querySelector("[aria-current]");
-    if (here) shelf.scrollLeft = here.offsetLeft - 12; // a row to be scrolled on phones
+        el("span", { class: "n" }, String(lessons.indexOf(each) + 1)), el("span", { class: "t" }, each.title), el("span", { class: whole ? "m good" : "m", "aria-label": whole ? "done" : count ? `${count} of ${each.steps.length} steps done` : null }, text)));
+    };
+    const of = (title) => lessons.filter((each) => each.shelf === title);
+    shelf.replaceChildren(...shelves.map((title, i) => el("section", { "aria-labelledby": `wb-shelf-${i}` }, el("h3", { id: `wb-shelf-${i}` }, title), el("ol", {}, ...of(title).map(entry)))));
+    pick.replaceChildren(...shelves.map((title) => el("optgroup", { label: title }, ...of(title).map((each) => el("option", { value: each.name, selected: lesson?.name === each.name }, `${lessons.indexOf(each) + 1}  ${each.title} ${told(each).text}`)))));
+    const here = shelf.querySelector("[aria-current]"), box = element.querySelector(".shelf");
+    if (here && (here.offsetTop < box.scrollTop || here.offsetTop + here.offsetHeight > box.scrollTop + box.clientHeight)) box.scrollTop = here.offsetTop - 60;
   }
+  pick.addEventListener("change", () => open(pick.value, 0));
 
   // -- one step ---------------------------------------------------------------------------------
   /** Words with `code` and *terms*; everything enters as text. */

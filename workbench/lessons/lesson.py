@@ -42,6 +42,8 @@ class Row:
     chips: tuple[str, ...]
     #: Which chip the frame is about; -1 for none.
     now: int = -1
+    #: The surprisal of each chip where chips are tokens of a model, in bits; they are coloured by it.
+    bits: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

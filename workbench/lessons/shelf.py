@@ -10,19 +10,22 @@ from workbench.lessons.reading import read_lesson
 
 CONTENT = Path(__file__).resolve().parent / "content"
 
-#: The order in which they build on each other; a new lesson is named here.
-ORDER = (
-    "machines",
-    "tokens",
-    "composition",
-    "index",
-    "stacks",
-    "ambiguity",
-    "kbnf",
-    "masked",
-    "perplexity",
-    "wide",
-)
+#: The shelves, and on each the order in which lessons build on each other; a new one is named here.
+SHELVES: dict[str, tuple[str, ...]] = {
+    "Machines and masks": (
+        "machines",
+        "tokens",
+        "composition",
+        "stacks",
+        "ambiguity",
+        "kbnf",
+        "wide",
+    ),
+    "Reading a run": ("masked", "perplexity"),
+    "The index and its kin": ("index",),
+}
+
+ORDER = tuple(name for shelf in SHELVES.values() for name in shelf)
 
 
 @cache

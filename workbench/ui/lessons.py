@@ -27,9 +27,15 @@ _Sent = Mapping[str, Any]
 
 
 def lesson_list(handlers: Handlers, sent: _Sent) -> Record:
-    """Every lesson with the titles of its steps."""
+    """Every lesson with its shelf and the titles of its steps."""
     try:
-        return {"ok": True, "lessons": [_entry(one) for one in shelf.lessons().values()]}
+        found = shelf.lessons()
+        listed = [
+            {**_entry(found[name]), "shelf": title}
+            for title, names in shelf.SHELVES.items()
+            for name in names
+        ]
+        return {"ok": True, "lessons": listed}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
 
@@ -155,7 +161,10 @@ def _frame(frame: Frame) -> Record:
         "good": frame.good,
         "rules": list(frame.rules),
         "views": [_view(view) for view in frame.views],
-        "rows": [{"name": r.name, "chips": list(r.chips), "now": r.now} for r in frame.rows],
+        "rows": [
+            {"name": r.name, "chips": list(r.chips), "now": r.now, "bits": list(r.bits)}
+            for r in frame.rows
+        ],
         "choices": [
             {"id": c.token_id, "text": c.text, "ok": c.allowed, "why": c.why} for c in frame.choices
         ],
