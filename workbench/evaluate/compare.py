@@ -1,0 +1,173 @@
+"""compare: a model, a grammar, prompts, contenders and seeds come in, events go out as they happen.
+
+Runs of one prompt and seed follow each other, contender after contender, so that what a reader
+compares was measured within seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.decoding.model import LanguageModel
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import Step, Trace
+from workbench.errors import WorkbenchError
+from workbench.evaluate.contenders import Contender, Prepared
+from workbench.evaluate.measures import Measures, measured
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS, Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One contender on one prompt with one seed."""
+
+    contender: Contender
+    prompt: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A run is about to take its first token; its contender has compiled the grammar."""
+
+    run: Run
+    compile_ms: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Took:
+    """A run took a token."""
+
+    run: Run
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """A run is over, or was stopped (``trace.stop`` says which)."""
+
+    run: Run
+    measures: Measures
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failed:
+    """A run that could not be: the contender does not apply, or the model failed."""
+
+    run: Run
+    error: WorkbenchError
+
+
+Event = Began | Took | Ended | Failed
+
+
+def compare(
+    model: LanguageModel,
+    grammar: Grammar,
+    prompts: Sequence[str],
+    contenders: Sequence[Contender],
+    seeds: Sequence[int] = (0,),
+    sampling: Sampling = Sampling(),  # noqa: B008  # a frozen value
+    *,
+    max_tokens: int = 128,
+    top: int = 8,
+    stop: Callable[[], bool] | None = None,
+    limits: Limits = LIMITS,
+) -> Iterator[Event]:
+    """Every contender on every prompt with every seed.
+
+    ``sampling``    its seed is replaced by each of ``seeds``.
+    ``top``         how many candidates a step remembers.
+    ``stop``        asked before every token and every run; True ends the comparison, the run under
+                    way with ``Ended`` and ``StopReason.STOPPED``.
+
+    A contender compiles the grammar once, before its first run; one that cannot fails each of its
+    runs with the same error, and the others go on.
+    """
+    ready: dict[str, Prepared | WorkbenchError] = {}
+    for prompt in prompts:
+        for seed in seeds:
+            for contender in contenders:
+                if stop is not None and stop():
+                    return
+                run = Run(contender, prompt, seed)
+                found = ready.get(contender.name)
+                if found is None:
+                    found = ready[contender.name] = _prepared(contender, model, grammar, limits)
+                if isinstance(found, WorkbenchError):
+                    yield Failed(run, found)
+                    continue
+                drawn = replace(sampling, seed=seed)
+                yield from _run(run, found, grammar, drawn, max_tokens, top, stop)
+
+
+def _prepared(
+    contender: Contender, model: LanguageModel, grammar: Grammar, limits: Limits
+) -> Prepared | WorkbenchError:
+    try:
+        return contender.prepare(model, grammar, limits)
+    except WorkbenchError as error:
+        return error
+
+
+def _run(
+    run: Run,
+    prepared: Prepared,
+    grammar: Grammar,
+    sampling: Sampling,
+    max_tokens: int,
+    top: int,
+    stop: Callable[[], bool] | None,
+) -> Iterator[Event]:
+    """One run. The prompt is read before the clock starts: it costs every contender the same."""
+    model = prepared.model
+    try:
+        session = model.session()
+        session.logits(model.encode(run.prompt))
+        yield Began(run, prepared.compile_ms)
+        generation = prepared.start(
+            run.prompt, sampling, max_tokens=max_tokens, top=top, stop=stop, session=session
+        )
+        seconds = 0.0
+        while True:
+            started = time.perf_counter()
+            step = next(generation, None)
+            seconds += time.perf_counter() - started
+            if step is None:
+                break
+            yield Took(run, step)  # what the reader does with it is not on the clock
+    except WorkbenchError as error:
+        yield Failed(run, error)
+        return
+    trace = generation.trace
+    yield Ended(
+        run, measured(trace, grammar, model.vocabulary, seconds, prepared.compile_ms), trace
+    )
+
+
+def divergence(traces: Sequence[Trace]) -> int | None:
+    """The first byte at which the texts differ, one that is over included; None where none does."""
+    texts = [trace.text for trace in traces]
+    if len(set(texts)) < 2:
+        return None
+    shortest = min(map(len, texts))
+    return next((i for i in range(shortest) if len({text[i] for text in texts}) > 1), shortest)
+
+
+def cut_differently(traces: Sequence[Trace]) -> int | None:
+    """The first byte of a token that is not a token of all: where texts alike part in spelling.
+
+    None where all took the same tokens.
+    """
+    steps = [[step for step in trace.steps if not step.is_end] for trace in traces]
+    begin = 0
+    for index in range(max(map(len, steps), default=0)):
+        tokens = {own[index].token_id if index < len(own) else None for own in steps}
+        if len(tokens) > 1:
+            return begin
+        begin += len(steps[0][index].token)
+    return None

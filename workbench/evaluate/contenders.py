@@ -1,0 +1,125 @@
+"""Contenders: the ways of decoding that are compared; each a method, options and a strategy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.constraint.compile import compile as compile_grammar
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.generate import Generation, generate
+from workbench.decoding.model import LanguageModel, Session
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.turn import since
+from workbench.errors import WorkbenchError
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS, Limits
+
+#: Everything is measured against it.
+UNCONSTRAINED = "unconstrained"
+
+_WILLARD = "Willard & Louf 2023"
+_DOMINO = "Beurer-Kellner, Fischer & Vechev 2024 (DOMINO)"
+_KOO = "Koo, Liu & He 2024"
+_TRAN = "Tran-Thien 2024"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """One way to decode, as the command line and the page speak of it."""
+
+    name: str
+    #: One line for people.
+    title: str
+    #: The mask, one of ``METHODS``.
+    method: str
+    #: The method's own.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    #: How the model is asked: ``plain`` is once a token.
+    strategy: str = "plain"
+    #: Who described it, and where.
+    source: str
+
+    def prepare(self, model: LanguageModel, grammar: Grammar, limits: Limits = LIMITS) -> Prepared:
+        """Compile the grammar this way.
+
+        Raises: WorkbenchError where the method does not apply to the grammar or the vocabulary
+                and says why; LimitError.
+        """
+        started = time.perf_counter()
+        constraint = compile_grammar(grammar, model.vocabulary, self.method, limits, **self.options)
+        return Prepared(self, model, constraint, since(started))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A contender that has compiled a grammar and may be started on any prompt."""
+
+    contender: Contender
+    model: LanguageModel
+    constraint: Constraint
+    #: Milliseconds the compilation took.
+    compile_ms: float
+
+    def start(
+        self,
+        prompt: str,
+        sampling: Sampling,
+        *,
+        max_tokens: int,
+        top: int = 8,
+        stop: Callable[[], bool] | None = None,
+        session: Session | None = None,
+    ) -> Generation:
+        """A run of it: iterate for steps.
+
+        Raises: as ``generate``.
+        """
+        return generate(
+            self.model,
+            self.constraint,
+            prompt,
+            sampling,
+            max_tokens=max_tokens,
+            top=top,
+            stop=stop,
+            session=session,
+        )
+
+
+_ALL = (
+    Contender(
+        name=UNCONSTRAINED,
+        title="the model alone: no mask",
+        method="unconstrained",
+        source="all of them compare with it",
+    ),
+    Contender(
+        name="automaton",
+        title="the exact mask: every token some accepted text goes on with",
+        method="automaton",
+        source=f"{_KOO}, Algorithms 1 to 3",
+    ),
+)
+
+#: Every contender by its name, in the order tables have.
+CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}
+
+
+def chosen(names: str | Iterable[str]) -> tuple[Contender, ...]:
+    """The contenders named, in the order named; a text holds names separated by commas.
+
+    Raises: WorkbenchError for a name nobody knows, or no name at all.
+    """
+    asked: Sequence[str] = names.split(",") if isinstance(names, str) else list(names)
+    wanted = dict.fromkeys(name.strip() for name in asked if name.strip())
+    for name in wanted:
+        if name not in CONTENDERS:
+            raise WorkbenchError(
+                f"there is no method {name!r} to compare", f"choose from {', '.join(CONTENDERS)}"
+            )
+    if not wanted:
+        raise WorkbenchError("expected at least one method", f"choose from {', '.join(CONTENDERS)}")
+    return tuple(CONTENDERS[name] for name in wanted)

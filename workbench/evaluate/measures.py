@@ -1,0 +1,99 @@
+"""Measures: a trace and the time it took → the numbers a comparison shows of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workbench.decoding.trace import Step, Trace, perplexity
+from workbench.grammar import Grammar
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """What one run came to.
+
+    The end token counts as a token and a forward pass, never in a perplexity. A token is forced
+    where the mask allowed no other, and free otherwise. nan stands where there is nothing to
+    measure: perplexities of no tokens.
+
+    Unit:   perplexities per token under the model's own distribution, before the mask;
+            ``mask_bits`` bits; ``seconds`` of the run without the prompt's own pass.
+    Source: DOMINO §2 (intervention), tables 2 and 3.
+    """
+
+    text: str
+    #: Whether the grammar accepts the text (asked of the grammar, not of the mask).
+    valid: bool
+    #: Whether the run came to its end by itself.
+    ended: bool
+    stop: str
+    tokens: int
+    free_tokens: int
+    forced_tokens: int
+    perplexity: float
+    perplexity_free: float
+    perplexity_forced: float
+    interventions: int
+    #: The probability the mask let through, token by token.
+    kept: tuple[float, ...]
+    #: −log2 of it, summed.
+    mask_bits: float
+    forward_passes: int
+    compile_ms: float
+    seconds: float
+    #: Whether the tokenizer would have written the text in these tokens; None where nobody knows.
+    proper: bool | None
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.tokens / self.seconds if self.seconds > 0 else math.nan
+
+    def as_record(self) -> dict[str, Any]:
+        """The fields and the tokens a second, plain values for JSON and CSV."""
+        return asdict(self) | {
+            "kept": list(self.kept),
+            "tokens_per_second": self.tokens_per_second,
+        }
+
+
+def measured(
+    trace: Trace, grammar: Grammar, vocabulary: Vocabulary, seconds: float, compile_ms: float = 0.0
+) -> Measures:
+    """The measures of a finished run."""
+    told = [step for step in trace.steps if not step.is_end]
+    known = [step for step in told if not math.isnan(step.logprob)]
+    return Measures(
+        text=trace.text.decode("utf-8", "backslashreplace"),
+        valid=grammar.accepts(trace.text),
+        ended=trace.accepted,
+        stop=trace.stop.value if trace.stop else "",
+        tokens=len(trace.steps),
+        free_tokens=sum(not step.forced for step in trace.steps),
+        forced_tokens=sum(step.forced for step in trace.steps),
+        perplexity=_perplexity(known),
+        perplexity_free=_perplexity([step for step in known if not step.forced]),
+        perplexity_forced=_perplexity([step for step in known if step.forced]),
+        interventions=trace.interventions,
+        kept=tuple(step.kept for step in trace.steps),
+        mask_bits=math.fsum(s.mask_bits for s in trace.steps if not math.isnan(s.kept)),
+        forward_passes=trace.forward_passes,
+        compile_ms=compile_ms,
+        seconds=seconds,
+        proper=is_proper(vocabulary, trace.token_ids),
+    )
+
+
+def _perplexity(steps: list[Step]) -> float:
+    return perplexity(step.logprob for step in steps)
+
+
+def is_proper(vocabulary: Vocabulary, token_ids: list[TokenId]) -> bool | None:
+    """Whether the tokenizer writes the text of these tokens in these tokens, standing alone.
+
+    None for a vocabulary of which that cannot be said.
+    Source: Tran-Thien 2024, proper token sequences.
+    """
+    return None
