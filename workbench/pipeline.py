@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
@@ -116,14 +116,17 @@ class Compiled:
             return "the grammar cannot be read yet"
         return missing(self.grammar, machine)
 
-    def constraint(self, vocabulary: Vocabulary, method: str = "automaton") -> Constraint:
-        """The constraint over a vocabulary, made once.
+    def constraint(
+        self, vocabulary: Vocabulary, method: str = "automaton", **options: Hashable
+    ) -> Constraint:
+        """The constraint over a vocabulary, made once for a method and its options.
 
-        Raises: VocabularyError, LimitError.
+        Raises: VocabularyError, LimitError; WorkbenchError where a method does not apply.
         """
         grammar, limits = self._readable(), self.limits
         return self._once(
-            (method, vocabulary), lambda: compile_constraint(grammar, vocabulary, method, limits)
+            (method, vocabulary, *sorted(options.items())),
+            lambda: compile_constraint(grammar, vocabulary, method, limits, **options),
         )
 
     def first_mask(self, vocabulary: Vocabulary) -> tuple[Phase, ...]:

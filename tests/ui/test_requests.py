@@ -68,6 +68,7 @@ def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
         {"prefix": "abc"},
         {"prefix": [1.5]},
         {"constraint": "../etc"},
+        {"constraint": ["automaton"]},
         {"prompt": 5},
     ],
 )

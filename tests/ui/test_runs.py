@@ -108,7 +108,7 @@ def test_a_run_goes_on_from_a_prefix_as_it_would_have(handlers: Handlers) -> Non
     ("sent", "message"),
     [
         ({"text": "ab[", "notation": "regex"}, "the grammar cannot be read"),
-        ({"text": "a", "notation": "regex", "constraint": "x"}, "expected automaton"),
+        ({"text": "a", "notation": "regex", "constraint": "x"}, "expected one of automaton"),
         ({"text": "a", "notation": "regex", "prefix": [7]}, "not allowed"),
         ({}, "the grammar cannot be read"),
     ],

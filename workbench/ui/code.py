@@ -102,7 +102,8 @@ def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
 
 def _method(wanted: Wanted) -> str:
     method = wanted.run.method
-    return "" if method == "automaton" else f", method={quoted(method)}"
+    options = "".join(f", {name}={value!r}" for name, value in wanted.run.options.items())
+    return "" if method == "automaton" else f", method={quoted(method)}{options}"
 
 
 def _head(wanted: Wanted) -> str:

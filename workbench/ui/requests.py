@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.constraint.compile import METHODS
 from workbench.decoding.sampling import Sampling
 from workbench.errors import WorkbenchError
 from workbench.pipeline import Notation
@@ -140,6 +141,28 @@ def token_in(sent: _Sent) -> int | None:
     return token
 
 
+#: Lookaheads a method may be asked for; deeper ones forbid no more.
+_DEEPEST = 1_000
+
+
+def method_in(sent: _Sent, name: str = "constraint") -> str:
+    """How a text is kept inside its grammar: the name of a method.
+
+    Raises: WorkbenchError for one nobody knows.
+    """
+    method = sent.get(name, "automaton")
+    if not isinstance(method, str) or method not in METHODS:
+        raise WorkbenchError(f"expected one of {', '.join(METHODS)}, not {method!r}")
+    return method
+
+
+def options_in(sent: _Sent, method: str) -> dict[str, int]:
+    """The options of a method that the page can set: ``k``, left out (or null) for no bound."""
+    if sent.get("k") is None or "k" not in METHODS[method].options:
+        return {}
+    return {"k": int(number_in(sent, "k", 0, 0, _DEEPEST))}
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """A generation somebody asked for."""
@@ -150,15 +173,15 @@ class RunRequest:
     prompt: str
     sampling: Sampling
     max_tokens: int
-    #: ``automaton``, or ``unconstrained`` for the model alone.
+    #: How it is constrained, by the method's name; ``unconstrained`` for the model alone.
     method: str
     prefix: tuple[int, ...]
+    #: The method's own options.
+    options: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def of(sent: _Sent) -> RunRequest:
-        method = sent.get("constraint", "automaton")
-        if method not in ("automaton", "unconstrained"):
-            raise WorkbenchError(f"expected automaton or unconstrained, not {method!r}")
+        method = method_in(sent)
         return RunRequest(
             run=text_in(sent, "run", 64),
             grammar=TextRequest.of(sent),
@@ -170,4 +193,5 @@ class RunRequest:
             max_tokens=int(number_in(sent, "max_tokens", 128, 1, MOST_TOKENS)),
             method=method,
             prefix=prefix_in(sent),
+            options=options_in(sent, method),
         )

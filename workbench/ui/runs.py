@@ -63,7 +63,7 @@ def _records(handlers: Handlers, request: RunRequest) -> Iterator[Record]:
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = handlers.room.model()
-    constraint = compiled.constraint(model.vocabulary, request.method)
+    constraint = compiled.constraint(model.vocabulary, request.method, **request.options)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.prompt), *request.prefix]
     with handlers.room.sessions.lent(model, context) as session:

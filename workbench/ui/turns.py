@@ -87,7 +87,7 @@ def _standing(handlers: Handlers, request: RunRequest) -> Iterator[_Standing]:
     """
     compiled = handlers.compiled(request.grammar)
     model = handlers.room.model()
-    constraint = compiled.constraint(model.vocabulary, request.method)
+    constraint = compiled.constraint(model.vocabulary, request.method, **request.options)
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)
     follower = following(compiled, model.vocabulary, taken)
