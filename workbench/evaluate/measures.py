@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -90,10 +91,25 @@ def _perplexity(steps: list[Step]) -> float:
     return perplexity(step.logprob for step in steps)
 
 
-def is_proper(vocabulary: Vocabulary, token_ids: list[TokenId]) -> bool | None:
-    """Whether the tokenizer writes the text of these tokens in these tokens, standing alone.
+#: A text → the tokenizer's own spelling of it, standing alone.
+Canonical = Callable[[bytes], list[TokenId]]
 
-    None for a vocabulary of which that cannot be said.
+
+def spelling_of(vocabulary: Vocabulary) -> Canonical | None:
+    """How the vocabulary's tokenizer spells texts; None where that cannot be said exactly.
+
     Source: Tran-Thien 2024, proper token sequences.
     """
     return None
+
+
+def is_proper(vocabulary: Vocabulary, token_ids: Sequence[TokenId]) -> bool | None:
+    """Whether the tokenizer writes the text of these tokens in these tokens, standing alone.
+
+    None for a vocabulary of which that cannot be said.
+    """
+    canonical = spelling_of(vocabulary)
+    if canonical is None:
+        return None
+    ids = [token_id for token_id in token_ids if token_id != vocabulary.end]
+    return canonical(vocabulary.decode(ids)) == ids

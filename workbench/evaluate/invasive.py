@@ -1,0 +1,206 @@
+"""Whether a method is minimally invasive: a method comes in, a counterexample goes out, or none.
+
+Two questions. *Of the model*: is every valid output that the model generates alone also generated
+under the constraint (DOMINO, definition 2.1)? *Of the masks alone*: is every spelling of every
+accepted text allowed, whatever the model? The second needs no model and says what a model could
+be kept from; one counterexample of either settles it, and no number of tries proves the first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.unconstrained import Unconstrained
+from workbench.decoding.generate import Generation, generate
+from workbench.decoding.model import LanguageModel
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import Trace
+from workbench.evaluate.contenders import Prepared
+from workbench.grammar import Grammar
+from workbench.vocabulary.vocabulary import TokenId
+
+#: Pairs of states the search for a forbidden spelling looks at, and tokens it tries.
+_MOST_PAIRS = 2_000
+_MOST_TRIED = 200_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """A valid output of the model alone which the constrained model does not generate.
+
+    Source: DOMINO, definition 2.1.
+    """
+
+    prompt: str
+    sampling: Sampling
+    #: What the model alone wrote, up to the last place where it was valid.
+    text: bytes
+    token_ids: tuple[TokenId, ...]
+    #: The first of them the mask forbids, counted from 0; None where there is no mask to say so.
+    index: int | None
+    #: What the method wrote instead, with the same seed.
+    instead: Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """What was tried of definition 2.1, and what it came to."""
+
+    #: Outputs of the model alone, and those of them that were valid.
+    outputs: int
+    valid: int
+    kept: tuple[Kept, ...]
+
+    @property
+    def holds(self) -> bool | None:
+        """False where a counterexample was found; None where no output was valid."""
+        return False if self.kept else True if self.valid else None
+
+
+def tried(
+    model: LanguageModel,
+    grammar: Grammar,
+    prepared: Prepared,
+    prompts: Sequence[str],
+    samplings: Iterable[Sampling],
+    *,
+    max_tokens: int = 128,
+    stop: Callable[[], bool] | None = None,
+) -> Tried:
+    """Definition 2.1 on some prompts and samplings (greedy is one of temperature 0).
+
+    A valid output is what the model wrote up to the last token after which the grammar accepts:
+    where it goes on beyond, the constrained model ends (DOMINO §2). The constrained model *can*
+    generate it if the mask allows each of its tokens; with greedy decoding it then does.
+
+    Raises: ModelError, LimitError.
+    """
+    outputs, valid = 0, 0
+    kept: list[Kept] = []
+    free = Unconstrained(model.vocabulary)
+    for sampling in samplings:
+        for prompt in prompts:
+            if stop is not None and stop():
+                return Tried(outputs, valid, tuple(kept))
+            alone = _trace(generate(model, free, prompt, sampling, max_tokens=max_tokens, top=0))
+            outputs += 1
+            ids = _valid(grammar, alone)
+            if not ids:
+                continue
+            valid += 1
+            index = forbidden_at(prepared.constraint, ids)
+            if index is not None:
+                run = prepared.start(prompt, sampling, max_tokens=max_tokens, top=0)
+                text = model.vocabulary.decode(ids)
+                kept.append(Kept(prompt, sampling, text, tuple(ids), index, _trace(run)))
+    return Tried(outputs, valid, tuple(kept))
+
+
+def _trace(run: Generation) -> Trace:
+    """All of a run."""
+    deque(run, maxlen=0)
+    return run.trace
+
+
+def _valid(grammar: Grammar, trace: Trace) -> list[TokenId]:
+    """The tokens of a text up to the last after which the grammar accepts it; none without one."""
+    text, longest = b"", 0
+    told = [step for step in trace.steps if not step.is_end]
+    for number, step in enumerate(told, 1):
+        text += step.token
+        if grammar.accepts(text):
+            longest = number
+        elif not grammar.is_prefix(text):
+            break
+    return [step.token_id for step in told[:longest]]
+
+
+def forbidden_at(constraint: Constraint, token_ids: Sequence[TokenId]) -> int | None:
+    """The first of these tokens that the masks forbid, counted from 0; None where none is."""
+    state = constraint.initial
+    for index, token_id in enumerate(token_ids):
+        if token_id not in constraint.mask(state):
+            return index
+        state = constraint.advance(state, token_id)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """A spelling of an accepted text that a method's masks forbid, though the exact ones do not.
+
+    ``before`` are the tokens that lead there, ``token_id`` the one forbidden (the end token where
+    the text may not end); ``after`` completes an accepted text, None where none was found soon.
+    """
+
+    before: tuple[TokenId, ...]
+    token_id: TokenId
+    after: tuple[TokenId, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search for forbidden spellings found, over how many pairs of states."""
+
+    forbidden: Forbidden | None
+    pairs: int
+    #: Whether every pair that can be reached was looked at: with nothing found, a proof.
+    complete: bool
+
+
+def searched(exact: Constraint, constraint: Constraint, most: int = _MOST_PAIRS) -> Searched:
+    """The first forbidden spelling, breadth first over the pairs of states of both constraints.
+
+    ``exact`` is any constraint of the same grammar that allows everything there is to allow.
+    Cost: a mask of each and one comparison a pair; every token of a pair leads to another one.
+    """
+    first = (exact.initial, constraint.initial)
+    seen = {first}
+    waiting: deque[tuple[State, State, tuple[TokenId, ...]]] = deque([(*first, ())])
+    tried_tokens = 0
+    while waiting:
+        state, other, before = waiting.popleft()
+        here, there = exact.mask(state), constraint.mask(other)
+        missing = TokenMask(here.bits & ~there.bits, here.size)
+        if len(missing):
+            token_id = int(missing.ids[0])
+            return Searched(
+                Forbidden(before, token_id, _rest(exact, state, token_id)), len(seen), False
+            )
+        for token_id in here:
+            tried_tokens += 1
+            if token_id == exact.vocabulary.end:
+                continue
+            pair = exact.advance(state, token_id), constraint.advance(other, token_id)
+            if pair not in seen:
+                if len(seen) >= most or tried_tokens > _MOST_TRIED:
+                    return Searched(None, len(seen), False)
+                seen.add(pair)
+                waiting.append((*pair, (*before, token_id)))
+    return Searched(None, len(seen), True)
+
+
+def _rest(exact: Constraint, state: State, token_id: TokenId) -> tuple[TokenId, ...] | None:
+    """Fewest tokens after which the text is accepted, once ``token_id`` is taken."""
+    if token_id == exact.vocabulary.end:
+        return ()
+    first = exact.advance(state, token_id)
+    seen, tried_tokens = {first}, 0
+    waiting: deque[tuple[State, tuple[TokenId, ...]]] = deque([(first, ())])
+    while waiting:
+        here, ids = waiting.popleft()
+        if exact.is_final(here):
+            return ids
+        for next_id in exact.mask(here):
+            tried_tokens += 1
+            if tried_tokens > _MOST_TRIED:
+                return None
+            there = exact.advance(here, next_id)
+            if there not in seen:
+                seen.add(there)
+                waiting.append((there, (*ids, next_id)))
+    return None
