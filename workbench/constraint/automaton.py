@@ -118,11 +118,11 @@ class AutomatonConstraint(ABC):
         if token_id == self.vocabulary.end and self.is_final(state):
             return state
         there = None if token is None else self.step_bytes(state, token)
-        if there is None or not self._leads_on(there):
+        if there is None or not self.leads_on(there):
             raise TokenNotAllowed(f"token {token_id} ({token!r}) is not allowed here")
         return there
 
-    def _leads_on(self, state: State) -> bool:
+    def leads_on(self, state: State) -> bool:
         """Whether whole tokens lead from a state to an accepted text."""
         return True
 
@@ -177,7 +177,7 @@ class DfaConstraint(AutomatonConstraint):
     def step(self, state: State, byte: int) -> State:
         return self.dfa.step(state, byte)
 
-    def _leads_on(self, state: State) -> bool:
+    def leads_on(self, state: State) -> bool:
         trimmed = self._trimmed
         return trimmed is None or bool(trimmed.finals[state]) or len(trimmed.row(state)) > 0
 

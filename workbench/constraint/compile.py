@@ -41,6 +41,12 @@ def _unconstrained(_: Grammar, vocabulary: Vocabulary, __: Limits) -> Constraint
     return Unconstrained(vocabulary)
 
 
+def _online(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str) -> Constraint:
+    from workbench.constraint.online.checkers import online  # it is built on ``automaton``
+
+    return online(grammar, vocabulary, limits, **options)
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """A way to constrain, as the front door, the command line and the page speak of it."""
@@ -62,6 +68,15 @@ METHODS: dict[str, Method] = {
     ),
     "composed": Method(
         "the composed machine, all rows at once", "Koo, Liu & He 2024, Algorithms 1 to 3", composed
+    ),
+    "online": Method(
+        "every token put to a recogniser at every step, nothing made beforehand",
+        "the baselines of Willard & Louf 2023 and Beurer-Kellner et al. 2024, Table 1",
+        _online,
+        {
+            "how": "flat: token after token; trie: tokens that begin alike together (flat)",
+            "checker": "who is asked: machine (machine)",
+        },
     ),
     "unconstrained": Method("the model alone", "all of them compare with it", _unconstrained),
 }

@@ -34,7 +34,7 @@ class StackConstraint(AutomatonConstraint):
         used = used_bytes(network.table, network.classes[:CALLS])
         complete = used <= vocabulary.single_bytes
         self._spelling = None if complete else Spelling(network, vocabulary, limits)
-        if not self._leads_on(self.initial):
+        if not self.leads_on(self.initial):
             raise cannot_spell(vocabulary)
 
     @property
@@ -47,7 +47,7 @@ class StackConstraint(AutomatonConstraint):
     def step(self, state: State, byte: int) -> State:
         return self.runner.step(state, byte)
 
-    def _leads_on(self, state: State) -> bool:
+    def leads_on(self, state: State) -> bool:
         return self._spelling is None or any(
             self._spelling.finishes(at, self.runner.unstack(node))
             for at, node in self.runner.configurations(state)
@@ -65,4 +65,4 @@ class StackConstraint(AutomatonConstraint):
     def _reaches(self, state: State, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]
         there = self.step_bytes(state, token) if token is not None else None
-        return there is not None and self._leads_on(there)
+        return there is not None and self.leads_on(there)

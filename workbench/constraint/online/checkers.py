@@ -1,0 +1,68 @@
+"""CHECKERS: which recogniser an online method asks, by the name DOMINO's Table 1 has for it.
+
+In come a grammar, a vocabulary and two names, out comes the method's constraint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from workbench.constraint.compile import automaton
+from workbench.constraint.online.checker import ASKING, Online
+from workbench.constraint.online.recogniser import OfMachine, Recogniser
+from workbench.errors import WorkbenchError
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.vocabulary.vocabulary import Vocabulary
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """A recogniser somebody described, and what it does to the text."""
+
+    #: One line for people.
+    title: str
+    source: str
+    #: (grammar, vocabulary, limits) → a recogniser.
+    make: Callable[[Grammar, Vocabulary, Limits], Recogniser]
+
+
+def _machine(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Recogniser:
+    return OfMachine(automaton(grammar, vocabulary, limits))
+
+
+CHECKERS: Mapping[str, Checker] = {
+    "machine": Checker(
+        "the grammar's own machine, byte by byte; the exact mask",
+        "Koo, Liu & He 2024, §4.2: what is matched dynamically at each step",
+        _machine,
+    ),
+}
+
+
+def online(
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    *,
+    how: str = "flat",
+    checker: str = "machine",
+) -> Online:
+    """The vocabulary put to a checker at every step.
+
+    Raises: WorkbenchError for a name nobody knows, or a grammar the checker does not read;
+            VocabularyError where the vocabulary spells no accepted text; LimitError.
+    """
+    asking = _named("way to go through the vocabulary", how, ASKING)
+    recogniser = _named("checker", checker, CHECKERS).make(grammar, vocabulary, limits)
+    return Online(recogniser, vocabulary, asking, limits)
+
+
+def _named(what: str, name: str, known: Mapping[str, Kind]) -> Kind:
+    if not isinstance(name, str) or name not in known:
+        raise WorkbenchError(f"there is no {what} {name!r}", f"choose one of {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,80 @@
+"""Recogniser: can what has been read still become an accepted text? Asked byte by byte.
+
+What every online checker puts to its tokens; here stands the one that reads the grammar's own
+machine, and the memory that recognisers written in Python share.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Protocol
+
+from workbench.automata.dfa import DEAD
+from workbench.constraint.automaton import AutomatonConstraint
+from workbench.constraint.protocol import State
+from workbench.limits import LIMITS, Limits
+
+
+class Recogniser(Protocol):
+    """An incremental recogniser; its states are immutable, hashable values."""
+
+    @property
+    def initial(self) -> State: ...
+
+    def step(self, state: State, byte: int) -> State | None:
+        """The state after a byte, or None where no accepted text goes on so."""
+        ...
+
+    def is_final(self, state: State) -> bool:
+        """Whether the text read so far is accepted."""
+        ...
+
+    def leads_on(self, state: State) -> bool:
+        """Whether whole tokens can lead from here, between two tokens, to an accepted text."""
+        ...
+
+
+class OfMachine:
+    """The grammar's own machine, read as the exact engine reads it, without its rows.
+
+    Where the vocabulary lacks bytes the grammar uses, dead ends are known, as they are there.
+    """
+
+    def __init__(self, engine: AutomatonConstraint) -> None:
+        self._engine = engine
+        self.initial = engine.initial
+        self.is_final = engine.is_final
+        self.leads_on = engine.leads_on
+
+    def step(self, state: State, byte: int) -> State | None:
+        there = self._engine.step(state, byte)
+        return None if there == DEAD else there
+
+
+class Remembering(ABC):
+    """A recogniser that keeps the steps it made, so that tokens that begin alike share them.
+
+    Without this a mask in Python costs ten times as much, which no implementation in use does.
+    Whatever it has read can be finished, by bytes; whether by whole tokens it does not know.
+    """
+
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self.limits = limits
+        self._steps: dict[tuple[Hashable, int], Hashable | None] = {}
+
+    def step(self, state: State, byte: int) -> State | None:
+        key = state, byte
+        if key in self._steps:
+            return self._steps[key]
+        if len(self._steps) >= self.limits.states:
+            self._steps.clear()
+        made = self._steps[key] = self._made(state, byte)
+        return made
+
+    @abstractmethod
+    def _made(self, state: State, byte: int) -> Hashable | None:
+        """A step that is not remembered."""
+
+    def leads_on(self, state: State) -> bool:
+        return True
