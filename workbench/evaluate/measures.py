@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from workbench.decoding.trace import Step, Trace, perplexity
+from workbench.decoding.trace import Step, Trace
 from workbench.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Surprisal:
+    """−log p of some tokens, summed: sums of runs can be added, perplexities cannot.
+
+    Unit: ``nats``.
+    """
+
+    nats: float = 0.0
+    tokens: int = 0
+
+    @staticmethod
+    def of(steps: Iterable[Step]) -> Surprisal:
+        """Of the steps whose log-probability is known."""
+        known = [step.surprisal for step in steps if not math.isnan(step.logprob)]
+        return Surprisal(math.fsum(known), len(known))
+
+    def __add__(self, other: Surprisal) -> Surprisal:
+        return Surprisal(self.nats + other.nats, self.tokens + other.tokens)
+
+    @property
+    def perplexity(self) -> float:
+        """exp of the mean; nan of no tokens."""
+        if not self.tokens:
+            return math.nan
+        try:
+            return math.exp(self.nats / self.tokens)
+        except OverflowError:
+            return math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +64,11 @@ class Measures:
     tokens: int
     free_tokens: int
     forced_tokens: int
-    perplexity: float
-    perplexity_free: float
-    perplexity_forced: float
+    #: What the model thought of the tokens it was asked about, the end left out.
+    free: Surprisal
+    forced: Surprisal
     interventions: int
-    #: The probability the mask let through, token by token.
+    #: The probability the mask let through, token by token; nan where the model was not asked.
     kept: tuple[float, ...]
     #: −log2 of it, summed.
     mask_bits: float
@@ -49,13 +79,20 @@ class Measures:
     proper: bool | None
 
     @property
+    def perplexity(self) -> float:
+        return (self.free + self.forced).perplexity
+
+    @property
     def tokens_per_second(self) -> float:
         return self.tokens / self.seconds if self.seconds > 0 else math.nan
 
     def as_record(self) -> dict[str, Any]:
-        """The fields and the tokens a second, plain values for JSON and CSV."""
+        """The fields, the perplexities and the tokens a second: plain values for JSON and CSV."""
         return asdict(self) | {
             "kept": list(self.kept),
+            "perplexity": self.perplexity,
+            "perplexity_free": self.free.perplexity,
+            "perplexity_forced": self.forced.perplexity,
             "tokens_per_second": self.tokens_per_second,
         }
 
@@ -65,7 +102,6 @@ def measured(
 ) -> Measures:
     """The measures of a finished run."""
     told = [step for step in trace.steps if not step.is_end]
-    known = [step for step in told if not math.isnan(step.logprob)]
     return Measures(
         text=trace.text.decode("utf-8", "backslashreplace"),
         valid=grammar.accepts(trace.text),
@@ -74,9 +110,8 @@ def measured(
         tokens=len(trace.steps),
         free_tokens=sum(not step.forced for step in trace.steps),
         forced_tokens=sum(step.forced for step in trace.steps),
-        perplexity=_perplexity(known),
-        perplexity_free=_perplexity([step for step in known if not step.forced]),
-        perplexity_forced=_perplexity([step for step in known if step.forced]),
+        free=Surprisal.of(step for step in told if not step.forced),
+        forced=Surprisal.of(step for step in told if step.forced),
         interventions=trace.interventions,
         kept=tuple(step.kept for step in trace.steps),
         mask_bits=math.fsum(s.mask_bits for s in trace.steps if not math.isnan(s.kept)),
@@ -85,10 +120,6 @@ def measured(
         seconds=seconds,
         proper=is_proper(vocabulary, trace.token_ids),
     )
-
-
-def _perplexity(steps: list[Step]) -> float:
-    return perplexity(step.logprob for step in steps)
 
 
 #: A text → the tokenizer's own spelling of it, standing alone.
