@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from workbench.automata.kernel import when_compiling
-from workbench.cli import bench, check, draw, generate, lint, mask, replay, serve, train
+from workbench.cli import bench, check, compare, draw, generate, lint, mask, replay, serve, train
 
 app = typer.Typer(
     name="workbench",
@@ -21,6 +21,7 @@ app.command()(lint.lint)
 app.command()(draw.draw)
 app.command()(mask.mask)
 app.command()(generate.generate)
+app.command()(compare.compare)
 app.command()(replay.replay)
 app.command()(train.train)
 app.command()(bench.bench)

@@ -107,14 +107,19 @@ def _relative(ends: Sequence[Ended], alone: dict[tuple[str, int], float]) -> flo
     return median(ratios) if ratios else None
 
 
+def _number(value: float) -> str:
+    """A figure; – where there is none."""
+    return figure(None if math.isnan(value) else value)
+
+
 #: The columns of the table for people: title, key of the record, how a value is written.
 _COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("valid", "valid", lambda x: f"{x:.0%}"),
     ("proper", "proper", lambda x: "–" if x is None else f"{x:.0%}"),
     ("tokens", "tokens", lambda x: f"{x:.1f}"),
-    ("perplexity", "perplexity", figure),
-    ("free", "perplexity_free", figure),
-    ("forced", "perplexity_forced", figure),
+    ("perplexity", "perplexity", _number),
+    ("free", "perplexity_free", _number),
+    ("forced", "perplexity_forced", _number),
     ("interventions", "interventions", lambda x: f"{x:.1f}"),
     ("mask bits", "mask_bits", lambda x: f"{x:.1f}"),
     ("passes/token", "passes_per_token", lambda x: f"{x:.2f}"),
