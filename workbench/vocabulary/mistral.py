@@ -63,6 +63,7 @@ def _sentencepiece(path: Path, name: str) -> Vocabulary:
         model = SentencePieceProcessor(model_file=str(path))
         tokens: list[bytes | None] = []
         single: list[int] = []
+        scores = np.array([model.get_score(i) for i in range(model.vocab_size())])
         for token_id in range(model.vocab_size()):
             piece = model.id_to_piece(token_id)
             if (
@@ -76,7 +77,10 @@ def _sentencepiece(path: Path, name: str) -> Vocabulary:
                 tokens.append(bytes((int(piece[3:5], 16),)))
             else:
                 tokens.append(piece.replace("▁", " ").encode())
-        return _arrays(tokens) | {"single": np.array(single, np.int32)}
+        # pieces of one score tie, and have to
+        ranks = np.unique(-scores, return_inverse=True)[1].astype(np.int32)
+        ranks[[i for i, token in enumerate(tokens) if token is None] + single] = -1
+        return _arrays(tokens) | {"single": np.array(single, np.int32), "ranks": ranks}
 
     return _remembered("sentencepiece", path, make, name)
 
@@ -94,7 +98,9 @@ def _tekken(path: Path, name: str) -> Vocabulary:
         words: int = config["default_vocab_size"] - special
         tokens: list[bytes | None] = [None] * special
         tokens.extend(base64.b64decode(entry["token_bytes"]) for entry in data["vocab"][:words])
-        return _arrays(tokens) | {"pattern": np.frombuffer(config["pattern"].encode(), np.uint8)}
+        ranks = np.maximum(np.arange(len(tokens), dtype=np.int32) - special, -1)
+        pattern = np.frombuffer(config["pattern"].encode(), np.uint8)
+        return _arrays(tokens) | {"pattern": pattern, "ranks": ranks}
 
     return _remembered("tekken", path, make, name)
 
@@ -127,4 +133,5 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
         special=np.flatnonzero(tokens.lengths < 0).tolist(),
         name=name,
         byte_fallback=arrays["single"].tolist() if "single" in arrays else (),
+        ranks=arrays["ranks"].astype(np.int32, copy=False),
     )

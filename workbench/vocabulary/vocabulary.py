@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.errors import VocabularyError
 from workbench.vocabulary.cache import trie_of
@@ -45,6 +46,10 @@ class Vocabulary:
     name: str = "vocabulary"
     #: Ids of tokens that stand for one byte each through byte fallback (``<0x41>``).
     byte_fallback: Iterable[TokenId] = field(default=())
+    #: Where every cut of a token into two tokens is a merge rule: the rank of the rules that make
+    #: each token, the lowest first and equal ones leftmost first (SentencePiece by score, tiktoken
+    #: by rank); −1 for tokens that take no part. None where ``merges`` says it.
+    ranks: npt.NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         special = frozenset(self.special) | ({self.end} if self.end is not None else set())

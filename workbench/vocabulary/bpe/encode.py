@@ -1,0 +1,71 @@
+"""Encoding: a text's pieces come in as symbols, token ids go out, rank-greedy.
+
+Bytes or characters become the token ids of symbols by one look-up in an array; pieces are merged
+in one call of a kernel where they are short, through a heap where they are long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from workbench.vocabulary.bpe.merging import SHORT, merge_many, merge_pieces
+from workbench.vocabulary.bpe.rules import over_characters, spellings
+from workbench.vocabulary.bpe.tables import Ints, Tables
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alphabet:
+    """The symbols of a table, and the tokens they are.
+
+    Shape: ``codes`` (S,) sorted, code points or bytes; ``tokens`` (S,).
+    """
+
+    characters: bool
+    codes: Ints
+    tokens: Ints
+
+    def read(self, text: str) -> Ints:
+        """A text's symbols as token ids; −1 − code for one that is no token."""
+        if self.characters:
+            numbers = np.frombuffer(text.encode("utf-32-le"), np.int32)
+        else:
+            numbers = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
+        if not len(self.codes):
+            return -1 - numbers
+        places = np.minimum(np.searchsorted(self.codes, numbers), len(self.codes) - 1)
+        known = self.codes[places] == numbers
+        return np.where(known, self.tokens[places], -1 - numbers).astype(np.int32)
+
+
+def alphabet(vocabulary: Vocabulary) -> Alphabet:
+    """The symbols of a vocabulary that are tokens."""
+    texts = spellings(vocabulary)
+    codes = {ord(t): token for token, t in reversed(list(enumerate(texts))) if t and len(t) == 1}
+    columns = np.array(sorted(codes.items()), np.int32).reshape(-1, 2)
+    return Alphabet(over_characters(vocabulary), columns[:, 0].copy(), columns[:, 1].copy())
+
+
+def merged(tables: Tables, symbols: Ints, cuts: Sequence[int]) -> Ints:
+    """The encoding of pieces ``symbols[cuts[i]:cuts[i + 1]]``; a symbol below 0 stays as it is.
+
+    Shape: ``cuts`` from 0 to the number of symbols.
+    """
+    lengths = np.diff(cuts)
+    if lengths.max(initial=0) <= SHORT:
+        work = symbols.copy()
+        pending = np.empty(SHORT + 1, np.int32)
+        return work[: merge_pieces(tables.rules, work, np.asarray(cuts, np.int32), pending)]
+    found = [_merged(tables, symbols[i:j]) for i, j in pairwise(cuts)]
+    return np.concatenate(found)
+
+
+def _merged(tables: Tables, symbols: Ints) -> Ints:
+    work, size = symbols.copy(), len(symbols)
+    room = np.empty((3, size), np.int32)
+    left = merge_many(tables.rules, work, room[0], room[1], room[2], np.empty(3 * size, np.int64))
+    return work[:left]

@@ -1,0 +1,120 @@
+"""Rows: a token comes in, the tokens that may not follow it go out, as intervals or as bits.
+
+The article's `.*` automaton (Tran-Thien 2024, appendix, section 4) has a class for each token and
+for each class the set of tokens that may not come next; a row is that set, made on demand from the
+left forest instead of merge by merge (reference, section 5).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.automata.kernel import inner, njit
+from workbench.vocabulary.bpe.pairs import joined
+from workbench.vocabulary.bpe.tables import NEVER, Ints, Tables, Words
+
+
+@inner
+def _tail(tables: Tables, token: int, rank: int) -> int:
+    """The place of the first child of that rank or later; the end of the subtree if none is."""
+    low, high = tables.first_child[token], tables.first_child[token + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if tables.rank[tables.children[middle]] < rank:
+            low = middle + 1
+        else:
+            high = middle
+    if low == tables.first_child[token + 1]:
+        return int(tables.after[token])
+    return int(tables.before[tables.children[low]])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def intervals(tables: Tables, token: int, out: Ints) -> int:
+    """Write a row's intervals of places, as they come, and tell how many; −1: no room.
+
+    Shape: ``out`` (n, 2). They may overlap.
+    """
+    left, limit, size = token, NEVER, 0
+    if tables.before[token] < 0:
+        return 0
+    while True:
+        for i in range(tables.first_child[left], tables.first_child[left + 1]):
+            made = tables.children[i]
+            rank = tables.rank[made]
+            if rank >= limit:
+                break
+            right = tables.right[made]
+            if size + 2 > len(out):
+                return -1
+            out[size, 0], out[size, 1] = tables.before[right], tables.before[right] + 1
+            out[size + 1, 0], out[size + 1, 1] = _tail(tables, right, rank), tables.after[right]
+            if out[size + 1, 0] == out[size, 1]:
+                out[size, 1] = out[size + 1, 1]
+                size += 1
+            elif out[size + 1, 0] == out[size + 1, 1]:
+                size += 1
+            else:
+                size += 2
+        if tables.right[left] < 0:
+            return size
+        limit = tables.rank[left]
+        left = tables.right[left]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def forbid(tables: Tables, token: int, room: Ints, bits: Words) -> None:
+    """Take the tokens that may not follow out of a mask, in place.
+
+    Shape: ``room`` (n, 2) as ``room_for`` makes it; ``bits`` as in ``TokenMask``, by token id.
+    Cost:  a step for each forbidden token.
+    """
+    size = intervals(tables, token, room)
+    wrong = tables.misjudged[tables.misjudged_from[token] : tables.misjudged_from[token + 1]]
+    for i in range(size):
+        for place in range(room[i, 0], room[i, 1]):
+            after = tables.order[place]
+            if len(wrong) == 0 or not _among(wrong, after):
+                bits[after >> 5] &= ~(np.uint32(1) << np.uint32(after & 31))
+    for after in wrong:
+        if not joined(tables, token, after):
+            bits[after >> 5] &= ~(np.uint32(1) << np.uint32(after & 31))
+
+
+@inner
+def _among(tokens: Ints, token: int) -> bool:
+    for other in tokens:  # noqa: SIM110  # numba knows no any()
+        if other == token:
+            return True
+    return False
+
+
+def room_for(tables: Tables) -> Ints:
+    """Room for the intervals of any row, (n, 2): two for each rule along a right spine."""
+    rules = np.diff(tables.first_child)
+    return np.empty((2 * _most(tables.right, tables.before, rules.astype(np.int32)), 2), np.int32)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _most(right: Ints, before: Ints, rules: Ints) -> int:
+    most = 0
+    for token in range(len(right)):
+        if before[token] >= 0:
+            count, left = rules[token], right[token]
+            while left >= 0:
+                count += rules[left]
+                left = right[left]
+            most = max(most, count)
+    return most
+
+
+def disjoint(found: Ints) -> Ints:
+    """Intervals sorted and joined where they touch or overlap, empty ones left out, (n, 2)."""
+    some = found[found[:, 0] < found[:, 1]]
+    if len(some) < 2:
+        return some.copy()
+    some = some[np.argsort(some[:, 0], kind="stable")]
+    ends = np.maximum.accumulate(some[:, 1])
+    begins = np.concatenate(([True], some[1:, 0] > ends[:-1]))
+    lasts = np.concatenate((np.flatnonzero(begins)[1:] - 1, [len(some) - 1]))
+    return np.stack((some[begins, 0], ends[lasts]), 1)
