@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.decoding.trace import Step, Trace
+from workbench.errors import VocabularyError
 from workbench.grammar import Grammar
+from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -122,8 +124,8 @@ def measured(
     )
 
 
-#: A text → the tokenizer's own spelling of it, standing alone.
-Canonical = Callable[[bytes], list[TokenId]]
+#: A text → the tokenizer's own spelling of it, standing alone; None for one it cannot spell.
+Canonical = Callable[[bytes], "list[TokenId] | None"]
 
 
 def spelling_of(vocabulary: Vocabulary) -> Canonical | None:
@@ -131,16 +133,26 @@ def spelling_of(vocabulary: Vocabulary) -> Canonical | None:
 
     Source: Tran-Thien 2024, proper token sequences.
     """
-    return None
+    try:
+        bpe = Bpe.of(vocabulary)
+    except VocabularyError:
+        return None
+
+    def spelling(text: bytes) -> list[TokenId] | None:
+        try:
+            return bpe.encode(text)
+        except VocabularyError:
+            return None
+
+    return spelling
 
 
 def is_proper(vocabulary: Vocabulary, token_ids: Sequence[TokenId]) -> bool | None:
     """Whether the tokenizer writes the text of these tokens in these tokens, standing alone.
 
-    None for a vocabulary of which that cannot be said.
+    None for a vocabulary of which that cannot be said, and for half a character.
     """
     canonical = spelling_of(vocabulary)
-    if canonical is None:
-        return None
     ids = [token_id for token_id in token_ids if token_id != vocabulary.end]
-    return canonical(vocabulary.decode(ids)) == ids
+    spelt = canonical and canonical(vocabulary.decode(ids))
+    return None if spelt is None else spelt == ids
