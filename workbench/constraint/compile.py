@@ -47,6 +47,20 @@ def _online(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options:
     return online(grammar, vocabulary, limits, **options)
 
 
+def _domino(
+    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: int | None
+) -> Constraint:
+    from workbench.constraint.domino.constraint import domino  # few compile by it
+
+    return domino(grammar, vocabulary, limits, **options)
+
+
+def _outlines(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+    from workbench.constraint.outlines.indexed import Indexed  # interegular is needed here alone
+
+    return Indexed(grammar, vocabulary, limits)
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """A way to constrain, as the front door, the command line and the page speak of it."""
@@ -77,6 +91,17 @@ METHODS: dict[str, Method] = {
             "how": "flat: token after token; trie: tokens that begin alike together (flat)",
             "checker": "who is asked: machine (machine)",
         },
+    ),
+    "domino": Method(
+        "subterminal trees made beforehand, pruned by a parser at every step",
+        "Beurer-Kellner, Fischer & Vechev 2024, §3",
+        _domino,
+        {"k": "terminals a token may reach past its first; without it no end, the exact mask"},
+    ),
+    "outlines": Method(
+        "an index from the states of a character machine to tokens; one regex, no recursion",
+        "Willard & Louf 2023, Algorithms 3 and 4",
+        _outlines,
     ),
     "unconstrained": Method("the model alone", "all of them compare with it", _unconstrained),
 }

@@ -1,0 +1,82 @@
+"""The method ``outlines``: a mask is a row of Willard & Louf's index, looked up."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from workbench.constraint.compose import cannot_spell
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.outlines.characters import State, character_machine
+from workbench.constraint.outlines.index import map_states_to_vocab, without_dead_ends
+from workbench.constraint.outlines.regex_of import regex_of
+from workbench.errors import TokenNotAllowed
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+class Indexed:
+    """A regex over characters, its whole index made beforehand.
+
+    The masks are the exact ones of the vocabulary without tokens that are no whole
+    characters; where every character the regex needs is spelt by whole ones, nothing is lost
+    but other ways to spell it.
+
+    Cost:   a mask is looked up; what it costs to make the index, ``map_states_to_vocab`` says.
+    Raises: WorkbenchError where the grammar is not one regex over characters; VocabularyError
+            where whole characters spell no accepted text; LimitError.
+    Source: Willard & Louf 2023, Algorithms 2, 3 and 4.
+    """
+
+    def __init__(self, grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> None:
+        work = limits.begun()
+        self.vocabulary = vocabulary
+        self.machine = character_machine(regex_of(grammar), work)
+        #: σ, without dead ends.
+        self.index = without_dead_ends(
+            map_states_to_vocab(self.machine, vocabulary, work), self.machine.finals
+        )
+        if self.initial not in self.index:
+            raise cannot_spell(vocabulary)
+        self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
+
+    @property
+    def initial(self) -> State:
+        return self.machine.initial
+
+    def _mask(self, state: State) -> TokenMask:
+        ids = list(self.index[state])
+        if self.vocabulary.end is not None and self.is_final(state):
+            ids.append(self.vocabulary.end)
+        return TokenMask.of(ids, len(self.vocabulary))
+
+    def allows(self, state: State, token_id: TokenId) -> bool:
+        """Whether one token is in the mask of a state."""
+        if token_id == self.vocabulary.end:
+            return self.is_final(state)
+        return token_id in self.index[state]
+
+    def advance(self, state: State, token_id: TokenId) -> State:
+        if token_id == self.vocabulary.end and self.is_final(state):
+            return state
+        there = self.index[state].get(token_id)
+        if there is None:
+            raise TokenNotAllowed(f"token {token_id} is not allowed here")
+        return there
+
+    def is_final(self, state: State) -> bool:
+        return state in self.machine.finals
+
+    def forced(self, state: State) -> bytes:
+        """The characters every text of the constraint goes on with; empty where it branches."""
+        found = ""
+        while not self.is_final(state):
+            edges = self.machine.edges[state]
+            if len(edges) != 1:
+                break
+            ((symbol, state),) = edges.items()
+            character = self.machine.only_character(symbol)
+            if character is None:
+                break
+            found += character
+        return found.encode()

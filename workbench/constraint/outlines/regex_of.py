@@ -1,0 +1,86 @@
+"""A grammar comes in, out comes one regex of the same texts: rules are written in where called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.errors import BuildError, WorkbenchError
+from workbench.grammar import Grammar
+from workbench.pushdown.cfg import gathered
+from workbench.source import Source
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Sequence,
+    Stop,
+)
+from workbench.syntax.regex_tree import Alternate, Characters, Concat, Regex, Repeat
+
+
+def regex_of(grammar: Grammar) -> Regex:
+    """The regex of a grammar whose rules do not recurse; of a regex, itself.
+
+    A rule called twice is one object in the tree, which may so be larger than it looks.
+    Raises: WorkbenchError, at its place, for what no regex over characters says: recursion,
+            literals that are no UTF-8, terminals that are no plain regex.
+    """
+    if grammar.regex is not None:
+        return grammar.regex
+    assert grammar.tree is not None, "made from the one or the other"
+    return _Writer(gathered(grammar.tree), grammar.source).rule(grammar.start)
+
+
+class _Writer:
+    """Rules → regexes, each once."""
+
+    def __init__(self, rules: Mapping[str, Expression], source: Source) -> None:
+        self._rules = rules
+        self._source = source
+        self._written: dict[str, Regex | None] = {}
+
+    def rule(self, name: str) -> Regex:
+        self._written[name] = None  # under way
+        made = self._written[name] = self._of(self._rules[name])
+        return made
+
+    def _of(self, node: Expression) -> Regex:
+        match node:
+            case Literal(value=value, span=span):
+                try:
+                    text = value.decode()
+                except UnicodeDecodeError:
+                    raise self._refused(node, "bytes that are no characters") from None
+                return Concat(tuple(Characters(((ord(c), ord(c)),), span) for c in text), span)
+            case Pattern(regex=regex, stop=Stop.ANYWHERE):
+                return regex
+            case Sequence(items=items, span=span):
+                return Concat(tuple(map(self._of, items)), span)
+            case Choice(options=options, span=span):
+                return Alternate(tuple(map(self._of, options)), span)
+            case Repetition(item=item, low=low, high=high, span=span):
+                return Repeat(self._of(item), low, high, span)
+            case Nonterminal(name=name):
+                return self._called(node, name)
+            case _:
+                raise self._refused(node, "a terminal that is no plain regex")
+
+    def _called(self, node: Nonterminal, name: str) -> Regex:
+        if name not in self._written:
+            return self.rule(name)
+        known = self._written[name]
+        if known is None:
+            raise self._refused(node, f"a rule that calls itself, {name!r}")
+        return known
+
+    def _refused(self, node: Expression, what: str) -> WorkbenchError:
+        return BuildError(
+            f"expected a grammar that is one regex over characters, not {what}",
+            self._source,
+            node.span,
+            "use method='lalr' or method='automaton'",
+            kind="unsupported_regex",
+        )
