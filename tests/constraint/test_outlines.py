@@ -22,6 +22,7 @@ from workbench.pushdown.build import build
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import GrammarTree, Literal, Rule
 from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex_tree import Bytes
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -106,6 +107,7 @@ PATTERNS = [
     ("((a|)b*){2,3}",                "copies of what may be empty"),
     ("[^ab]+",                       "all but some"),
     ("[é-ü]*a|.é",                   "characters of several bytes"),
+    (r"(?a:\w)+é",                   "ASCII"),
     (r"\d+(a0)*",                    "all digits there are, not the ten"),
     ("a[^\\s\\S]|b",                 "a part that matches nothing"),
     ("(?i)AB|Ca",                    "flags are the parser's"),
@@ -198,6 +200,11 @@ value ::= #'[0-9]+' | 'true' | 'é'?;
 """
 
 
+def test_bytes_that_are_ascii_are_characters() -> None:
+    grammar = Grammar.from_kbnf(r"start ::= #'(?-u:\\w)é';")
+    _compare(Indexed(grammar, LETTERS, LIMITS), grammar, LETTERS)
+
+
 def test_rules_that_do_not_recurse_are_one_regex() -> None:
     words = toy([*'{}", :abtrue0123', "é", '": ', ', "', "tru", "true"])
     grammar = Grammar.from_kbnf(RULES)
@@ -244,9 +251,9 @@ def test_error_what_is_not_one_regex(text: str, said: str, because: str) -> None
 
 
 def test_error_bytes_that_are_no_characters() -> None:
-    with pytest.raises(WorkbenchError, match="reads characters"):
-        compile(Grammar.from_kbnf(r"start ::= #'(?-u:\w)é';"), LETTERS, "outlines")
     nowhere = Span(0, 0)
+    with pytest.raises(WorkbenchError, match="reads characters"):
+        character_machine(Bytes(((0x61, 0x80),), nowhere))
     rule = Rule("start", Literal(b"\xff", nowhere), nowhere, nowhere)
     tree = GrammarTree((rule,), Source("…", "made"))
     with pytest.raises(WorkbenchError, match="bytes that are no characters"):

@@ -44,6 +44,9 @@ Symbol = int
 _library: Any = interegular.fsm
 _Fsm = Any
 
+#: The bytes below are characters by themselves.
+_ASCII = 0x80
+
 #: How many look-ups in a machine pass between two looks at the clock.
 _OFTEN = 256
 
@@ -143,7 +146,7 @@ class CharacterMachine:
 def character_machine(regex: Regex, limits: Limits = LIMITS) -> CharacterMachine:
     """The machine of a regex.
 
-    Raises: WorkbenchError for a regex of bytes; LimitError past ``limits.seconds``.
+    Raises: WorkbenchError for bytes that are no ASCII; LimitError past ``limits.seconds``.
     """
     alike = Alike.of(tuple(dict.fromkeys(_sets(regex, set()))))
     names = sorted({name for name in alike.classes if name is not None})
@@ -159,6 +162,8 @@ def _sets(regex: Regex, seen: set[int]) -> Iterator[Ranges]:
     seen.add(id(regex))
     match regex:
         case Characters(ranges=ranges):
+            yield ranges
+        case Bytes(ranges=ranges) if all(high < _ASCII for _, high in ranges):
             yield ranges
         case Bytes():
             raise WorkbenchError(
@@ -190,7 +195,7 @@ class _Maker:
 
     def _made(self, regex: Regex) -> _Fsm:
         match regex:
-            case Characters(ranges=ranges):
+            case Characters(ranges=ranges) | Bytes(ranges=ranges):
                 return self._one_of(ranges)
             case Concat(parts=()):
                 return self._nothing
@@ -206,7 +211,6 @@ class _Maker:
                     return unit.star() if low == 0 else unit * low + self._watched(unit.star())
                 needed, optional = unit * low, self._watched(self._nothing | unit)
                 return self._watched(needed) + self._watched(optional * (high - low))
-        raise AssertionError("bytes have been refused")
 
     def _one_of(self, ranges: Ranges) -> _Fsm:
         names = {name for name in self._alike.classes if name is not None}
