@@ -1,0 +1,176 @@
+"""Planting: the kernel that makes a subterminal tree of a scanner's state, over a whole vocabulary.
+
+Token by token, as Algorithm 2 is written, common beginnings of tokens are read again and again.
+Here a node of the tree holds the places of the vocabulary's trie where its terminals have been read
+to the end; each terminal that may follow is read from all these places at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.kernel import int64, njit
+
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+Stamps = npt.NDArray[np.int64]
+
+#: Why a planting gave up: too many subterminals, or too many bytes read.
+TOO_MANY, TOO_LONG = -1, -2
+
+#: Bytes read for one tree at most; they take about a second.
+_BYTES_READ = 200_000_000
+
+
+class Ground(NamedTuple):
+    """What does not change from tree to tree: a vocabulary's trie, a scanner, what may follow.
+
+    ``follows[begin[t] : begin[t + 1]]`` are the terminals that may come after terminal t;
+    what may come first stands after the last terminal.
+    """
+
+    byte: npt.NDArray[np.uint8]
+    depth: Ints
+    skip: Ints
+    first: Ints
+    token_ids: Ints
+    height: int
+    table: Ints
+    classes: npt.NDArray[np.uint16]
+    accepting: Bools
+    goes_on: Bools
+    initials: Ints
+    begin: Ints
+    follows: Ints
+
+
+class Found(NamedTuple):
+    """What reading one terminal finds; arrays are longer than what is filled.
+
+    ``places``: trie nodes where a terminal has been read to its end and more can follow, those
+    of every level of the walk behind each other; ``tokens``: attached so far, ``partial`` where
+    they end inside the terminal.
+    """
+
+    places: Ints
+    tokens: Ints
+    partial: Bools
+    held: int
+    told: int
+    #: Bytes read.
+    steps: int
+
+
+class Planted(NamedTuple):
+    """A tree in preorder, M nodes, as ``SubterminalTree`` has it; or why it was given up."""
+
+    size: int
+    terminal: Ints
+    depth: Ints
+    skip: Ints
+    first: Ints
+    tokens: Ints
+    partial: Bools
+
+
+@njit(cache=True, nogil=True)
+def read(
+    ground: Ground, entered: int, low: int, high: int, found: Found, stamp: int,
+    stamps: tuple[Stamps, Stamps, Stamps], path: Ints,
+) -> Found:  # fmt: skip
+    """Read on from the places ``low`` to before ``high`` with a terminal's automaton at a state.
+
+    Several readings may lead to one place; ``stamps`` tell whether it was met with this stamp.
+    """
+    places, tokens, partial, held, told, steps = found
+    partly, wholly, ends = stamps
+    for k in range(low, high):
+        place = places[k]
+        node, stop, base = place + 1, len(ground.byte), 0
+        if place >= 0:
+            stop, base = ground.skip[place], ground.depth[place] + 1
+        path[base] = entered
+        while node < stop:
+            steps += 1
+            depth = ground.depth[node]
+            there = ground.table[path[depth], ground.classes[ground.byte[node]]]
+            if there < 0:
+                node = ground.skip[node]
+                continue
+            path[depth + 1] = there
+            accepted = ground.accepting[there]
+            met = wholly if accepted else partly
+            if met[node] != stamp:
+                met[node] = stamp
+                for i in range(ground.first[node], ground.first[node + 1]):
+                    if told == len(tokens):
+                        tokens = np.concatenate((tokens, np.empty_like(tokens)))
+                        partial = np.concatenate((partial, np.empty_like(partial)))
+                    tokens[told], partial[told] = ground.token_ids[i], not accepted
+                    told += 1
+            if accepted and ground.skip[node] > node + 1 and ends[node] != stamp:
+                ends[node] = stamp
+                if held == len(places):
+                    places = np.concatenate((places, np.empty_like(places)))
+                places[held] = node
+                held += 1
+            node = node + 1 if ground.goes_on[there] else ground.skip[node]
+    return Found(places, tokens, partial, held, told, steps)
+
+
+@njit(cache=True, nogil=True)
+def plant(ground: Ground, state: int, owner: int, most: int) -> Planted:
+    """The tree of a state inside terminal ``owner``; of the place between two where that is −1.
+
+    Depth first. A level of the walk is a node, with the places its terminals end at (rows 0
+    and 1 of ``levels``), the terminals still to be tried after it (2 and 3), and its number (4).
+    A node without a token at or below it is taken back.
+    """
+    size, nodes, depths = int64(0), len(ground.byte), ground.height + 2
+    tree = np.empty((4, 64), np.int32)  # terminal, depth, skip, first
+    stamps = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    path, stamp = np.empty(depths, np.int32), int64(0)
+    first = np.full(1024, -1, np.int32)  # nothing read: the root of the trie
+    found = Found(first, np.empty(1024, np.int32), np.empty(1024, np.bool_), 1, 0, 0)
+    levels, level = np.zeros((5, depths), np.int64), int64(0)
+    last = len(ground.initials)
+    levels[:, 0] = (0, 1, -1, 0, -1)  # one way: on with the terminal at hand
+    if owner < 0:
+        levels[2, 0], levels[3, 0] = ground.begin[last], ground.begin[last + 1]
+    while level >= 0:
+        low, high, trying, end, node = levels[:, level]
+        if trying == end:
+            if node >= 0 and found.told == tree[3, node]:
+                size = node
+            elif node >= 0:
+                tree[2, node] = size
+            found = Found(found.places, found.tokens, found.partial, low, found.told, found.steps)
+            level -= 1
+            continue
+        levels[2, level] += 1
+        reading = owner if trying < 0 else ground.follows[trying]
+        entered = state if trying < 0 else ground.initials[reading]
+        stamp += 1
+        held, told = found.held, found.told
+        found = read(ground, entered, low, high, found, stamp, stamps, path)
+        if found.steps > _BYTES_READ or size == most:
+            why = TOO_MANY if size == most else TOO_LONG
+            return Planted(why, tree[0], tree[1], tree[2], tree[3], found.tokens, found.partial)
+        if found.told == told and found.held == held:
+            continue
+        if size + 1 == tree.shape[1]:
+            tree = np.concatenate((tree, np.empty_like(tree)), axis=1)
+        tree[0, size], tree[1, size], tree[3, size] = reading, level, told
+        level += 1
+        levels[0, level], levels[1, level], levels[4, level] = held, found.held, size
+        levels[2, level], levels[3, level] = ground.begin[reading], ground.begin[reading + 1]
+        size += 1
+    tree[3, size] = found.told
+    return Planted(
+        size, tree[0, :size].copy(), tree[1, :size].copy(), tree[2, :size].copy(),
+        tree[3, : size + 1].copy(), found.tokens[: found.told].copy(),
+        found.partial[: found.told].copy(),
+    )  # fmt: skip
