@@ -80,7 +80,8 @@ wb.parts.header = ({ element, props, server }) => {
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const go = (act) => { event.preventDefault(); act(); };
     if (event.key === "?") go(openHelp);
-    if (event.key === "l") go(() => look(state.view === "learn" ? "workbench" : "learn"));
+    const view = { l: "learn", c: "compare" }[event.key];
+    if (view) go(() => look(state.view === view ? "workbench" : view));
     if (state.view !== "workbench") return;
     if (event.key === "g") go(() => document.querySelector("#wb-picture .pic").focus());
     if (event.key === "e") go(() => wb.emit("focus editor"));

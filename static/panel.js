@@ -113,12 +113,12 @@
   wb.runKeys = (find, acts) => {
     const inDialog = () => document.querySelector("dialog[open]");
     document.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); acts.run(); }
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && state.view !== "compare") { event.preventDefault(); event.stopPropagation(); acts.run(); }
       if (event.key === "Escape" && state.running && !inDialog()) acts.stop();
     }, true);
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement)) find(".tokens [tabindex='0']")?.focus();
-      if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || inDialog() || state.view === "learn") return;
+      if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || inDialog() || state.view !== "workbench") return;
       const act = { s: acts.step, p: acts.play }[event.key];
       if (act) { event.preventDefault(); act(); }
     });

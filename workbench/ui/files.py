@@ -12,7 +12,7 @@ FILES = "wb"
 
 SHEETS = (
     "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "run.css", "why.css",
-    "takeaway.css", "learn.css",
+    "takeaway.css", "learn.css", "compare.css",
 )  # fmt: skip
 
 #: In the order they need each other.
@@ -25,7 +25,9 @@ SCRIPTS = (
     "branches.js", "walk.js", "stream.js", "questions.js", "panel.js",
     "models.js", "intro.js", "header.js", "tests.js", "problems.js", "phases.js", "outline.js",
     "samples.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
-    "film.js", "quiz.js", "learn.js", "footer.js",
+    "film.js", "quiz.js", "learn.js",
+    "compare-choice.js", "compare-strips.js", "compare-table.js", "compare-exact.js",
+    "compare-export.js", "compare.js", "footer.js",
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import gradio as gr
 
 from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
-from workbench.ui import author, explain, lessons
+from workbench.ui import author, compare, explain, lessons
 from workbench.ui.about import about
 from workbench.ui.api import add_endpoints
 from workbench.ui.files import head
@@ -24,6 +24,7 @@ from workbench.ui.turns import find_tokens, take_token, turn
 _Sent = dict[str, Any]
 _Answer = dict[str, Any] | str
 _Question = Callable[[Handlers, _Sent], _Answer]
+_Lines = Callable[[Handlers, _Sent], Iterator[str]]
 
 #: What each part may ask, by the name its script calls: ``server.check_texts({…})``.
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
@@ -54,6 +55,11 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "lesson_figure": lessons.lesson_figure,
         "lesson_why": lessons.lesson_why,
         "lesson_answer": lessons.lesson_answer,
+    },
+    "compare": {
+        "contender_list": compare.contender_list,
+        "compared_run": compare.compared_run,
+        "stop_run": Handlers.stop,
     },
     "footer": {"about": about},
     "run": {
@@ -107,9 +113,12 @@ def _named(handlers: Handlers, name: str, question: _Question) -> Callable[[_Sen
 def build(handlers: Handlers) -> gr.Blocks:
     """The whole page."""
 
-    def stream(event: gr.EventData) -> Iterator[str]:
-        sent = event._data if isinstance(event._data, dict) else {}
-        yield from run_lines(handlers, sent)
+    def stream(lines: _Lines) -> Callable[[gr.EventData], Iterator[str]]:
+        def streamed(event: gr.EventData) -> Iterator[str]:
+            sent = event._data if isinstance(event._data, dict) else {}
+            yield from lines(handlers, sent)
+
+        return streamed
 
     page = gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False)
     with page:
@@ -121,20 +130,25 @@ def build(handlers: Handlers) -> gr.Blocks:
             run = part(handlers, "run")
             part(handlers, "takeaway")
         part(handlers, "learn")
+        side_by_side = part(handlers, "compare")
         part(handlers, "footer")
-        running = run.run(
-            stream,
-            None,
-            run,
-            concurrency_id="model",
-            concurrency_limit=1,
-            # Gradio's own cancelling was tried: it is slow to let go, and a run asked for meanwhile
-            # was dropped or ended with the old one; a run is stopped by its name instead
-            trigger_mode="multiple",
-            show_progress="hidden",
-            api_visibility="private",
-        )
-        running.then(None, None, None, js="() => { window.wb.emit('run over'); }")
+        for asked, lines, over in (
+            (run, run_lines, "run over"),
+            (side_by_side, compare.compare_lines, "compare over"),
+        ):
+            running = asked.run(
+                stream(lines),
+                None,
+                asked,
+                concurrency_id="model",
+                concurrency_limit=1,
+                # Gradio's own cancelling was tried: it is slow to let go, and a run asked for
+                # meanwhile was dropped or ended with the old one; a run is stopped by its name
+                trigger_mode="multiple",
+                show_progress="hidden",
+                api_visibility="private",
+            )
+            running.then(None, None, None, js=f"() => {{ window.wb.emit('{over}'); }}")
         add_endpoints(handlers, page)
     page.queue(default_concurrency_limit=4, max_size=32)
     return page

@@ -14,6 +14,7 @@ from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.proper import improper
 from workbench.decoding.trace import StopReason
 from workbench.errors import WorkbenchError
+from workbench.grammar import Grammar
 from workbench.pipeline import Compiled
 from workbench.ui.ahead import ahead
 from workbench.ui.circling import circle
@@ -43,9 +44,18 @@ def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
 
 def run_records(handlers: Handlers, sent: dict[str, Any]) -> Iterator[Record]:
     """The records of a run: ``head``, ``status``, ``start``, steps, then ``stop`` or ``error``."""
-    yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
-    try:
+
+    def records() -> Iterator[Record]:
         yield from _records(handlers.with_model(sent), RunRequest.of(sent))
+
+    yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
+    yield from with_faults(records())
+
+
+def with_faults(records: Iterator[Record]) -> Iterator[Record]:
+    """Records of work under way; what goes wrong with it is the last of them."""
+    try:
+        yield from records
     except WorkbenchError as error:
         yield {"k": "error", "message": error.message, "hint": error.hint}
     except Exception as error:
@@ -69,6 +79,16 @@ def _records(handlers: Handlers, request: RunRequest) -> Iterator[Record]:
     with handlers.room.sessions.lent(model, context) as session:
         stop = partial(handlers.is_stopped, request.run)
         yield from steps(model, session, constraint, compiled, request, stop)
+
+
+def readable(compiled: Compiled) -> Grammar:
+    """The grammar.
+
+    Raises: WorkbenchError where there is none.
+    """
+    if compiled.grammar is None:
+        raise WorkbenchError("the grammar cannot be read", "mend its problems first")
+    return compiled.grammar
 
 
 def steps(

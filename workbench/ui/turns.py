@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import after
@@ -79,6 +79,22 @@ def find_tokens(handlers: Handlers, sent: Record) -> Record:
         return {"ok": False, "why": sentence(error)}
 
 
+def replayed(handlers: Handlers, sent: Record) -> tuple[list[Record], str]:
+    """The steps of taking these tokens one after another, and the model's name.
+
+    Raises: WorkbenchError as ``_standing`` does; TokenNotAllowed.
+    """
+    request = RunRequest.of(sent)
+    with _standing(handlers, replace(request, prefix=())) as here:
+        steps: list[Record] = []
+        for token_id in request.prefix:
+            found = here.ask()
+            if found is None:
+                raise TokenNotAllowed(f"nothing may follow {len(steps):,} tokens")
+            steps.append(here.take(found, token_id))
+        return steps, here.model.name
+
+
 @contextmanager
 def _standing(handlers: Handlers, request: RunRequest) -> Iterator[_Standing]:
     """Where a run stands after its tokens.
@@ -131,7 +147,7 @@ class _Standing:
         assert self.compiled.grammar is not None, "it has a constraint"
         sampling, index = self.request.sampling, len(self.taken)
         if token_id is None:
-            token_id = int(found.ids[sampling.pick(found.within, sampling.rng(index))])
+            token_id = found.drawn(sampling, index)
         elif token_id not in found.mask:
             raise TokenNotAllowed(f"token {token_id} is not allowed here", "take another one")
         started = time.perf_counter()

@@ -1,0 +1,178 @@
+/* The table of a comparison: a row a method, its numbers over all seeds and prompts, its text under it; a row opens into
+   its runs. In come runs, out come rows; what a click does its maker says. */
+"use strict";
+(() => {
+  const { el } = wb;
+  const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+  const amount = (value) => (!Number.isFinite(value) ? "∞" : value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value < 1e4 ? wb.number(Math.round(value)) : short.format(value));
+  const whole = (value) => (Number.isInteger(value) ? wb.number(value) : amount(value));
+  const times = (value) => "×" + (value < 10 ? value.toFixed(2) : value.toFixed(1));
+
+  /** The middle and both ends of what was measured; null where nothing was. */
+  function spread(values) {
+    const known = values.filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
+    if (!known.length) return null;
+    const half = known.length >> 1;
+    return { middle: known.length % 2 ? known[half] : (known[half - 1] + known[half]) / 2, low: known[0], high: known[known.length - 1], count: known.length };
+  }
+  function measured(key, show) {
+    return (runs) => {
+      const found = spread(runs.map((run) => run.end[key]));
+      if (!found) return { value: null, shown: "—" };
+      return { value: found.middle, shown: show(found.middle), minor: found.low < found.high ? `${show(found.low)}–${show(found.high)}` : "" };
+    };
+  }
+  /** How many of the runs are so: a share, with a sign that does without colour. */
+  function share(key, half) {
+    return (runs) => {
+      const known = runs.filter((run) => run.end[key] !== null && run.end[key] !== undefined), yes = known.filter((run) => run.end[key]).length;
+      if (!known.length) return { value: null, shown: "—" };
+      const all = yes === known.length, cut = half ? known.filter((run) => !run.end[key] && run.end.stop === "token budget").length : 0;
+      const counted = known.length > 1 ? ` ${yes}/${known.length}` : "";
+      return { value: yes / known.length, shown: (all ? "✓" : yes ? "◐" : "✗") + counted, tone: all ? "good" : yes ? "warn" : "no", minor: cut ? `${cut === known.length && cut === 1 ? "" : cut + " "}cut off` : "" };
+    };
+  }
+  function speed(runs, all) {
+    const free = new Map(all.filter((run) => run.method === "unconstrained" && run.end).map((run) => [run.prompt + "\n" + run.seed, run.end.tokens_per_second]));
+    const own = spread(runs.map((run) => run.end.tokens_per_second));
+    if (!own) return { value: null, shown: "—" };
+    const found = spread(runs.map((run) => (free.get(run.prompt + "\n" + run.seed) && run.end.tokens_per_second ? run.end.tokens_per_second / free.get(run.prompt + "\n" + run.seed) : null)));
+    const rate = `${wb.number(Math.round(own.middle))}/s`;
+    return found ? { value: found.middle, shown: times(found.middle), minor: rate } : { value: own.middle, shown: rate };
+  }
+
+  /* A column: its head, what it means, whether more is better, and what it shows of a method's runs. */
+  const COLUMNS = {
+    valid: { head: "Valid", title: "The grammar accepts the text. A text that was cut off at the token budget is none yet", more: true, of: share("valid", true) },
+    proper: { head: "Proper", title: "The tokenizer itself would have written the text in these tokens", more: true, of: share("proper") },
+    perplexity: { head: "Perplexity", title: "How surprised the model was, before any mask: 1 is not at all. The end token is left out", of: measured("perplexity", amount) },
+    free: { head: "free", title: "Perplexity of the tokens the model could choose", of: measured("perplexity_free", amount) },
+    forced: { head: "forced", title: "Perplexity of the tokens that were the only ones allowed", of: measured("perplexity_forced", amount) },
+    bits: { head: "Mask bits", title: "Σ −log₂ of what the mask kept: how much of what the model wanted was forbidden, over the whole text", of: measured("mask_bits", amount) },
+    changed: { head: "Changed", title: "Interventions: tokens where the mask took the model's first choice away", of: measured("interventions", whole) },
+    tokens: { head: "Tokens", title: "Tokens of the text, the end token included", of: measured("tokens", whole) },
+    passes: { head: "Passes", title: "Forward passes of the model", of: measured("forward_passes", whole) },
+    speed: { head: "Speed", title: "Tokens a second, against the model alone after the same prompt with the same seed", more: true, of: speed },
+  };
+  const WIDE = Object.keys(COLUMNS).length + 1;
+
+  wb.compareTable = (table, doors) => {
+    let order = null, down = false, now = null;
+    const opened = new Set(), rows = new Map();
+    const heads = Object.entries(COLUMNS).map(([key, column]) => el("th", { scope: "col", "data-of": key, title: column.title }, el("button", { type: "button", class: "bare", onclick: () => sort(key) }, column.head)));
+    const body = el("tbody");
+    table.append(el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "way" }, el("button", { type: "button", class: "bare", onclick: () => sort(null) }, "Method")), ...heads)));
+
+    function sort(key) {
+      if (key === null) order = null;
+      else if (order === key) down = !down;
+      else { order = key; down = Boolean(COLUMNS[key].more); }
+      for (const head of table.querySelectorAll("thead th")) head.removeAttribute("aria-sort");
+      if (order) table.querySelector(`thead [data-of=${order}]`).setAttribute("aria-sort", down ? "descending" : "ascending");
+      arrange();
+    }
+    /** Rows in their order; a method that has no such number comes last. */
+    function arrange() {
+      if (!now) return;
+      const names = [...now.methods];
+      if (order) {
+        const value = Object.fromEntries(names.map((name) => { const runs = done(name); return [name, runs.length ? COLUMNS[order].of(runs, now.runs).value : null]; }));
+        names.sort((a, b) => (value[a] === null) - (value[b] === null) || (down ? value[b] - value[a] : value[a] - value[b]) || 0);
+      }
+      const held = document.activeElement;
+      table.append(...names.map((name) => rows.get(name).group));
+      if (table.contains(held)) held.focus();
+    }
+    const of = (name) => now.runs.filter((run) => run.method === name);
+    const done = (name) => of(name).filter((run) => run.end);
+    const shown = (name) => of(name).find((run) => run.prompt === now.shown.prompt && run.seed === now.shown.seed);
+
+    /** All rows anew, for another comparison. */
+    function begin(comparison) {
+      now = comparison;
+      rows.clear();
+      for (const old of table.querySelectorAll("tbody")) old.remove();
+      for (const name of now.methods) rows.set(name, row(name));
+      arrange();
+    }
+    function row(name) {
+      const fold = el("button", { type: "button", class: "bare fold", "aria-expanded": "false", onclick: () => unfold(name) }, el("b", {}, name));
+      const state = el("span", { class: "state quiet" }), cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key }));
+      const why = el("td", { class: "why", colspan: String(WIDE - 1), hidden: true });
+      const line = stripLine(() => shown(name), name);
+      const numbers = el("tr", { class: "numbers" }, el("th", { scope: "row", class: "way" }, fold, state), ...cells, why);
+      return { fold, state, cells, why, line, numbers, group: el("tbody", { "data-name": name }, numbers, line.row), runs: [] };
+    }
+    function stripLine(run, name) {
+      const box = el("div", { class: "strip", role: "group", "aria-label": `Text of ${name}` });
+      const open = el("button", { type: "button", class: "bare open", title: "This run in the workbench, token by token", onclick: () => doors.open(run()) }, "Open");
+      return { box, open, row: el("tr", { class: "text" }, el("td", { colspan: String(WIDE) }, el("div", { class: "line" }, box, open))) };
+    }
+
+    /** The numbers of some runs into cells. */
+    function fill(cells, runs) {
+      Object.values(COLUMNS).forEach((column, i) => {
+        const found = runs.length ? column.of(runs, now.runs) : { shown: "" };
+        cells[i].replaceChildren(el("span", { class: "n " + (found.tone ?? "") }, found.shown), el("span", { class: "minor" }, found.minor ?? ""));
+      });
+    }
+    function strip({ box, open, row }, run) {
+      row.hidden = Boolean(run?.why) && !run.steps.length;
+      open.disabled = !run?.end || now.running;
+      if (!run) return;
+      const other = of(now.against).find((each) => each.prompt === run.prompt && each.seed === run.seed);
+      wb.strips.draw(box, run, other?.steps.length ? other : null, now.against, now.aligned);
+      box.classList.toggle("writing", run === now.writing);
+    }
+    const STATE = { waiting: "waits", writing: "writes…", stopped: "stopped" };
+    function said(name, runs) {
+      const failed = runs.find((run) => run.why), live = runs.find((run) => run === now.writing);
+      if (live) return now.seeds.length > 1 ? `seed ${live.seed}` : STATE.writing;
+      if (failed) return "";
+      if (runs.every((run) => run.end)) return doors.about(name)?.title ?? "";
+      return now.running ? STATE.waiting : STATE.stopped;
+    }
+
+    /** One method's rows as its runs stand now. */
+    function show(name) {
+      const here = rows.get(name), runs = of(name), over = done(name), failed = !over.length ? runs.find((run) => run.why) : null;
+      here.state.textContent = said(name, runs);
+      here.group.classList.toggle("live", runs.includes(now.writing));
+      here.group.classList.toggle("failed", Boolean(failed));
+      here.why.hidden = !failed;
+      for (const cell of here.cells) cell.hidden = Boolean(failed);
+      if (failed) here.why.textContent = failed.why; else fill(here.cells, over);
+      here.fold.disabled = runs.length < 2 || Boolean(failed);
+      strip(here.line, shown(name));
+      if (opened.has(name)) details(name);
+    }
+    function unfold(name) {
+      if (!opened.delete(name)) opened.add(name);
+      const here = rows.get(name);
+      here.fold.setAttribute("aria-expanded", String(opened.has(name)));
+      here.group.classList.toggle("open", opened.has(name));
+      if (opened.has(name)) { details(name); return; }
+      for (const one of here.runs) { one.numbers.remove(); one.line.row.remove(); }
+      here.runs = [];
+    }
+    /** Every run of a method, under it. */
+    function details(name) {
+      const here = rows.get(name), runs = of(name);
+      if (here.runs.length !== runs.length) {
+        here.runs = runs.map((run) => {
+          const cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key })), line = stripLine(() => run, `${name}, seed ${run.seed}`);
+          line.row.classList.add("one");
+          const which = [now.prompts.length > 1 ? `prompt ${now.prompts.indexOf(run.prompt) + 1}` : "", `seed ${run.seed}`].filter(Boolean).join(", ");
+          const numbers = el("tr", { class: "numbers one" }, el("th", { scope: "row", class: "way" }, which), ...cells);
+          here.group.append(numbers, line.row);
+          return { run, cells, line, numbers };
+        });
+      }
+      for (const one of here.runs) { fill(one.cells, one.run.end ? [one.run] : []); strip(one.line, one.run); }
+    }
+    const showAll = () => { for (const name of now.methods) show(name); };
+
+    return { begin, show, showAll, arrange, columns: COLUMNS };
+  };
+  wb.compareTable.speed = speed;
+})();

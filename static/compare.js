@@ -1,0 +1,203 @@
+/* The view that sets methods side by side: asks for a comparison, takes its records as they come, shows them. */
+"use strict";
+wb.parts.compare = ({ element, trigger, props, watch, server }) => {
+  const { el, state } = wb;
+  const find = (selector) => element.querySelector(selector);
+  const buttons = { go: find(".go"), halt: find(".halt"), fold: find("button.fold") }, wait = find(".wait"), meter = find(".meter"), bar = find(".meter i"), fault = find(".runerr");
+  const scroll = find(".scroll"), blank = find(".results .blank"), key = find(".key"), given = find(".given pre"), aloud = wb.aloud(find(".aloud"));
+  let now = null, begun = 0, over = 0, dirty = new Set();
+
+  const choice = wb.compareChoice(find, { changed: (plan, wrong) => { find(".plan").textContent = plan; busy(wrong); } });
+  const table = wb.compareTable(find("table"), { open, about: choice.about });
+  const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, { ...here(), ...sent }) });
+  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost });
+  find(".legend").append(wb.shades.legend("surprisal", []));
+
+  const here = () => ({ text: state.text, notation: state.notation, start: state.start, model: state.model });
+  const ready = () => Boolean(state.compiled?.ok) && !state.pending && choice.loaded();
+
+  // -- a comparison ---------------------------------------------------------------------------------
+  function compare() {
+    const { fault: wrong, runs: _, ...asked } = choice.asked();
+    if (now?.running || wrong || !ready()) return;
+    const about = { ...here(), ...asked };
+    const seeds = Array.from({ length: asked.seeds }, (_, i) => asked.seed + i);
+    const runs = asked.prompts.flatMap((prompt) => seeds.flatMap((seed) => asked.methods.map((method) => ({ method, prompt, seed, steps: [], end: null, why: "" }))));
+    const reference = asked.methods.find((name) => name === (now?.against ?? "automaton")) ?? asked.methods[0];
+    now = { about, methods: asked.methods, prompts: asked.prompts, seeds, runs, running: true, writing: null, against: reference, aligned: now?.aligned ?? true, shown: { prompt: asked.prompts[0], seed: seeds[0] }, started: performance.now() };
+    begun += 1;
+    say("");
+    blank.hidden = true;
+    scroll.hidden = key.hidden = false;
+    fold(true);
+    controls();
+    table.begin(now);
+    element.classList.add("running");
+    tell("waiting for the model…");
+    drawn(true);
+    trigger("run", { ...about, run: incoming.begin() });
+  }
+
+  function record(told) {
+    const run = now.runs[told.r];
+    const act = {
+      status: () => tell(told.text),
+      start: () => { now.model = told.model; tell(""); now.started = performance.now(); },
+      began: () => { run.steps = []; now.writing = run; },
+      step: () => { const { k, r, ...step } = told; run.steps.push(step); },
+      ended: () => { for (const [index, s] of told.late) run.steps[index].s = s; const { k, r, late, ...end } = told; run.end = end; now.writing = null; },
+      failed: () => { run.why = told.why; now.writing = null; },
+      error: () => fail(told.message, told.hint),
+      stop: () => finish(told.words),
+    }[told.k];
+    act?.();
+    if (run) dirty.add(run.method);
+  }
+  /** After a batch: the methods something came for, and how far it is. */
+  function drawn(all) {
+    if (!now) return;
+    // who leaves the other text is known anew when the other has grown
+    if (all === true || dirty.has(now.against)) table.showAll(); else for (const name of dirty) table.show(name);
+    dirty = new Set();
+    progress();
+    busy();
+  }
+  function progress() {
+    const total = now.runs.length, done = now.runs.filter((run) => run.end || run.why).length;
+    meter.setAttribute("aria-valuemax", String(total));
+    meter.setAttribute("aria-valuenow", String(done));
+    bar.style.width = (100 * done) / total + "%";
+    if (!now.running || !now.model) return;
+    const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), run = now.writing;
+    tell(`run ${Math.min(total, done + 1)} of ${total}${run ? ` · ${run.method}` : ""} · ${wb.number(tokens)} tokens`);
+    aloud.soon(`run ${Math.min(total, done + 1)} of ${total}, ${tokens} tokens`);
+  }
+  function finish(words) {
+    now.running = false;
+    now.writing = null;
+    incoming.end();
+    element.classList.remove("running");
+    const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), done = now.runs.filter((run) => run.end).length;
+    tell(`${words} · ${done} of ${now.runs.length} runs · ${wb.number(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`);
+    aloud.say(wait.textContent);
+    drawn(true);
+    table.arrange();
+    exact.show(now);
+    wb.emit("compared", now);
+  }
+  function stop(words = "stopped by you") {
+    if (!now?.running) return;
+    wb.ask(server.stop_run, { run: incoming.end() });
+    finish(words);
+  }
+  function fail(message, hint) {
+    say(message, hint);
+    if (now?.running) finish("ended by an error");
+  }
+  /** The page was too busy to see some tokens pass: with the same seeds they come again. */
+  function lost() {
+    wb.ask(server.stop_run, { run: incoming.end() });
+    now.running = false;
+    compare();
+  }
+  wb.on("compare over", () => {
+    over += 1;
+    const all = begun;
+    setTimeout(() => { if (now?.running && all === begun && over >= begun) fail("the server ended it", "is it still running? Press Compare again"); }, 500);
+  });
+
+  // -- what is shown of it --------------------------------------------------------------------------
+  const say = (message, hint) => { fault.hidden = !message; fault.replaceChildren(el("b", {}, "Not compared: "), (message || "") + (hint ? " — " + hint : "")); };
+  const tell = (text) => { wait.textContent = text; };
+  function busy(wrong = choice.asked().fault) {
+    buttons.go.disabled = Boolean(now?.running) || Boolean(wrong) || !ready();
+    buttons.halt.disabled = !now?.running;
+  }
+  function fold(closed) {
+    element.querySelector(".setup").classList.toggle("closed", closed);
+    buttons.fold.setAttribute("aria-expanded", String(!closed));
+  }
+  buttons.fold.addEventListener("click", () => fold(buttons.fold.getAttribute("aria-expanded") === "true"));
+
+  /** Which of the runs' texts are shown, against which, and how. */
+  function controls() {
+    const pick = (label, options, chosen, act) => el("label", { class: "knob" }, el("span", {}, label), el("span", { class: "pickwrap" }, Object.assign(el("select", { onchange: (event) => { act(event.target.value); table.showAll(); } }, ...options.map(([value, title]) => el("option", { value, selected: value === chosen }, title))))));
+    const sides = el("div", { class: "seg small", role: "radiogroup", "aria-label": "Strips begin at" }, ...[["true", "where they part"], ["false", "their beginning"]].map(([value, title]) => el("button", { type: "button", role: "radio", "data-aligned": value }, title)));
+    const turn = (button) => { now.aligned = button.dataset.aligned === "true"; wb.choose(sides, "aria-checked", button); table.showAll(); };
+    sides.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) turn(button); });
+    wb.roving(sides, turn);
+    wb.choose(sides, "aria-checked", sides.querySelector(`[data-aligned=${now.aligned}]`));
+    const short = (prompt, i) => `${i + 1}: ${wb.glyphs({ text: prompt }).slice(0, 30) || "no prompt"}`;
+    find(".shownof").replaceChildren(...[
+      now.prompts.length > 1 ? pick("prompt", now.prompts.map((prompt, i) => [String(i), short(prompt, i)]), String(now.prompts.indexOf(now.shown.prompt)), (value) => { now.shown.prompt = now.prompts[Number(value)]; }) : null,
+      now.seeds.length > 1 ? pick("text of seed", now.seeds.map((seed) => [String(seed), String(seed)]), String(now.shown.seed), (value) => { now.shown.seed = Number(value); }) : null,
+      pick("against", now.methods.map((name) => [name, name]), now.against, (value) => { now.against = value; }), sides,
+    ].filter(Boolean));
+    find(".takes").replaceChildren(...[["CSV", () => wb.compareFiles.csv(now), "A row a run"], ["NDJSON", () => wb.compareFiles.ndjson(now), "Every run with its tokens"]].map(([label, act, title]) => el("button", { type: "button", title, onclick: act }, label)));
+  }
+
+  /** One run in the workbench: its tokens again, with all that is known of each. */
+  async function open(run) {
+    if (!run?.end || now.running) return;
+    tell("asking the model about every token…");
+    const about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
+    const answer = await wb.ask(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
+    tell("");
+    if (!answer.ok) { fail(answer.why || answer.fault, ""); return; }
+    if (now.about.text !== state.text || now.about.notation !== state.notation) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });
+    wb.emit("look", "workbench");
+    setTimeout(() => wb.emit("adopt", { steps: answer.steps, served: answer.model, constraint: answer.constraint, prompt: run.prompt, settings: { temperature: now.about.temperature, seed: run.seed, max_tokens: now.about.max_tokens, constraint: answer.constraint }, outcome: { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid }, name: run.method }));
+  }
+
+  // -- the grammar, keys and events -----------------------------------------------------------------
+  function grammar() {
+    find(".given .title").textContent = state.example?.title || "Your own";
+    given.replaceChildren(...wb.colour(state.text.trimEnd(), state.notation).map(([piece, name]) => el("span", { class: name || null }, piece)));
+    busy();
+  }
+  find(".edit").addEventListener("click", () => { wb.emit("look", "workbench"); wb.emit("focus editor"); });
+  buttons.go.addEventListener("click", compare);
+  buttons.halt.addEventListener("click", () => stop());
+  document.addEventListener("keydown", (event) => {
+    if (state.view !== "compare" || document.querySelector("dialog[open]")) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); compare(); }
+    if (event.key === "Escape" && now?.running) stop();
+  });
+  wb.on("typed", () => busy());
+  wb.on("compiled", grammar);
+  wb.on("example", (example) => {
+    if (now?.running) stop("stopped by another example");
+    now = null;
+    blank.hidden = false;
+    scroll.hidden = key.hidden = true;
+    for (const row of [".shownof", ".takes"]) find(row).replaceChildren();
+    for (const name of ["temperature"]) void name;
+    fold(false);
+    say("");
+    tell("");
+    bar.style.width = "0";
+    exact.show(null);
+    if (example.compare) { choice.apply(example.compare); setTimeout(() => wb.emit("look", "compare")); }
+  });
+
+  async function load() {
+    const answer = await wb.ask(server.contender_list, {});
+    if (answer.fault) { say(answer.fault); return; }
+    choice.load(answer);
+    busy();
+  }
+  const place = new URLSearchParams(location.search);
+  wb.on("view", (view) => {
+    const asked = new URLSearchParams(location.search);
+    if (view === "compare") { asked.set("compare", ""); if (!choice.loaded()) load(); grammar(); } else asked.delete("compare");
+    const rest = String(asked).replace(/compare=(&|$)/, "compare$1");
+    history.replaceState(null, "", (rest ? "?" + rest : location.pathname) + location.hash);
+  });
+  if (place.has("compare")) {
+    let waiting = true;
+    if (place.get("compare")) choice.apply({ methods: place.get("compare").split(",") });
+    wb.on("example", () => { if (waiting) { waiting = false; setTimeout(() => wb.emit("look", "compare")); } });
+  }
+  wb.compare = { settings: () => (state.view === "compare" ? choice.settings() : undefined) };
+  busy();
+};

@@ -1,0 +1,237 @@
+"""Methods side by side, for the page: in comes what is to be compared, out come records as it goes.
+
+A comparison is told as a run is (``runs``): ``head``, ``status``, ``start``, then for every run
+``began``, a ``step`` a token and ``ended`` or ``failed``, at last ``stop`` or ``error``. Runs are
+named by their number, in the order they are made: prompt by prompt, seed by seed, method by method.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import Step, StopReason
+from workbench.errors import TokenNotAllowed, WorkbenchError
+from workbench.evaluate.compare import Began, Ended, Event, Failed, Took, compare
+from workbench.evaluate.contenders import CONTENDERS, Contender, chosen
+from workbench.ui.ahead import ahead
+from workbench.ui.groups import USUAL, group_of
+from workbench.ui.handlers import Handlers
+from workbench.ui.pictures import sentence
+from workbench.ui.records import WORDS, Record, growing, token_record
+from workbench.ui.requests import LONGEST_TRIED, TextRequest, number_in, text_in
+from workbench.ui.runs import readable, room_left, with_faults
+from workbench.ui.turns import replayed
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: What one comparison may ask for: the page has one model for all its visitors.
+MOST_PROMPTS = 10
+MOST_SEEDS = 30
+MOST_TOKENS = 512
+MOST_IN_ALL = 60_000
+
+_BITS = 1 / math.log(2)
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRequest:
+    """What somebody wants to see side by side."""
+
+    #: The browser's own name for the comparison.
+    run: str
+    grammar: TextRequest
+    prompts: tuple[str, ...]
+    contenders: tuple[Contender, ...]
+    seeds: tuple[int, ...]
+    temperature: float
+    max_tokens: int
+
+    @staticmethod
+    def of(sent: Mapping[str, Any]) -> CompareRequest:
+        first = int(number_in(sent, "seed", 1, 0, 2**31 - 1 - MOST_SEEDS))
+        count = int(number_in(sent, "seeds", 3, 1, MOST_SEEDS))
+        request = CompareRequest(
+            run=text_in(sent, "run", 64),
+            grammar=TextRequest.of(sent),
+            prompts=_prompts_in(sent),
+            contenders=_contenders_in(sent),
+            seeds=tuple(range(first, first + count)),
+            temperature=number_in(sent, "temperature", 0.7, 0, 5),
+            max_tokens=int(number_in(sent, "max_tokens", 64, 1, MOST_TOKENS)),
+        )
+        runs = len(request.prompts) * len(request.contenders) * count
+        if (tokens := runs * request.max_tokens) > MOST_IN_ALL:
+            raise WorkbenchError(
+                f"{runs:,} runs of {request.max_tokens} tokens are {tokens:,} tokens;"
+                f" this page takes {MOST_IN_ALL:,} at once",
+                "choose fewer methods, seeds or tokens, or use workbench compare",
+            )
+        return request
+
+
+def _prompts_in(sent: Mapping[str, Any]) -> tuple[str, ...]:
+    """The prompts, each once.
+
+    Raises: WorkbenchError where they are no list of texts, or too many.
+    """
+    prompts = sent.get("prompts", [""])
+    if not isinstance(prompts, list):
+        raise WorkbenchError("expected a list of prompts")
+    texts = dict.fromkeys(text_in({"prompt": each}, "prompt", LONGEST_TRIED) for each in prompts)
+    if len(texts) > MOST_PROMPTS:
+        raise WorkbenchError(f"expected at most {MOST_PROMPTS} prompts, not {len(texts)}")
+    return tuple(texts) or ("",)
+
+
+def _contenders_in(sent: Mapping[str, Any]) -> tuple[Contender, ...]:
+    """The methods, by their names.
+
+    Raises: WorkbenchError for none, and for one nobody knows.
+    """
+    names = sent.get("methods", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise WorkbenchError("expected a list of methods by their names")
+    return chosen(names)
+
+
+# -- what the page asks ----------------------------------------------------------------------------
+
+
+def contender_list(_: Handlers, __: Record) -> Record:
+    """Every method that can be compared, with what it does and who described it."""
+    return {
+        "methods": [
+            {
+                "name": each.name,
+                "title": each.title,
+                "source": each.source,
+                "group": group_of(each),
+                "usual": each.name in USUAL,
+            }
+            for each in CONTENDERS.values()
+        ],
+        "limits": {"prompts": MOST_PROMPTS, "seeds": MOST_SEEDS, "in_all": MOST_IN_ALL},
+    }
+
+
+def compared_run(handlers: Handlers, sent: Record) -> Record:
+    """One run of a comparison again, token by token, with all that the workbench shows of a run."""
+    try:
+        name = text_in(sent, "method", 80)
+        (contender,) = chosen([name])
+        own = {**sent, "constraint": contender.method, "k": contender.options.get("k")}
+        try:
+            steps, model = replayed(handlers, own)
+        except TokenNotAllowed:
+            # what a strategy put there is not always what its method's mask would let through
+            own |= {"constraint": "unconstrained"}
+            steps, model = replayed(handlers, own)
+        return {"ok": True, "steps": steps, "model": model, "constraint": own["constraint"]}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+# -- the comparison --------------------------------------------------------------------------------
+
+
+def compare_lines(handlers: Handlers, sent: Record) -> Iterator[str]:
+    """The head and latest lines of a comparison, text after text."""
+    return growing(ahead(compare_records(handlers, sent)))
+
+
+def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
+    """The records of a comparison; what goes wrong is the last one."""
+
+    def records() -> Iterator[Record]:
+        yield from _records(handlers.with_model(sent), CompareRequest.of(sent))
+
+    yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
+    yield from with_faults(records())
+
+
+def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
+    asked = request.grammar
+    grammar = readable(handlers.pipeline.compile(asked.text, asked.notation, asked.start))
+    if not handlers.room.is_loaded:
+        yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
+    model = handlers.room.model()
+    yield {"k": "start", "model": model.name}
+    rooms = [room_left(model, prompt, 0) for prompt in request.prompts]
+    told = _Teller(request, model.vocabulary)
+    stop = partial(handlers.is_stopped, request.run)
+    for event in compare(
+        model,
+        grammar,
+        request.prompts,
+        request.contenders,
+        request.seeds,
+        Sampling(request.temperature),
+        max_tokens=min(
+            request.max_tokens, *(room for room in rooms if room is not None), MOST_TOKENS
+        ),
+        top=0,
+        stop=stop,
+    ):
+        yield told.record(event)
+    words = "stopped by you" if stop() else "all runs are over"
+    yield {"k": "stop", "good": not stop(), "words": words}
+
+
+class _Teller:
+    """Events become records."""
+
+    def __init__(self, request: CompareRequest, vocabulary: Vocabulary) -> None:
+        names = [each.name for each in request.contenders]
+        runs = [(p, s, n) for p in request.prompts for s in request.seeds for n in names]
+        self._numbers = {run: number for number, run in enumerate(runs)}
+        self._vocabulary = vocabulary
+        #: Steps of the run under way of which the model's opinion was not known when they came.
+        self._unknown: list[int] = []
+
+    def record(self, event: Event) -> Record:
+        run = event.run
+        number = self._numbers[run.prompt, run.seed, run.contender.name]
+        match event:
+            case Began(compile_ms=compile_ms):
+                self._unknown = []
+                return {"k": "began", "r": number, "compile_ms": round(compile_ms, 2)}
+            case Took(step=step):
+                if math.isnan(step.logprob):
+                    self._unknown.append(step.index)
+                return {"k": "step", "r": number, **self._taken(step)}
+            case Ended(measures=measures, trace=trace):
+                told = {name: _plain(value) for name, value in measures.as_record().items()}
+                late = [[i, _bits(trace.steps[i].surprisal)] for i in self._unknown]
+                words = WORDS[trace.stop or StopReason.STOPPED]
+                ended = {"k": "ended", "r": number, "words": words, "late": late}
+                return {**ended, **{name: told[name] for name in told.keys() - {"kept", "text"}}}
+            case Failed(error=error):
+                return {"k": "failed", "r": number, "why": sentence(error)}
+
+    def _taken(self, step: Step) -> Record:
+        """What a strip shows of a token, named as in a step of a run; short, for there are many."""
+        marks = {"forced": step.forced, "cut": step.intervened, "skipped": not step.forward}
+        return {
+            **token_record(step.token_id, step.token or None, self._vocabulary),
+            "s": _bits(step.surprisal),
+            "m": _number(step.mask_bits),
+            **{name: True for name, holds in marks.items() if holds},
+        }
+
+
+def _bits(nats: float) -> float | None:
+    return _number(nats * _BITS)
+
+
+def _number(value: float) -> float | None:
+    """As JSON can say it: null for what is no number, or no finite one; never minus nothing."""
+    return round(value, 4) + 0.0 if math.isfinite(value) else None
+
+
+def _plain(value: object) -> object:
+    """A field of a record."""
+    return _number(value) if isinstance(value, float) else value
