@@ -15,8 +15,9 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
+from workbench.decoding.strategy import Skipping
 from workbench.decoding.toy_model import ToyModel
-from workbench.decoding.trace import StopReason
+from workbench.decoding.trace import StopReason, perplexity
 from workbench.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.vocabulary.toy import all_bytes, toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -210,14 +211,15 @@ def test_skipping_the_model_where_one_token_is_left() -> None:
     constraint, model = FiniteConstraint(LETTERS, [b"abcd", b"abdd"]), TableModel(LETTERS, USUAL)
     asked = finished(generate(model, constraint, [0])).trace
     calls = len(model.asked)
-    skipped = finished(generate(model, constraint, [0], skip_single=True)).trace
+    skipped = finished(generate(model, constraint, [0], strategy=Skipping())).trace
     assert skipped.token_ids == asked.token_ids
     assert (asked.forward_passes, skipped.forward_passes) == (5, 1)
-    assert len(model.asked) - calls == 1
+    assert model.asked[calls:] == [[0], [0, 0], [0, 0, 1]]
     assert [s.forward for s in skipped.steps] == [False, False, True, False, False]
-    assert math.isnan(skipped.steps[0].logprob)
-    assert skipped.perplexity == pytest.approx(1 / 0.3)  # c alone was judged
-    assert math.isfinite(skipped.mask_bits)
+    assert [s.judged for s in skipped.steps] == [True, True, True, False, False]
+    assert [s.logprob for s in skipped.steps[:3]] == [s.logprob for s in asked.steps[:3]]
+    assert skipped.perplexity == perplexity(s.logprob for s in asked.steps[:3])
+    assert skipped.mask_bits == math.fsum(s.mask_bits for s in asked.steps[:3])
 
 
 def test_a_session_is_gone_on_with() -> None:

@@ -28,13 +28,11 @@ SETTINGS = st.builds(
 
 
 @pytest.mark.slow
-@given(st.sampled_from(PATTERNS), SETTINGS, st.integers(0, 12), st.booleans())
-def test_generation(pattern: str, sampling: wb.Sampling, budget: int, skip: bool) -> None:
+@given(st.sampled_from(PATTERNS), SETTINGS, st.integers(0, 12))
+def test_generation(pattern: str, sampling: wb.Sampling, budget: int) -> None:
     constraint = wb.compile(wb.Grammar.from_regex(pattern), VOCABULARY)
     model = ToyModel(VOCABULARY, seed=sampling.seed)
-    generation = wb.generate(
-        model, constraint, "a", sampling, max_tokens=budget, skip_single=skip, top=3
-    )
+    generation = wb.generate(model, constraint, "a", sampling, max_tokens=budget, top=3)
     steps = list(generation)
     trace = generation.trace
 
@@ -50,10 +48,6 @@ def test_generation(pattern: str, sampling: wb.Sampling, budget: int, skip: bool
         assert step.mask == constraint.mask(state)
         assert step.is_end is (step.token_id == VOCABULARY.end)
         state = constraint.advance(state, step.token_id)
-        if not step.forward:
-            assert skip
-            assert step.forced
-            continue
         # what is told of likelihoods fits together
         assert step.logprob <= step.masked_logprob <= 0
         assert math.exp(step.logprob) == pytest.approx(math.exp(step.masked_logprob) * step.kept)

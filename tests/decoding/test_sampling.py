@@ -6,21 +6,19 @@ import math
 from collections import Counter
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.constraint.mask import TokenMask
 from workbench.decoding.sampling import Sampling, SamplingError, likeliest, log_softmax, log_sum
 from workbench.errors import WorkbenchError
 
 LOGITS = np.log(np.array([0.4, 0.3, 0.2, 0.1], np.float32))
-ALL = np.ones(4, np.bool_)
+ALL = TokenMask.of(range(4), 4)
 
 
-def drawn(
-    sampling: Sampling, allowed: npt.NDArray[np.bool_], count: int = 4000
-) -> dict[int, float]:
+def drawn(sampling: Sampling, allowed: TokenMask, count: int = 4000) -> dict[int, float]:
     """How often each token comes out."""
     counts = Counter(sampling.choose(LOGITS, allowed, sampling.rng(i)) for i in range(count))
     return {token: n / count for token, n in counts.items()}
@@ -54,8 +52,7 @@ def test_statistics(
     because: str,
 ) -> None:
     sampling = Sampling(*settings)
-    allowed = ALL.copy()
-    allowed[list(forbidden)] = False
+    allowed = TokenMask.of(set(ALL) - set(forbidden), 4)
     found = drawn(sampling, allowed)
     assert found.keys() == expected.keys(), because
     for token, share in expected.items():
@@ -71,7 +68,7 @@ def test_top_p_over_many_tokens_is_the_plain_definition(top_p: float) -> None:
     size = next(n for n in range(1, 5001) if shares[:n].sum() >= top_p)
     assert (size > 1000) is (top_p > 0.99)  # both ways of finding it
     sampling = Sampling(temperature=1.0, top_p=top_p)
-    everything = np.ones(5000, np.bool_)
+    everything = TokenMask.of(range(5000), 5000)
     found = {sampling.choose(logits, everything, sampling.rng(i)) for i in range(3000)}
     assert found <= set(order[:size].tolist())
     assert np.isin(order, list(found)).nonzero()[0].max() >= 0.8 * (size - 1)
@@ -80,13 +77,13 @@ def test_top_p_over_many_tokens_is_the_plain_definition(top_p: float) -> None:
 def test_greedy_takes_the_likeliest_allowed_and_the_lowest_of_equals() -> None:
     rng = Sampling().rng(0)
     assert Sampling().choose(LOGITS, ALL, rng) == 0
-    assert Sampling().choose(LOGITS, np.array([False, False, True, True]), rng) == 2
-    assert Sampling().choose(np.array([1, 2, 2], np.float32), ALL[:3], rng) == 1
+    assert Sampling().choose(LOGITS, TokenMask.of([2, 3], 4), rng) == 2
+    assert Sampling().choose(np.array([1, 2, 2], np.float32), TokenMask.of(range(3), 3), rng) == 1
 
 
 def test_greedy_where_the_model_gives_the_allowed_nothing() -> None:
     logits = np.array([0, -np.inf, -np.inf], np.float32)
-    allowed = np.array([False, True, True])
+    allowed = TokenMask.of([1, 2], 3)
     assert Sampling().choose(logits, allowed, Sampling().rng(0)) == 1
     warm = Sampling(temperature=1.0)
     assert {warm.choose(logits, allowed, warm.rng(i)) for i in range(30)} == {1, 2}
@@ -95,7 +92,19 @@ def test_greedy_where_the_model_gives_the_allowed_nothing() -> None:
 def test_rows_that_are_no_tokens_are_never_taken() -> None:
     padded = np.array([0, 1, 50, 60], np.float32)
     warm = Sampling(temperature=5.0)
-    assert {warm.choose(padded, ALL[:2], warm.rng(i)) for i in range(50)} == {0, 1}
+    assert {warm.choose(padded, TokenMask.of(range(2), 2), warm.rng(i)) for i in range(50)} == {
+        0,
+        1,
+    }
+
+
+def test_the_own_draw_stands_where_it_is_allowed() -> None:
+    warm = Sampling(temperature=1.0)
+    some = TokenMask.of([0, 2], 4)
+    for index in range(200):
+        own = warm.choose(LOGITS, ALL, warm.rng(index))
+        if own in some:
+            assert warm.choose(LOGITS, some, warm.rng(index)) == own
 
 
 def test_a_step_repeats_itself_and_differs_from_others() -> None:
@@ -135,7 +144,7 @@ def test_error_settings(settings: dict[str, float], message: str) -> None:
 
 def test_error_nothing_allowed() -> None:
     with pytest.raises(SamplingError, match="at least one allowed token"):
-        Sampling().choose(LOGITS, ~ALL, Sampling().rng(0))
+        Sampling().choose(LOGITS, TokenMask.of([], 4), Sampling().rng(0))
 
 
 def test_log_softmax_keeps_small_probabilities() -> None:

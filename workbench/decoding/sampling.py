@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.constraint.mask import TokenMask
 from workbench.errors import WorkbenchError
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -57,21 +58,31 @@ class Sampling:
         """The random numbers of step ``index``: its own stream, so a rewind repeats itself."""
         return np.random.Generator(np.random.PCG64((self.seed, index)))
 
-    def choose(
-        self, logits: Scores, allowed: npt.NDArray[np.bool_], rng: np.random.Generator
-    ) -> TokenId:
+    def choose(self, logits: Scores, allowed: TokenMask, rng: np.random.Generator) -> TokenId:
         """One of the tokens that ``allowed`` lets through.
 
-        Shape:  ``logits`` (V,) or longer (rows that are no token); ``allowed`` (V,).
+        The model's own draw is taken where it is allowed; where it is refused, another draw
+        among the allowed ones decides. A token of probability p, where all allowed ones have k,
+        comes out with p + (1 - k) · p / k = p / k, as from one draw among the allowed. Drawn so, a
+        run parts from the model's own of the same seed only where the mask refuses a token
+        (DOMINO's interventions, at every temperature), and the mask need not be known before
+        (``Opportunistic``). Top-k and top-p count allowed tokens alone: with them there is one
+        draw, among the allowed.
+
+        Shape:  ``logits`` (V,) or longer (rows that are no token).
         Raises: SamplingError where nothing is allowed.
         """
-        ids = np.flatnonzero(allowed)
+        if self.top_k is None and self.top_p is None:
+            own = self.pick(logits[: allowed.size], rng)
+            if own in allowed:
+                return own
+        ids = allowed.ids
         if not len(ids):
             raise SamplingError("expected at least one allowed token to choose from")
         return int(ids[self.pick(logits[ids], rng)])
 
     def pick(self, scores: Scores, rng: np.random.Generator) -> int:
-        """The index of one of ``scores``, which are those of the allowed tokens alone."""
+        """The index of one of ``scores``, in one draw."""
         if self.temperature == 0 or len(scores) == 1:
             return int(np.argmax(scores))  # the first of equals
         best = scores.max()

@@ -69,7 +69,7 @@ class Step:
     #: The model's own first choice, every token allowed.
     favourite_id: TokenId
     #: The probability of everything the mask let through; nan, like ``logprob``, where the model
-    #: was not asked.
+    #: was never asked about this place.
     kept: float
     #: 1 for the model's own first choice.
     rank: int
@@ -79,7 +79,8 @@ class Step:
     wanted: tuple[Candidate, ...]
     #: The likeliest of the allowed tokens, likeliest first.
     allowed: tuple[Candidate, ...]
-    #: Whether the model was asked; False where one token was left and it was skipped.
+    #: Whether a pass of the model was run for this token; False where the token was skipped (one
+    #: was left), or judged in another token's pass (its numbers are known then).
     forward: bool
     model_ms: float
     mask_ms: float
@@ -90,6 +91,11 @@ class Step:
     def intervened(self) -> bool:
         """Whether the mask took the model's own first choice away."""
         return self.favourite_id not in self.mask
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is known what the model thinks of this place."""
+        return not math.isnan(self.logprob)
 
     @property
     def forced(self) -> bool:
@@ -139,15 +145,15 @@ class Trace:
     def perplexity(self) -> float:
         """exp of the mean surprisal of the generated tokens, the end token left out; nan if none.
 
-        Tokens the model was not asked about (``forward`` is False) are left out too.
+        Tokens the model was never asked about are left out too.
         Source: the project's design, §6; the model's unmasked probabilities.
         """
-        return perplexity(s.logprob for s in self.steps if s.forward and not s.is_end)
+        return perplexity(s.logprob for s in self.steps if s.judged and not s.is_end)
 
     @property
     def perplexity_with_end(self) -> float:
         """The same, with the end token counted."""
-        return perplexity(step.logprob for step in self.steps if step.forward)
+        return perplexity(step.logprob for step in self.steps if step.judged)
 
     @property
     def forward_passes(self) -> int:
@@ -160,7 +166,7 @@ class Trace:
     @property
     def mask_bits(self) -> float:
         """What the mask cost over the whole text, in bits."""
-        return math.fsum(step.mask_bits for step in self.steps if step.forward)
+        return math.fsum(step.mask_bits for step in self.steps if step.judged)
 
 
 def perplexity(logprobs: Iterable[float]) -> float:

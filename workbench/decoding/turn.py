@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +14,20 @@ import numpy.typing as npt
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import State
 from workbench.decoding.model import Logits, Session
-from workbench.decoding.sampling import likeliest, log_softmax, log_sum
+from workbench.decoding.sampling import Sampling, likeliest, log_softmax, log_sum
 from workbench.decoding.trace import Candidate, Step
 from workbench.errors import ModelError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Turn:
     """The next token before it is chosen: every token's probability before the mask and after it.
 
-    Shape: ``ids`` (A,) the allowed tokens, sorted; ``logits`` and ``logprobs`` (V,); ``within``
-           (A,) the logits of the allowed ones.
+    What only measures need is computed when it is first asked for.
+
+    Shape: ``rows`` (V or more,), ``logits`` and ``logprobs`` (V,); ``ids`` (A,) the allowed tokens,
+           sorted; ``within`` (A,) their logits.
     Unit:  log-probabilities in nats, times in milliseconds.
     """
 
@@ -32,12 +35,8 @@ class Turn:
     #: The constraint's state before the token.
     state: State
     mask: TokenMask
-    ids: npt.NDArray[np.int32]
-    logits: Logits
-    logprobs: npt.NDArray[np.float64]
-    within: Logits
-    #: The log-probability of all allowed tokens together.
-    log_kept: float
+    #: What the model said, rows that are no tokens included.
+    rows: Logits
     model_ms: float
     mask_ms: float
 
@@ -56,19 +55,61 @@ class Turn:
         """
         started = time.perf_counter()
         rows = session.logits(context)
-        model_ms = since(started)
-        logprobs, logits = _judged(rows, len(vocabulary))
-        ids = mask.ids
-        log_kept = log_sum(logprobs[ids])
-        within = logits[ids]
-        return Turn(
-            vocabulary, state, mask, ids, logits, logprobs, within, log_kept, model_ms, mask_ms
-        )
+        return Turn.of(vocabulary, state, (mask, mask_ms), rows, since(started))
+
+    @staticmethod
+    def of(
+        vocabulary: Vocabulary,
+        state: State,
+        masked: tuple[TokenMask, float],
+        rows: Logits,
+        model_ms: float,
+    ) -> Turn:
+        """A mask, with its milliseconds, laid over what a model has said.
+
+        Models pad their output to round sizes. Rows that are no token count in the
+        probabilities, since the model gives them some, and can never be taken. Tokens
+        without a row (added to the tokenizer alone) have no probability.
+        Raises: ModelError where the logits are no numbers.
+        """
+        if len(rows) < (size := len(vocabulary)):
+            rows = np.concatenate((rows, np.full(size - len(rows), -np.inf, np.float32)))
+        if not math.isfinite(rows.max()):  # nan spreads to the maximum
+            raise ModelError(
+                "the model's logits are not numbers",
+                "load it in float32, or use another checkpoint",
+            )
+        return Turn(vocabulary, state, masked[0], rows, model_ms, masked[1])
+
+    @property
+    def logits(self) -> Logits:
+        return self.rows[: len(self.vocabulary)]
+
+    @cached_property
+    def logprobs(self) -> npt.NDArray[np.float64]:
+        return log_softmax(self.rows)[: len(self.vocabulary)]
+
+    @property
+    def ids(self) -> npt.NDArray[np.int32]:
+        return self.mask.ids
+
+    @cached_property
+    def within(self) -> Logits:
+        return self.logits[self.ids]
+
+    @cached_property
+    def log_kept(self) -> float:
+        """The log-probability of all allowed tokens together."""
+        return log_sum(self.logprobs[self.ids])
 
     @property
     def kept(self) -> float:
         """The probability of everything the mask lets through."""
         return min(1.0, math.exp(self.log_kept))
+
+    def drawn(self, sampling: Sampling, index: int) -> TokenId:
+        """What the loop takes as token ``index``: the same wherever it is asked."""
+        return sampling.choose(self.logits, self.mask, sampling.rng(index))
 
     def masked_logprob(self, token_id: TokenId) -> float:
         """Among the allowed tokens; even shares where the model gives all of them nothing."""
@@ -107,7 +148,15 @@ class Turn:
         """The likeliest of the allowed tokens, likeliest first."""
         return tuple(self.candidate(int(self.ids[i])) for i in likeliest(self.within, top))
 
-    def taken(self, token_id: TokenId, index: int, top: int, advance_ms: float) -> Step:
+    def taken(
+        self,
+        token_id: TokenId,
+        index: int,
+        top: int,
+        advance_ms: float,
+        *,
+        forward: bool = True,
+    ) -> Step:
         """The step of taking a token here; that it is allowed is the caller's to know."""
         wanted = self.wanted(max(1, top))
         return Step(
@@ -124,28 +173,12 @@ class Turn:
             masked_rank=self.masked_rank(token_id),
             wanted=wanted[:top],
             allowed=self.allowed(top),
-            forward=True,
+            forward=forward,
             model_ms=self.model_ms,
             mask_ms=self.mask_ms,
             advance_ms=advance_ms,
             is_end=token_id == self.vocabulary.end,
         )
-
-
-def _judged(rows: Logits, size: int) -> tuple[npt.NDArray[np.float64], Logits]:
-    """Log-probabilities and logits of the V tokens, from the model's rows.
-
-    Models pad their output to round sizes. Rows that are no token count in the
-    probabilities, since the model gives them some, and can never be taken. Tokens
-    without a row (added to the tokenizer alone) have no probability.
-    """
-    if len(rows) < size:
-        rows = np.concatenate((rows, np.full(size - len(rows), -np.inf, np.float32)))
-    if not np.isfinite(rows.max()):  # nan spreads to the maximum
-        raise ModelError(
-            "the model's logits are not numbers", "load it in float32, or use another checkpoint"
-        )
-    return log_softmax(rows)[:size], rows[:size]
 
 
 def since(started: float) -> float:

@@ -1,0 +1,270 @@
+"""Strategies: the text of the plain loop, with fewer passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.decoding.worlds import FiniteConstraint, TableModel
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import Constraint, State
+from workbench.decoding.generate import Generation, generate
+from workbench.decoding.model import Logits
+from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
+from workbench.decoding.toy_model import ToyModel, ToySession
+from workbench.decoding.trace import Step, StopReason, Trace
+from workbench.errors import ModelError
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import TokenId
+
+VOCABULARY = toy(["a", "b", "c", "ab", "bc", "aa", "abc", "é", b"\xc3", b"\xa9", "é", "ca"])
+PATTERNS = [
+    "(a|b)*c", "(ab|c){1,3}", "a?b?c?", "[abcé]{2,5}", "(abc)+", "é+a", "[^a]{1,3}", "a*",
+    "abcabc", "(a|b)abcab", "a(bc|é)abca",
+]  # fmt: skip
+
+SETTINGS = st.builds(
+    Sampling,
+    temperature=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+    top_k=st.none() | st.integers(1, 4),
+    top_p=st.none() | st.floats(0.1, 1.0),
+    seed=st.integers(0, 99),
+)
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """Guesses anything, allowed or not, the end too."""
+
+    seed: int = 0
+
+    def propose(
+        self, constraint: Constraint, state: State, taken: Sequence[TokenId]
+    ) -> tuple[TokenId, float] | None:
+        rng = np.random.default_rng((self.seed, len(taken)))
+        chance = float(rng.random())
+        return None if chance < 0.1 else (int(rng.integers(len(constraint.vocabulary))), chance)
+
+
+@dataclass(frozen=True)
+class Knowing:
+    """Guesses what it was told, place by place."""
+
+    tokens: Sequence[TokenId]
+    #: How many tokens the prompt has.
+    prompt: int = 1
+
+    def propose(
+        self, constraint: Constraint, state: State, taken: Sequence[TokenId]
+    ) -> tuple[TokenId, float] | None:
+        place = len(taken) - self.prompt
+        return (self.tokens[place], 1.0) if place < len(self.tokens) else None
+
+
+def ran(
+    model: wb.LanguageModel, constraint: Constraint, sampling: Sampling, strategy: Strategy,
+    max_tokens: int = 40,
+) -> Trace:  # fmt: skip
+    generation = generate(
+        model, constraint, [0], sampling, max_tokens=max_tokens, top=2, strategy=strategy
+    )
+    finished(generation)
+    return generation.trace
+
+
+def finished(generation: Generation) -> None:
+    for _ in generation:
+        pass
+
+
+def same_numbers(step: Step, plain: Step) -> bool:
+    """Whether a step says what the plain loop's says, the mask made or not."""
+    names = ("logprob", "masked_logprob", "kept", "rank", "masked_rank", "favourite_id", "is_end",
+             "index", "token_id", "token", "state", "mask", "wanted", "allowed", "forced",
+             "intervened")  # fmt: skip
+    return all(getattr(step, name) == getattr(plain, name) for name in names)
+
+
+@pytest.mark.slow
+@given(st.sampled_from(PATTERNS), SETTINGS, st.integers(0, 12), st.data())
+def test_tokens_are_the_plain_loops(
+    pattern: str, sampling: Sampling, budget: int, data: st.DataObject
+) -> None:
+    constraint = wb.compile(wb.Grammar.from_regex(pattern), VOCABULARY)
+    model = ToyModel(VOCABULARY, seed=sampling.seed)
+    plain = ran(model, constraint, sampling, PLAIN, budget)
+    guessing = st.builds(Guessing, st.integers(0, 99))
+    speculating = st.builds(
+        Speculating, guessing, st.integers(0, 5), st.sampled_from([0.0, 0.2, 0.9])
+    )
+    strategy = data.draw(st.just(Opportunistic()) | speculating)
+    found = ran(model, constraint, sampling, strategy, budget)
+    assert found.token_ids == plain.token_ids
+    assert found.stop is plain.stop
+    assert found.forward_passes <= plain.forward_passes
+    for step, other in zip(found.steps, plain.steps, strict=True):
+        assert same_numbers(step, other) or not step.judged
+
+
+@pytest.mark.slow
+@given(st.sampled_from(PATTERNS), SETTINGS, st.integers(0, 12))
+def test_skipping_writes_the_plain_loops_text(
+    pattern: str, sampling: Sampling, budget: int
+) -> None:
+    constraint = wb.compile(wb.Grammar.from_regex(pattern), VOCABULARY)
+    model = ToyModel(VOCABULARY, seed=sampling.seed)
+    plain = ran(model, constraint, sampling, PLAIN, budget)
+    found = ran(model, constraint, sampling, Skipping(), budget)
+    if found.token_ids != plain.token_ids:
+        assert_only_the_end_is_spelt_otherwise(found, plain)
+    else:
+        assert found.stop is plain.stop
+    assert found.forward_passes <= sum(not step.forced for step in plain.steps)
+    for step, other in zip(found.steps, plain.steps, strict=False):
+        if not step.judged:
+            break
+        assert same_numbers(step, other)
+
+
+def assert_only_the_end_is_spelt_otherwise(found: Trace, plain: Trace) -> None:
+    """One text begins with the other, equal where both end, in no more tokens than the plain."""
+    assert found.text.startswith(plain.text) or plain.text.startswith(found.text)
+    if plain.accepted:
+        assert found.text == plain.text
+        assert found.accepted
+    assert len(found.steps) <= len(plain.steps)
+
+
+LETTERS = toy("abcd")  # end is 4
+USUAL = [math.log(p) for p in (0.1, 0.2, 0.3, 0.25, 0.15)]
+FREE = FiniteConstraint(LETTERS, [b"abcd", b"abdd", b"bbdc", b"ccccc"])
+
+
+@pytest.mark.parametrize(
+    ("guessed", "judged", "firsts", "because"),
+    [
+        ("ccccc", [6], [0], "five guesses and the end in one pass"),
+        ("", [1] * 6, [0, 1, 2, 3, 4, 5], "nobody guesses: the plain loop"),
+        ("ccb", [3, 1, 1, 1], [0, 3, 4, 5], "the third is not allowed, so it is not asked about"),
+        ("ca", [2, 1, 1, 1, 1], [0, 2, 3, 4, 5], "nor is the second"),
+        ("accc", [5, 4, 1], [0, 1, 5], "abcd was guessed and a is wrong, then three are right"),
+    ],
+)  # fmt: skip
+def test_passes_of_a_speculation(
+    guessed: str, judged: list[int], firsts: list[int], because: str
+) -> None:
+    constraint = wb.compile(wb.Grammar.from_regex("abcd|abdd|b+dc|(c|d)+"), LETTERS)
+    model = TableModel(LETTERS, USUAL, {(0, 2, 2, 2, 2, 2): [0, 0, 0, 0, 9]})
+    asked: list[int] = []
+
+    class Counting(TableModel):
+        def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+            asked.append(last)
+            return super().judge(token_ids, last)
+
+    guesses = Knowing(LETTERS.ids(*guessed))
+    session = Counting(LETTERS, USUAL, model.after)
+    found = generate(model, constraint, [0], strategy=Speculating(guesses, 5), session=session)
+    steps = list(found)
+    assert found.trace.text == b"ccccc"
+    assert asked == judged, because
+    assert [step.index for step in steps if step.forward] == firsts
+    assert found.trace.forward_passes == len(judged)
+    assert all(step.judged for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tokens", "passes", "because"),
+    [
+        ("(a|b)cdcd", ["a", "cdcd", ""], 1, "after the first letter one text is left"),
+        ("cdcd", ["cdcd", ""], 0, "one text from the start"),
+        ("c(dcd)?", ["cdcd", ""], 1, "the text may end after c: two texts"),
+        ("cd*", ["cd", ""], 2, "any number of d"),
+        ("(a|b)(cd|c)", ["a", "cd", ""], 2, "all tokens begin one text, and two are left"),
+    ],
+)  # fmt: skip
+def test_an_end_is_skipped_where_one_text_is_left(
+    pattern: str, tokens: list[str], passes: int, because: str
+) -> None:
+    vocabulary = toy(["a", "b", "c", "d", "cd", "cdcd"])
+    constraint = wb.compile(wb.Grammar.from_regex(pattern), vocabulary)
+    model = TableModel(vocabulary, [5, 4, 0, 0, 1, 2, 3])
+    trace = ran(model, constraint, Sampling(), Skipping())
+    assert [step.token.decode() for step in trace.steps] == tokens, because
+    assert trace.forward_passes == passes
+    assert trace.text == ran(model, constraint, Sampling(), PLAIN).text
+
+
+def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
+    asked: list[object] = []
+
+    class Watched(FiniteConstraint):
+        def mask(self, state: object) -> TokenMask:
+            asked.append(state)
+            return super().mask(state)
+
+        def allows(self, state: object, token_id: TokenId) -> bool:
+            return token_id in super().mask(state)
+
+        def advance(self, state: object, token_id: TokenId) -> bytes:
+            assert isinstance(state, bytes)
+            return state + (self.vocabulary.tokens[token_id] or b"")
+
+    constraint = Watched(LETTERS, [b"cab", b"cbd"])
+    steps = []
+    for step in generate(TableModel(LETTERS, USUAL), constraint, [0], strategy=Opportunistic()):
+        steps.append((step.token, list(asked)))
+    # c was drawn and allowed; c is refused after it, and after cb; the end is looked at whole
+    assert steps == [
+        (b"c", []), (b"b", [b"c"]), (b"d", [b"c", b"cb"]), (b"", [b"c", b"cb", b"cbd"]),
+    ]  # fmt: skip
+
+
+def test_a_late_mask_is_the_mask() -> None:
+    late, mask = LateMask(FREE, b"ab"), FREE.mask(b"ab")
+    assert [i in late for i in range(5)] == [i in mask for i in range(5)]
+    assert not late.is_made
+    assert late == mask
+    assert late.is_made
+    assert list(late) == [2, 3]
+    with pytest.raises(AttributeError):
+        late.bytes  # noqa: B018
+
+
+def test_opportunistic_without_an_end_token_and_in_a_dead_end() -> None:
+    endless = toy("ab", end=False)
+    complete = ran(
+        TableModel(endless, [0.0, 0.0]), FiniteConstraint(endless, [b"ab"]), Sampling(), Opportunistic()
+    )  # fmt: skip
+    assert (complete.text, complete.stop) == (b"ab", StopReason.FORCED_END)
+    stuck = ran(
+        TableModel(LETTERS, USUAL), FiniteConstraint(LETTERS, []), Sampling(), Opportunistic()
+    )
+    assert (stuck.text, stuck.stop) == (b"", StopReason.DEAD_END)
+
+
+def test_a_draft_too_long_for_the_model_is_left_out() -> None:
+    class Short(ToySession):
+        def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+            if len(token_ids) > 4:
+                raise ModelError("too long")
+            return super().judge(token_ids, last)
+
+    constraint = wb.compile(wb.Grammar.from_regex("(a|b)ccccc(a|b)"), LETTERS)
+    model = ToyModel(LETTERS)
+    for strategy in (PLAIN, Skipping(), Speculating(Knowing([2] * 9), 8)):
+        run = generate(model, constraint, [0], strategy=strategy, session=Short(model))
+        with pytest.raises(ModelError, match="too long"):
+            finished(run)
+        assert len(run.steps) == 4  # the prompt and three of them can be read
+        with pytest.raises(ModelError, match="too long"):
+            next(run)  # whoever asks again is told again

@@ -1,0 +1,145 @@
+"""Opportunistic masking: the model's own draw is checked alone; a refused one has the mask made.
+
+In comes a loop, out come the steps of ``Plain``; the first touch of a mask's bits makes it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import Constraint, State
+from workbench.decoding.loop import Loop
+from workbench.decoding.sampling import SamplingError
+from workbench.decoding.trace import Step
+from workbench.decoding.turn import Turn, since
+from workbench.errors import TokenNotAllowed
+from workbench.vocabulary.vocabulary import TokenId
+
+
+class LateMask(TokenMask):
+    """A mask that is made when somebody needs all of it; single tokens are asked of the constraint.
+
+    It equals the constraint's own mask and can be used like it.
+    """
+
+    def __init__(self, constraint: Constraint, state: State) -> None:
+        self.size = len(constraint.vocabulary)
+        #: The milliseconds spent so far, on single tokens and on the whole.
+        self.ms = 0.0
+        self._constraint = constraint
+        self._state = state
+
+    @property
+    def is_made(self) -> bool:
+        """Whether all of it is known."""
+        return "bits" in self.__dict__
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """The bits, which are not there before somebody asks for them."""
+        if name != "bits":
+            raise AttributeError(name)
+        started = time.perf_counter()
+        self.bits = self._constraint.mask(self._state).bits
+        self.ms += since(started)
+        return self.bits
+
+    def __contains__(self, token_id: int) -> bool:
+        if self.is_made:
+            return super().__contains__(token_id)
+        started = time.perf_counter()
+        found = _allows(self._constraint, self._state, token_id)
+        self.ms += since(started)
+        return found
+
+
+def _allows(constraint: Constraint, state: State, token_id: TokenId) -> bool:
+    """Whether a token may come next, without the mask where the constraint can say so."""
+    allows = getattr(constraint, "allows", None)
+    if allows is not None:
+        return bool(allows(state, token_id))
+    try:
+        constraint.advance(state, token_id)
+    except TokenNotAllowed:
+        return False
+    return True
+
+
+class LateStep(Step):
+    """A step whose measures are computed when one of them is first read; the mask is made then.
+
+    Cost: until then it keeps the model's logits, 4 V bytes.
+    """
+
+    __slots__ = ("_late",)
+
+    @staticmethod
+    def of(
+        turn: Turn, mask: LateMask, token_id: TokenId, index: int, top: int, advance_ms: float
+    ) -> LateStep:
+        """The step of taking a token."""
+        made = object.__new__(LateStep)
+        known = {
+            "index": index,
+            "token_id": token_id,
+            "token": turn.vocabulary.tokens[token_id] or b"",
+            "state": turn.state,
+            "mask": mask,
+            "forward": True,
+            "model_ms": turn.model_ms,
+            "mask_ms": mask.ms,
+            "advance_ms": advance_ms,
+            "is_end": token_id == turn.vocabulary.end,
+            "_late": (turn, top),
+        }
+        for name, value in known.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Called for what has no value yet."""
+        if name not in _MEASURES:
+            raise AttributeError(name)
+        turn, top = self._late
+        measured = turn.taken(self.token_id, self.index, top, 0.0)
+        for measure in _MEASURES:
+            object.__setattr__(self, measure, getattr(measured, measure))
+        object.__setattr__(self, "_late", None)
+        return getattr(self, name)
+
+
+_KNOWN = {"index", "token_id", "token", "state", "mask", "forward", "is_end"}
+_TIMES = {"model_ms", "mask_ms", "advance_ms"}
+_MEASURES = {field.name for field in fields(Step)} - _KNOWN - _TIMES
+
+
+@dataclass(frozen=True, slots=True)
+class Opportunistic:
+    """The model draws first; only a draw that is refused makes the mask, for the draw that counts.
+
+    Texts are the plain loop's: it draws the same way (``Sampling.choose``). With top-k or top-p a
+    draw depends on all allowed tokens, so every mask is made; so it is at the end of a text, since
+    whether the end was forced depends on it. Steps measure themselves when they are read.
+
+    Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5, which has it from llama.cpp.
+    """
+
+    def steps(self, loop: Loop) -> Iterator[Step]:
+        """As ``Strategy`` says."""
+        endless = loop.constraint.vocabulary.end is None
+        while loop.goes_on():
+            mask = LateMask(loop.constraint, loop.state)
+            if endless and not loop.opens(mask):
+                return  # without an end token a complete text is one that nothing may follow
+            rows, model_ms = loop.judge(())
+            turn = loop.turn((mask, 0.0), rows[0], model_ms)
+            try:
+                token_id = loop.draw(turn)
+            except SamplingError:
+                loop.end()
+                return
+            index, advance_ms = loop.advance(token_id, mask)
+            yield LateStep.of(turn, mask, token_id, index, loop.top, advance_ms)
