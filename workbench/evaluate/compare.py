@@ -102,7 +102,9 @@ def compare(
                     yield Failed(run, found)
                     continue
                 drawn = replace(sampling, seed=seed)
-                yield from _run(run, found, grammar, drawn, max_tokens, top, stop)
+                yield from followed(
+                    run, found, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop
+                )
 
 
 def _prepared(
@@ -114,14 +116,15 @@ def _prepared(
         return error
 
 
-def _run(
+def followed(
     run: Run,
     prepared: Prepared,
     grammar: Grammar,
     sampling: Sampling,
-    max_tokens: int,
-    top: int,
-    stop: Callable[[], bool] | None,
+    *,
+    max_tokens: int = 128,
+    top: int = 8,
+    stop: Callable[[], bool] | None = None,
 ) -> Iterator[Event]:
     """One run. The prompt is read before the clock starts: it costs every contender the same."""
     model = prepared.model

@@ -11,7 +11,9 @@ from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import LanguageModel, Session
+from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.sampling import Sampling
+from workbench.decoding.strategy import PLAIN, Skipping, Strategy
 from workbench.decoding.turn import since
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
@@ -37,7 +39,7 @@ class Contender:
     method: str
     #: The method's own.
     options: Mapping[str, Any] = field(default_factory=dict)
-    #: How the model is asked: ``plain`` is once a token.
+    #: How the model is asked, one of ``STRATEGIES``: ``plain`` is once a token.
     strategy: str = "plain"
     #: Who described it, and where.
     source: str
@@ -85,6 +87,7 @@ class Prepared:
             max_tokens=max_tokens,
             top=top,
             stop=stop,
+            strategy=STRATEGIES[self.contender.strategy],
             session=session,
         )
 
@@ -102,7 +105,81 @@ _ALL = (
         method="automaton",
         source=f"{_KOO}, Algorithms 1 to 3",
     ),
+    Contender(
+        name="skipping",
+        title="the exact mask, and no pass of the model where nothing is left to choose",
+        method="automaton",
+        strategy="skipping",
+        source=f"{_TRAN}, challenge 3",
+    ),
+    Contender(
+        name="opportunistic",
+        title="the exact mask, made only where the model's own choice is refused",
+        method="automaton",
+        strategy="opportunistic",
+        source=f"{_DOMINO}, §3.5",
+    ),
+    Contender(
+        name="domino",
+        title="subterminal trees pruned by a parser, lookahead k without end",
+        method="domino",
+        source=f"{_DOMINO}, §3",
+    ),
+    Contender(
+        name="domino-1",
+        title="the same with lookahead 1: a token may touch two terminals",
+        method="domino",
+        options={"k": 1},
+        source=f"{_DOMINO}, §3.4, table 4",
+    ),
+    Contender(
+        name="domino-0",
+        title="the same without lookahead: no token crosses the border of a terminal",
+        method="domino",
+        options={"k": 0},
+        source=f"{_DOMINO}, §3.4, table 4",
+    ),
+    Contender(
+        name="domino-opportunistic",
+        title="subterminal trees; the model's own choice is looked up in them first",
+        method="domino",
+        strategy="opportunistic",
+        source=f"{_DOMINO}, §3.5",
+    ),
+    Contender(
+        name="online",
+        title="every token put to a recogniser at every step",
+        method="online",
+        source=f"Synchromesh and GCD, as in {_DOMINO}, table 1",
+    ),
+    Contender(
+        name="online-trie",
+        title="the same over the trie: tokens that begin alike are tested together",
+        method="online",
+        options={"how": "trie"},
+        source=f"{_KOO}, §4.2",
+    ),
+    Contender(
+        name="online-opportunistic",
+        title="the model's own choice put to a recogniser first, as llama.cpp does",
+        method="online",
+        strategy="opportunistic",
+        source=f"llama.cpp, as in {_DOMINO}, §3.5 and table 3",
+    ),
+    Contender(
+        name="outlines",
+        title="an index from the states of a character machine to tokens; one regex",
+        method="outlines",
+        source=f"{_WILLARD}, Algorithms 3 and 4",
+    ),
 )
+
+#: How the model is asked, by the name a contender has for it.
+STRATEGIES: dict[str, Strategy] = {
+    "plain": PLAIN,
+    "skipping": Skipping(),
+    "opportunistic": Opportunistic(),
+}
 
 #: Every contender by its name, in the order tables have.
 CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from workbench.decoding.trace import Trace
 from workbench.drawing.text import visible
 from workbench.evaluate.compare import Ended, cut_differently, divergence
+from workbench.vocabulary.vocabulary import TokenId
 
 #: Characters of what all texts share, and of what follows, that are shown.
 _BEFORE, _AFTER = 32, 76
@@ -29,10 +30,12 @@ def strips(ends: Sequence[Ended]) -> str:
     if place is None:
         return f"{head}\n  all alike: {_ending(traces[0].text)}"
     lines = [head, f"  {told} {_ending(traces[0].text[:place])}"]
-    width = max(len(end.run.contender.name) for end in ends)
+    by_tokens: dict[tuple[TokenId, ...], list[Ended]] = {}
     for end in ends:
-        name = end.run.contender.name.ljust(width)
-        lines.append(f"    {name}  {_pieces(end.trace, place)}")
+        by_tokens.setdefault(tuple(end.trace.token_ids), []).append(end)
+    for alike in by_tokens.values():
+        names = ", ".join(end.run.contender.name for end in alike)
+        lines += [f"    {_pieces(alike[0].trace, place)}", f"      {names}"]
     return "\n".join(lines)
 
 

@@ -109,7 +109,7 @@ def _relative(ends: Sequence[Ended], alone: dict[tuple[str, int], float]) -> flo
 
 def _number(value: float) -> str:
     """A figure; – where there is none."""
-    return figure(None if math.isnan(value) else value)
+    return "–" if math.isnan(value) else f"{value:,.2f}"
 
 
 #: The columns of the table for people: title, key of the record, how a value is written.

@@ -1,0 +1,67 @@
+"""Experiment: a table of a paper as work that can be interrupted, and a section that tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.decoding.model import LanguageModel
+
+#: What a unit of work comes to: plain values, as JSON keeps them.
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much of it is done."""
+
+    name: str
+    #: Questions whose answers are checked.
+    questions: int
+    #: Runs of each method on each task whose speed is measured.
+    repetitions: int
+    #: Runs on which counts are learnt before.
+    warm_up: int
+    #: Repetitions of what takes milliseconds.
+    timings: int
+
+
+QUICK = Size(name="quick", questions=10, repetitions=5, warm_up=5, timings=3)
+FULL = Size(name="full", questions=100, repetitions=25, warm_up=10, timings=10)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """What an experiment is done with."""
+
+    model: LanguageModel
+    size: Size
+    #: Asked now and then; True ends the unit under way with ``Stopped``.
+    stop: Callable[[], bool]
+
+
+class Stopped(Exception):  # noqa: N818  # not an error: somebody asked
+    """The unit under way was given up; nothing of it is kept."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """A piece of an experiment whose result is kept: seconds of work."""
+
+    #: The same in every run of this size; what is done under it is not done again.
+    key: str
+    work: Callable[[Setting], Record]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Experiment:
+    """A table or figure of a paper on the model at hand."""
+
+    name: str
+    title: str
+    #: Paper and place.
+    source: str
+    units: Sequence[Unit]
+    #: What of the results is told: the records by key (some may be missing) → Markdown.
+    section: Callable[[Mapping[str, Record]], str]
