@@ -2,7 +2,8 @@
 
 The paper takes terminals for granted (§3.1: literals and regexes). Here a terminal is a literal or
 a regex as its author wrote it, and besides a loop in which single characters go round
-(``#'[0-9]'+``, the inside of a JSON string, white space that calls itself): notations whose only
+(``#'[0-9]'+``, the inside of a JSON string, white space that calls itself), with the character
+before it where that might as well be in it (``#'[a-z]' #'[a-z0-9]'*``): notations whose only
 regexes are classes, as that of the paper's own grammars, can write ``int`` of Figure 3 in no other
 way, and what the paper tells of small k (Table 4: it is bridge tokens that are missing, not words)
 is true of such terminals alone. A grammar that is a regex is one terminal. Two pieces with the same
@@ -11,8 +12,8 @@ texts are one terminal, and no terminal reads nothing: where one may be left out
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,11 +21,13 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.explore import trimmed
 from workbench.automata.minimize import minimize
+from workbench.automata.operations import difference
+from workbench.constraint.domino.joining import expanded, goes_round, is_character, loop_of
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.pushdown.build import context_free, machine
-from workbench.pushdown.cfg import Cfg
+from workbench.pushdown.cfg import Cfg, calls
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -37,10 +40,9 @@ from workbench.syntax.grammar_tree import (
     Repetition,
     Rule,
     Sequence,
-    Stop,
     Substrings,
 )
-from workbench.syntax.regex_tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
+from workbench.syntax.regex_tree import Bytes, Concat
 
 #: What stands for a terminal in the rules is one byte, or two where there are more of them.
 _ONE_BYTE, _TWO_BYTES = 256, 65_536
@@ -86,11 +88,15 @@ def terminals_of(grammar: Grammar) -> Terminals:
         return _one_terminal(dfa, grammar.source, limits)
     cfg = context_free(grammar.tree, grammar.start, limits)
     cutter = _Cutter(cfg, limits)
-    rules = tuple(
-        Rule(name, cutter.cut(_loop_of(name, body), name), _NOWHERE, _NOWHERE)
-        for name, body in cfg.rules.items()
+    rules: dict[str, Expression] = {}
+    waiting = [grammar.start]
+    for name in waiting:  # grows while it is read; rules that are called inside terminals go
+        if name not in rules:
+            rules[name] = cutter.cut(loop_of(name, cfg.rules[name]), name)
+            waiting.extend(call.name for call in calls(rules[name]))
+    tree = GrammarTree(
+        tuple(Rule(name, body, _NOWHERE, _NOWHERE) for name, body in rules.items()), grammar.source
     )
-    tree = GrammarTree(rules, grammar.source)
     return Terminals(tuple(cutter.found), tree, grammar.start, cutter.width)
 
 
@@ -127,11 +133,15 @@ class _Cutter:
         match expression:
             case Nonterminal():
                 return expression
-            case Sequence(items=items):
-                return Sequence(tuple(map(self.cut, items)), span)
+            case Sequence(items=(only,)):
+                return self.cut(only, rule)
+            case Sequence(items=items) if not self._is_word(expression):
+                return Sequence(tuple(map(self.cut, self._with_words(items))), span)
             case Choice(options=options):
                 return Choice(tuple(map(self.cut, options)), span)
-            case Repetition(item=item, low=low, high=high) if not self._goes_round(expression):
+            case Repetition(item=item, low=low, high=high) if not goes_round(
+                expression, self._cfg.rules
+            ):
                 return Repetition(self.cut(item), low, high, span)
         whole = self._machine(expression)
         read = _not_empty(whole, self._limits)
@@ -147,7 +157,7 @@ class _Cutter:
         number = self._numbers.setdefault(language, len(self.found))
         if number == len(self.found):
             span = expression.span
-            written = self._cfg.source.text[span.start : span.end]
+            written = " ".join(self._cfg.source.text[span.start : span.end].split())
             named = rule and not isinstance(expression, Literal)
             self.found.append(Terminal(rule if named else written, dfa))
         return number
@@ -159,16 +169,32 @@ class _Cutter:
                 return regex_dfa(Concat(letters, span), self._limits)
             case Pattern() | Substrings() | Except():
                 return self._cfg.machine(expression)
-        body = _expanded(expression, self._cfg.rules)
+        body = expanded(expression, self._cfg.rules)
         tree = GrammarTree((Rule("loop", body, _NOWHERE, _NOWHERE),), self._cfg.source)
         loop = machine(context_free(tree, "loop", self._limits), self._limits)
         assert isinstance(loop, Dfa), "it calls nothing"
         return loop
 
-    def _goes_round(self, loop: Repetition) -> bool:
-        """Whether single characters go round in a loop, and no other loop is in it."""
-        rules = self._cfg.rules
-        return loop.high != 1 and _may_be_one(loop.item, rules) and _bounded(loop.item, rules, ())
+    def _is_word(self, expression: Expression) -> bool:
+        """Whether it is a character out of a class and a loop that might read it too."""
+        match expression:
+            case Sequence(items=(Pattern(regex=regex) as first, loop)):
+                return (
+                    is_character(regex)
+                    and goes_round(loop, self._cfg.rules)
+                    and difference(self._machine(first), self._machine(loop)).is_empty
+                )
+        return False
+
+    def _with_words(self, items: tuple[Expression, ...]) -> Iterator[Expression]:
+        """The items of a sequence, those that make a word taken together."""
+        at = 0
+        while at < len(items):
+            two = items[at : at + 2]
+            word = Sequence(two, two[0].span.to(two[-1].span))
+            is_word = self._is_word(word)
+            yield word if is_word else items[at]
+            at += 2 if is_word else 1
 
 
 def _leaves(expression: Expression) -> int:
@@ -180,86 +206,6 @@ def _leaves(expression: Expression) -> int:
         case Nonterminal():
             return 0
     return 1
-
-
-def _loop_of(name: str, body: Expression) -> Expression:
-    """``ws ::= (x ws)?`` as the loop it is; any other rule as it stands."""
-    match body:
-        case Repetition(
-            item=Sequence(items=(*items, Nonterminal(name=called))), low=0, high=1, span=span
-        ) if called == name and len(items) == 1:
-            return Repetition(items[0], 0, None, span)
-    return body
-
-
-def _bounded(
-    expression: Expression, rules: Mapping[str, Expression], seen: tuple[str, ...]
-) -> bool:
-    """Whether no loop without end and no recursion is in an expression."""
-    match expression:
-        case Literal():
-            return True
-        case Pattern(regex=regex, stop=stop):
-            return stop is Stop.ANYWHERE and _bounded_regex(regex)
-        case Nonterminal(name=name):
-            return name not in seen and _bounded(rules[name], rules, (*seen, name))
-        case Sequence(items=parts) | Choice(options=parts):
-            return all(_bounded(part, rules, seen) for part in parts)
-        case Repetition(item=item, high=high):
-            return high is not None and _bounded(item, rules, seen)
-    return False
-
-
-def _bounded_regex(regex: Regex) -> bool:
-    match regex:
-        case Concat(parts=parts) | Alternate(options=parts):
-            return all(map(_bounded_regex, parts))
-        case Group(part=part):
-            return _bounded_regex(part)
-        case Repeat(part=part, high=high):
-            return high is not None and _bounded_regex(part)
-    return True
-
-
-def _may_be_one(expression: Expression, rules: Mapping[str, Expression], depth: int = 0) -> bool:
-    """Whether an expression has a way that is a single character, as far as it is plain to see."""
-    match expression:
-        case Literal(value=value):
-            return len(value.decode("utf-8", "replace")) == 1
-        case Pattern(regex=regex):
-            return _may_be_one_regex(regex)
-        case Nonterminal(name=name):
-            return depth < len(rules) and _may_be_one(rules[name], rules, depth + 1)
-        case Choice(options=options):
-            return any(_may_be_one(option, rules, depth) for option in options)
-        case Sequence(items=(item,)):
-            return _may_be_one(item, rules, depth)
-    return False
-
-
-def _may_be_one_regex(regex: Regex) -> bool:
-    match regex:
-        case Characters() | Bytes():
-            return True
-        case Alternate(options=options):
-            return any(map(_may_be_one_regex, options))
-        case Concat(parts=(part,)) | Group(part=part):
-            return _may_be_one_regex(part)
-    return False
-
-
-def _expanded(expression: Expression, rules: Mapping[str, Expression]) -> Expression:
-    """An expression without recursion, what it calls written in."""
-    match expression:
-        case Nonterminal(name=name):
-            return _expanded(rules[name], rules)
-        case Sequence(items=items):
-            return replace(expression, items=tuple(_expanded(item, rules) for item in items))
-        case Choice(options=options):
-            return replace(expression, options=tuple(_expanded(o, rules) for o in options))
-        case Repetition(item=item):
-            return replace(expression, item=_expanded(item, rules))
-    return expression
 
 
 def _not_empty(dfa: Dfa, limits: Limits) -> Dfa | None:
