@@ -46,6 +46,12 @@ class Vocabulary:
     name: str = "vocabulary"
     #: Ids of tokens that stand for one byte each through byte fallback (``<0x41>``).
     byte_fallback: Iterable[TokenId] = field(default=())
+    #: Ids of tokens that are cut out of a text before anything else, wherever they occur in it.
+    added: Iterable[TokenId] = field(default=())
+    #: What the tokenizer puts before a whole text (SentencePiece: a space).
+    prefix: bytes = b""
+    #: Why nobody can say what the tokenizer would produce, where that is so.
+    unpredictable: str = ""
     #: Where every cut of a token into two tokens is a merge rule: the rank of the rules that make
     #: each token, the lowest first and equal ones leftmost first (SentencePiece by score, tiktoken
     #: by rank); −1 for tokens that take no part. None where ``merges`` says it.
@@ -61,6 +67,7 @@ class Vocabulary:
         object.__setattr__(self, "tokens", _checked(self.tokens, special))
         object.__setattr__(self, "special", special)
         object.__setattr__(self, "byte_fallback", frozenset(self.byte_fallback))
+        object.__setattr__(self, "added", frozenset(self.added) - special)
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -7,7 +7,9 @@ pre-tokenizer, byte fallback and tokens that are taken whole are told by automat
 
 from __future__ import annotations
 
+import re
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,9 +20,11 @@ from workbench.errors import VocabularyError
 from workbench.vocabulary.bpe import rows
 from workbench.vocabulary.bpe.build import tables_of
 from workbench.vocabulary.bpe.encode import Alphabet, alphabet, merged
+from workbench.vocabulary.bpe.guiding import SPACE_SIGN, Guide, guide_of
 from workbench.vocabulary.bpe.pairs import pair_ok
 from workbench.vocabulary.bpe.pieces import splitter
-from workbench.vocabulary.bpe.rules import rules_of
+from workbench.vocabulary.bpe.pretokens import Pretokens, pretokens
+from workbench.vocabulary.bpe.rules import ids_by_spelling, rules_of, spellings
 from workbench.vocabulary.bpe.tables import NOWHERE, SYMBOL, Ints, Tables, Words
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -44,6 +48,12 @@ class Bpe:
         with _making:
             made = vars(vocabulary).get("_bpe")
             if not isinstance(made, Bpe):
+                if vocabulary.unpredictable:
+                    raise VocabularyError(
+                        f"what {vocabulary.name} would produce cannot be said exactly:"
+                        f" {vocabulary.unpredictable}",
+                        "choose another vocabulary, or a method that does not ask for it",
+                    )
                 made = Bpe(vocabulary, tables_of(rules_of(vocabulary)))
                 vars(vocabulary)["_bpe"] = made
             return made
@@ -58,7 +68,8 @@ class Bpe:
 
         For a byte of byte fallback: whether it can be in a character that is no token.
         """
-        return bool(self.tables.rank[token] != NOWHERE)
+        word = token in self.words.values() or token in self.vocabulary.added
+        return bool(self.tables.rank[token] != NOWHERE or word)
 
     def pair_ok(self, first: TokenId, second: TokenId) -> bool:
         """Whether two tokens may stand next to each other inside one piece of the text.
@@ -116,6 +127,35 @@ class Bpe:
         sides = ((self.tables.left[t], self.tables.right[t]) for t in ranked)
         return [(spelt[left] or b"", spelt[right] or b"") for left, right in sides]
 
+    @cached_property
+    def words(self) -> dict[str, TokenId]:
+        """The tokens taken whole though merges do not make them, by what they spell.
+
+        Only where the tokenizer ignores merges for a piece that is a token (tiktoken, Llama 3).
+        """
+        if not self.vocabulary.ignore_merges:
+            return {}
+        ids = ids_by_spelling(spellings(self.vocabulary))
+        return {text: t for text, t in ids.items() if self.tables.rank[t] == NOWHERE}
+
+    @cached_property
+    def pretokens(self) -> Pretokens | None:
+        """The automaton K of the pre-tokenizer, or None where nothing is cut before merging.
+
+        Raises: VocabularyError where there is no small one.
+        """
+        pattern = self.vocabulary.pretokenizer
+        return None if pattern is None else pretokens(pattern)
+
+    @cached_property
+    def guide(self) -> Guide | None:
+        """What is more than merges, as one automaton; None where merges are all there is.
+
+        Cost:   about a second for a new pre-tokenizer's pattern, which is then kept on disk.
+        Raises: VocabularyError where it cannot be said exactly.
+        """
+        return guide_of(self.vocabulary, self.tables, self.pretokens, sorted(self.words.values()))
+
     def encode(self, text: bytes | str) -> list[TokenId]:
         """What the tokenizer makes of a text, without anything it would put before or after it.
 
@@ -124,11 +164,44 @@ class Bpe:
         """
         try:
             read = text.decode() if isinstance(text, bytes) else text
-            symbols = self.alphabet.read(read)
+            read.encode()
         except UnicodeError:
             raise VocabularyError("expected a text in UTF-8") from None
-        found = merged(self.tables, symbols, self._cuts(read, len(symbols)))
+        if self._added is None:
+            return self._encoded(read)
+        found: list[TokenId] = []
+        for part in self._added.split(read):
+            token = self._added_ids.get(part)
+            found.extend(self._encoded(part) if token is None else [token])
+        return found
+
+    def is_proper(self, tokens: Sequence[TokenId]) -> bool:
+        """Whether encoding what the tokens spell gives them back."""
+        try:
+            return self.encode(self.vocabulary.decode(tokens)) == list(tokens)
+        except VocabularyError:
+            return False
+
+    def _encoded(self, text: str) -> list[TokenId]:
+        """A stretch of text without added tokens."""
+        if not text:
+            return []
+        symbols = self.alphabet.read(text)
+        cuts = self._cuts(text, len(symbols))
+        if self.words:
+            symbols, cuts = self._with_words(text, symbols, cuts)
+        found = merged(self.tables, symbols, cuts)
         return [id_ for token in found.tolist() for id_ in self._spelt(token)]
+
+    def _with_words(self, text: str, symbols: Ints, cuts: list[int]) -> tuple[Ints, list[int]]:
+        """The symbols where every piece that is a word is its token already."""
+        spelt = text if self.alphabet.characters else text.encode().decode("latin-1")
+        parts, ends = [], [0]
+        for begin, end in pairwise(cuts):
+            word = self.words.get(spelt[begin:end])
+            parts.append(symbols[begin:end] if word is None else np.array([word], np.int32))
+            ends.append(ends[-1] + len(parts[-1]))
+        return np.concatenate(parts), ends
 
     def _cuts(self, text: str, symbols: int) -> list[int]:
         """Where pieces begin, in symbols, and where the last ends."""
@@ -147,7 +220,7 @@ class Bpe:
         code = -1 - token
         spelling = chr(code).encode() if self.alphabet.characters else bytes([code])
         found = tuple(self._fallback.get(byte, -1) for byte in spelling)
-        if min(found) < 0:
+        if min(found) < 0 or chr(code) == SPACE_SIGN:
             told = chr(code) if self.alphabet.characters else spelling
             raise VocabularyError(f"{self.vocabulary.name} has no token for {told!r}")
         return found
@@ -156,3 +229,13 @@ class Bpe:
     def _fallback(self) -> dict[int, TokenId]:
         spelt = self.vocabulary.tokens
         return {(spelt[t] or b"\0")[0]: t for t in self.vocabulary.byte_fallback}
+
+    @cached_property
+    def _added_ids(self) -> dict[str, TokenId]:
+        spelt = self.vocabulary.tokens
+        return {(spelt[t] or b"").decode(): t for t in self.vocabulary.added}
+
+    @cached_property
+    def _added(self) -> re.Pattern[str] | None:
+        texts = sorted(self._added_ids, key=len, reverse=True)
+        return re.compile(f"({'|'.join(map(re.escape, texts))})") if texts else None

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from workbench.vocabulary.bpe.merging import SHORT, merge_many, merge_pieces
-from workbench.vocabulary.bpe.rules import over_characters, spellings
+from workbench.vocabulary.bpe.rules import ids_by_spelling, over_characters, spellings
 from workbench.vocabulary.bpe.tables import Ints, Tables
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -44,8 +44,8 @@ class Alphabet:
 
 def alphabet(vocabulary: Vocabulary) -> Alphabet:
     """The symbols of a vocabulary that are tokens."""
-    texts = spellings(vocabulary)
-    codes = {ord(t): token for token, t in reversed(list(enumerate(texts))) if t and len(t) == 1}
+    ids = ids_by_spelling(spellings(vocabulary))
+    codes = {ord(text): token for text, token in ids.items() if len(text) == 1}
     columns = np.array(sorted(codes.items()), np.int32).reshape(-1, 2)
     return Alphabet(over_characters(vocabulary), columns[:, 0].copy(), columns[:, 1].copy())
 

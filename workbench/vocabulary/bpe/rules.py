@@ -43,7 +43,7 @@ def rules_of(vocabulary: Vocabulary) -> Rules:
     Raises: VocabularyError where it carries none.
     """
     texts = spellings(vocabulary)
-    ids = {text: token for token, text in reversed(list(enumerate(texts))) if text is not None}
+    ids = ids_by_spelling(texts)
     if vocabulary.ranks is not None:
         columns = _all_splits(texts, ids, vocabulary.ranks.tolist())
     elif vocabulary.merges is not None:
@@ -71,13 +71,18 @@ def spellings(vocabulary: Vocabulary) -> list[str | None]:
     """What each token that merging knows spells, a character of the string for each symbol.
 
     Where symbols are bytes, a character is the byte of its number. None for tokens that merging
-    does not know: special ones, and bytes of byte fallback.
+    does not know: special and added ones, and bytes of byte fallback.
     """
     known = list(vocabulary.tokens)
-    for token in vocabulary.byte_fallback:
+    for token in (*vocabulary.byte_fallback, *vocabulary.added):
         known[token] = None
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
     return [None if text is None else text.decode(coding) for text in known]
+
+
+def ids_by_spelling(texts: list[str | None]) -> dict[str, TokenId]:
+    """The first token of each spelling."""
+    return {text: token for token, text in reversed(list(enumerate(texts))) if text is not None}
 
 
 def _all_splits(texts: list[str | None], ids: dict[str, TokenId], ranks: list[int]) -> list[Row]:

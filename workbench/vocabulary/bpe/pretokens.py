@@ -1,0 +1,201 @@
+"""Pretokens: a pre-tokenizer's pattern comes in, the automaton of its correctly cut texts goes out.
+
+Merges stay inside a piece, and where pieces begin may depend on what comes later (``\\s+(?!\\S)``).
+Texts in which every piece's first character is marked, and no other, are a regular language over
+(mark, class of the character); its automaton K is small (reference, section 9). It is built by
+asking the pre-tokenizer itself, and refused where the two disagree on random texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import VocabularyError
+from workbench.vocabulary.bpe.atoms import atoms
+from workbench.vocabulary.bpe.classes import Classes, classes
+from workbench.vocabulary.bpe.pieces import Splitter, splitter
+from workbench.vocabulary.cache import Arrays, remembered
+
+#: How many more characters may decide where a piece begins.
+LOOKAHEAD = 3
+#: Automata larger than this are refused.
+MOST_STATES = 400
+#: Random texts the automaton is held against, and how long they are at most.
+CHECKS, LENGTH = 4_000, 12
+
+#: For each further text: the marks on it, or None where a marked text cannot go on so.
+_Signature = tuple[tuple[bool, ...] | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Pretokens:
+    """K: reads (mark, class) character by character; a state is what may still come.
+
+    Shape: ``steps`` (K, 2, C) int16, the next state or −1; ``accepts`` (K,) bool, whether the
+           text may end. State 0 is the start.
+    """
+
+    pattern: str
+    classes: Classes
+    steps: npt.NDArray[np.int16]
+    accepts: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.accepts)
+
+    @cached_property
+    def split(self) -> Splitter:
+        """The pre-tokenizer itself."""
+        return splitter(self.pattern)
+
+    def markings(self, text: str) -> list[tuple[bool, ...]]:
+        """All markings of a text that K accepts: one, where it is right."""
+        runs: list[tuple[int, tuple[bool, ...]]] = [(0, ())]
+        for kind in self.classes.of[[ord(c) for c in text]].tolist():
+            runs = [
+                (target, (*marks, bool(mark)))
+                for state, marks in runs
+                for mark in (0, 1)
+                if (target := int(self.steps[state, mark, kind])) >= 0
+            ]
+        return [marks for state, marks in runs if self.accepts[state]]
+
+
+@cache
+def pretokens(pattern: str) -> Pretokens:
+    """K of a pattern, checked, and remembered on disk.
+
+    Cost:   about a second for a new pattern.
+    Raises: VocabularyError where the pattern's cuts are not told by a small automaton.
+    """
+    from tokenizers import __version__  # its tables of characters are part of K
+
+    def make() -> Arrays:
+        made = _made(pattern)
+        return {"of": made.classes.of, "steps": made.steps, "accepts": made.accepts}
+
+    key = hashlib.sha256(f"{__version__}\0{pattern}".encode()).hexdigest()
+    return remembered("pretokens", key, make, lambda arrays: _read(pattern, arrays))
+
+
+def _read(pattern: str, arrays: Arrays) -> Pretokens:
+    """K as it was written.
+
+    Raises: KeyError, ValueError where the arrays do not fit together: kernels trust its numbers.
+    """
+    of = arrays["of"].astype(np.uint8, copy=False)
+    steps = arrays["steps"].astype(np.int16, copy=False)
+    accepts = arrays["accepts"].astype(np.bool_, copy=False)
+    states = len(accepts)
+    whole = of.shape == (0x110000,) and steps.ndim == 3 and steps.shape[:2] == (states, 2)
+    if not whole or steps.max() >= states or steps.min() < -1:
+        raise ValueError("the arrays of a pre-tokenizer do not fit together")
+    if np.delete(of, range(0xD800, 0xE000)).max() >= steps.shape[2]:
+        raise ValueError("the classes of a pre-tokenizer do not fit its automaton")
+    return Pretokens(pattern, Classes(of), steps, accepts)
+
+
+def _made(pattern: str) -> Pretokens:
+    """K, asked of the pre-tokenizer and checked."""
+    kinds = classes(atoms(pattern))
+    split = splitter(pattern)
+    coarse = kinds.joined(_alike(kinds, split))
+    made = _explored(pattern, coarse, split)
+    check(made, kinds)
+    return made
+
+
+def marks_of(split: Splitter, text: str) -> tuple[bool, ...]:
+    """Which characters of a text begin a piece."""
+    starts = set(split(text))
+    return tuple(place in starts for place in range(len(text)))
+
+
+def _alike(kinds: Classes, split: Splitter) -> list[int]:
+    """A number for each class, the same for those that are cut alike in all short contexts.
+
+    Contractions name letters one by one ('re, 've), so most of these classes are alike.
+    """
+    examples = kinds.examples
+    rng = random.Random(0)
+    short = ["", *examples]
+    contexts = [(before, after) for before in short for after in short]
+    contexts += [
+        ("".join(rng.choices(examples, k=rng.randint(0, 3))),
+         "".join(rng.choices(examples, k=rng.randint(0, 3))))
+        for _ in range(600)
+    ]  # fmt: skip
+    seen: dict[tuple[tuple[int, ...], ...], int] = {}
+    return [
+        seen.setdefault(tuple(tuple(split(a + example + b)) for a, b in contexts), len(seen))
+        for example in examples
+    ]
+
+
+def _explored(pattern: str, kinds: Classes, split: Splitter) -> Pretokens:
+    """All marked prefixes, breadth first, told apart by what may follow them."""
+    examples = kinds.examples
+    further = ["".join(s) for n in range(LOOKAHEAD + 1) for s in product(examples, repeat=n)]
+    prefixes: list[tuple[str, tuple[bool, ...]]] = [("", ())]
+    known = {_signatures("", further, split)[()]: 0}
+    steps: list[list[list[int]]] = []
+    while len(steps) < len(prefixes):
+        text, marks = prefixes[len(steps)]
+        row = [[-1] * len(examples) for _ in range(2)]
+        for kind, example in enumerate(examples):
+            signatures = _signatures(text + example, further, split)
+            for mark in (False, True):
+                signature = signatures.get((*marks, mark))
+                if signature is None:
+                    continue
+                if signature not in known:
+                    known[signature] = len(prefixes)
+                    prefixes.append((text + example, (*marks, mark)))
+                row[mark][kind] = known[signature]
+        steps.append(row)
+        if len(prefixes) > MOST_STATES:
+            raise VocabularyError("the pre-tokenizer's pattern looks too far around itself")
+    accepts = [marks_of(split, text) == marks for text, marks in prefixes]
+    return Pretokens(pattern, kinds, np.array(steps, np.int16), np.array(accepts, np.bool_))
+
+
+def _signatures(
+    text: str, further: Sequence[str], split: Splitter
+) -> dict[tuple[bool, ...], _Signature]:
+    """What may follow a text, for each of its markings that anything can follow."""
+    size = len(text)
+    found: dict[tuple[bool, ...], list[tuple[bool, ...] | None]] = {}
+    for place, more in enumerate(further):
+        marks = marks_of(split, text + more)
+        told = found.setdefault(marks[:size], [None] * len(further))
+        told[place] = marks[size:]
+    return {marks: tuple(told) for marks, told in found.items()}
+
+
+def check(made: Pretokens, kinds: Classes) -> None:
+    """Hold K against its pre-tokenizer: each text has one marking, the pre-tokenizer's.
+
+    All texts of up to three classes, and random ones of any characters.
+
+    Raises: VocabularyError with the first text they disagree on.
+    """
+    rng = random.Random(1)
+    members = [[chr(code) for code in kinds.members(kind)] for kind in range(len(kinds))]
+    texts = ["".join(t) for n in range(4) for t in product(made.classes.examples, repeat=n)]
+    for _ in range(CHECKS):
+        size = rng.randint(1, LENGTH)
+        texts.append("".join(rng.choice(rng.choice(members)) for _ in range(size)))
+    for text in texts:
+        if made.markings(text) != [marks_of(made.split, text)]:
+            raise VocabularyError(
+                f"the pre-tokenizer cuts {text!r} in a way a small automaton does not tell",
+                "choose a tokenizer whose pattern decides within three characters",
+            )
