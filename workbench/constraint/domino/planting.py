@@ -21,8 +21,8 @@ Stamps = npt.NDArray[np.int64]
 #: Why a planting gave up: too many subterminals, or too many bytes read.
 TOO_MANY, TOO_LONG = -1, -2
 
-#: Bytes read for one tree at most; they take about a second.
-_BYTES_READ = 200_000_000
+#: Bytes read for one tree at most, and places read from.
+_BYTES_READ = 100_000_000
 
 
 class Ground(NamedTuple):
@@ -88,7 +88,7 @@ def read(
     places, tokens, partial, held, told, steps = found
     partly, wholly, ends = stamps
     for k in range(low, high):
-        place = places[k]
+        place, steps = places[k], steps + 1
         node, stop, base = place + 1, len(ground.byte), 0
         if place >= 0:
             stop, base = ground.skip[place], ground.depth[place] + 1

@@ -22,8 +22,8 @@ from workbench.vocabulary.vocabulary import TokenId
 
 Ints = npt.NDArray[np.int32]
 
-#: Nodes all trees together may have; those of C over 32k tokens have a hundredth of it.
-_NODES = 2_000_000
+#: Nodes all trees together may have; those of C over 131k tokens have a hundredth of it.
+_NODES = 200_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,89 @@
+"""Subterminal trees against Algorithm 2, token by token."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+
+from tests.constraint.domino.toys import PIECES, subterminals
+from tests.laws.test_mask_laws import grammar_of, slow, trees
+from workbench.constraint.domino.constraint import DominoConstraint, domino
+from workbench.constraint.domino.scanner import BETWEEN
+from workbench.constraint.domino.trees import SubterminalTree
+from workbench.errors import LimitError, VocabularyError
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS
+from workbench.syntax.grammar_tree import GrammarTree
+from workbench.vocabulary.toy import toy
+
+
+def attached(tree: SubterminalTree) -> list[tuple[tuple[int, ...], int, bool]]:
+    """Every sequence of a tree with each of its tokens."""
+    return [
+        (tree.path(node), int(tree.tokens[i]), bool(tree.partial[i]))
+        for node in range(len(tree))
+        for i in range(tree.first[node], tree.first[node + 1])
+    ]
+
+
+def check(constraint: DominoConstraint) -> None:
+    for state in (BETWEEN, *constraint.scanner.inside):
+        tree = constraint.trees.get(state)
+        assert tree is not None
+        found = attached(tree)
+        assert len(found) == len(set(found)), "no token is attached twice"
+        assert set(found) == subterminals(constraint, state)
+        paths = [tree.path(node) for node in range(len(tree))]
+        assert len(paths) == len(set(paths)), "sequences that begin alike share nodes"
+        for node, path in enumerate(paths):
+            assert len(path) == tree.depth[node] + 1
+            below = [n for n, p in enumerate(paths) if p[: len(path)] == path]
+            assert below == list(range(node, tree.skip[node]))
+        for token_id in range(len(constraint.vocabulary)):
+            assert {tree.path(n) for n in tree.nodes_of(token_id)} == {
+                path for path, its, _ in found if its == token_id
+            }
+
+
+@pytest.mark.slow
+@slow
+@given(trees())
+def test_trees_are_those_of_algorithm_2(tree: GrammarTree) -> None:
+    try:
+        constraint = domino(grammar_of(tree), PIECES, LIMITS)
+    except VocabularyError:
+        assume(False)
+        raise
+    check(constraint)
+
+
+#   grammar                                               because
+SHAPES = [
+    ("start ::= #'[a-c]+' #'[a-b]+' 'c'?;",               "terminals that overlap are cut anywhere"),
+    ("start ::= 'abc' | #'[a-c]+';",                      "a keyword that is also a name"),
+    ("start ::= 'a'* start 'b' | 'cab';",                 "a loop before what calls itself"),
+    ("start ::= #'(ab)*c' | 'b' start 'b';",              "an automaton that comes back to its first state"),
+    ("start ::= 'aa' start 'b' | 'c';",                   "a token that is a terminal but for its end"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "because"), SHAPES, ids=[row[1] for row in SHAPES])
+def test_trees_of_shapes(text: str, because: str) -> None:
+    check(domino(Grammar.from_kbnf(text), PIECES, LIMITS))
+
+
+def test_nothing_is_kept_that_leads_to_no_token() -> None:
+    """a·b is a sequence, but no token reads so far and abx cannot be read."""
+    vocabulary = toy(("a", "b", "x", "abx"))
+    constraint = domino(Grammar.from_kbnf("start ::= 'a' start 'b' | 'x';"), vocabulary, LIMITS)
+    tree = constraint.trees.get(BETWEEN)
+    assert tree is not None
+    assert sorted(tree.path(node) for node in range(len(tree))) == [(0,), (1,), (2,)]
+
+
+def test_terminals_that_overlap_without_end_say_so() -> None:
+    """Every letter of a token of 40 can be read as four terminals, in any order."""
+    vocabulary = toy(("a", "b", "a" * 40))
+    text = "start ::= (#'[a-b]' | #'[a-c]' | #'[ad]' | #'[ae]' | x)*; x ::= 'b' x 'b' | 'bb';"
+    with pytest.raises(LimitError, match="too many sequences"):
+        domino(Grammar.from_kbnf(text), vocabulary, LIMITS)
