@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from workbench.errors import VocabularyError
 from workbench.vocabulary import cache, mistral
 from workbench.vocabulary.exactness import SAMPLES
 from workbench.vocabulary.load import load_vocabulary
+from workbench.vocabulary.sentencepiece_model import read_model
 
 sentencepiece = pytest.importorskip(
     "sentencepiece", reason="pip install 'grammar-workbench[tokenizers]'"
@@ -59,8 +59,17 @@ def test_a_vocabulary_is_the_same_when_remembered(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     made, read = (mistral.mistral_vocabulary(name) for _ in range(2))
     assert made.tokens == read.tokens
-    for field in ("pretokenizer", "special", "byte_fallback", "end", "ignore_merges"):
+    for field in (
+        "pretokenizer",
+        "special",
+        "byte_fallback",
+        "end",
+        "ignore_merges",
+        "added",
+        "prefix",
+    ):
         assert getattr(made, field) == getattr(read, field), field
+    np.testing.assert_array_equal(made.ranks, read.ranks)
     (file,) = (tmp_path / "grammar-workbench").iterdir()
     with file.open("wb") as opened:
         cache._put(opened, {"text": np.zeros(3, np.uint8), "lengths": np.ones(9, np.int32)})
@@ -77,18 +86,31 @@ def test_error_mistral_common_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
-def test_error_sentencepiece_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    real = builtins.__import__
+@pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
+def test_pieces_are_those_sentencepiece_reads(name: str) -> None:
+    path = mistral._data_folder(name) / mistral.MISTRAL[name]
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    read = read_model(path.read_bytes())
+    assert read.pieces == [model.id_to_piece(i) for i in range(model.vocab_size())]
+    assert read.scores == [model.get_score(i) for i in range(model.vocab_size())]
+    for kind, is_it in ((2, model.is_unknown), (3, model.is_control), (6, model.is_byte)):
+        assert [k == kind for k in read.kinds] == [is_it(i) for i in range(model.vocab_size())]
+    assert read.merges
+    assert read.dummy_prefix
+    assert read.plain
 
-    def without(name: str, *rest: object) -> object:
-        if name == "sentencepiece":
-            raise ImportError(name)
-        return real(name, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(VocabularyError, match="is read by sentencepiece"):
-        mistral.mistral_vocabulary("mistral-v1")
+@pytest.mark.parametrize("data", [b"", b"\x0a\xff", b"\x07", b"{}", b"\x12\x02\x18"])
+def test_error_no_such_file(data: bytes) -> None:
+    with pytest.raises(VocabularyError, match="expected the file of a SentencePiece model"):
+        read_model(data)
+
+
+def test_user_defined_pieces_are_added_tokens() -> None:
+    vocabulary = load_vocabulary("mistral-v3")
+    texts = {vocabulary.tokens[i] for i in vocabulary.added}
+    assert texts == {b"[REFERENCE_DOC_%d]" % n for n in range(20)}
+    assert vocabulary.prefix == b" "
 
 
 def test_error_the_file_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

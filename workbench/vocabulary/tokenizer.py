@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from workbench.errors import VocabularyError
+from workbench.vocabulary.unpredictable import unpredictable
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: One token of the model as its file writes it → what it spells.
@@ -47,6 +48,7 @@ def vocabulary_of(spec: Spec, *, name: str, end: TokenId | None) -> Vocabulary:
             tokens[token_id] = text.encode() if byte_level else speller(text)
     nothing = {i for i, token in enumerate(tokens) if not token}
     known, pattern = _pattern(spec.get("pre_tokenizer"))
+    plain = [entry for token_id, entry in added.items() if token_id not in special]
     return Vocabulary(
         [token or None for token in tokens],
         end=end,
@@ -56,6 +58,9 @@ def vocabulary_of(spec: Spec, *, name: str, end: TokenId | None) -> Vocabulary:
         special=special | nothing,
         name=name,
         byte_fallback=() if byte_level else _fallbacks(pieces),
+        added=[entry["id"] for entry in plain],
+        prefix=b" " if _is_prefixed(spec) else b"",
+        unpredictable=unpredictable(spec, plain, known),
     )
 
 
@@ -153,6 +158,18 @@ def _merges(model: dict[str, Any], speller: Speller) -> list[tuple[bytes, bytes]
         return None
     pairs = (m.split(" ", 1) if isinstance(m, str) else m for m in model["merges"])
     return [(speller(left), speller(right)) for left, right in pairs]
+
+
+def _is_prefixed(spec: Spec) -> bool:
+    """Whether the tokenizer puts a space before a whole text."""
+    parts = _sequence(spec.get("normalizer"), "normalizers")
+    parts += _sequence(spec.get("pre_tokenizer"), "pretokenizers")
+    return any(
+        part["type"] == "Prepend"
+        or part.get("add_prefix_space") is True
+        or (part["type"] == "Metaspace" and part.get("prepend_scheme", "always") != "never")
+        for part in parts
+    )
 
 
 def _pattern(pre_tokenizer: dict[str, Any] | None) -> tuple[bool, str | None]:
