@@ -5,7 +5,19 @@ from __future__ import annotations
 import typer
 
 from workbench.automata.kernel import when_compiling
-from workbench.cli import bench, check, compare, draw, generate, lint, mask, replay, serve, train
+from workbench.cli import (
+    bench,
+    check,
+    compare,
+    draw,
+    evaluate,
+    generate,
+    lint,
+    mask,
+    replay,
+    serve,
+    train,
+)
 
 app = typer.Typer(
     name="workbench",
@@ -22,6 +34,7 @@ app.command()(draw.draw)
 app.command()(mask.mask)
 app.command()(generate.generate)
 app.command()(compare.compare)
+app.command()(evaluate.evaluate)
 app.command()(replay.replay)
 app.command()(train.train)
 app.command()(bench.bench)

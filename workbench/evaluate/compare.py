@@ -85,10 +85,14 @@ def compare(
     ``stop``        asked before every token and every run; True ends the comparison, the run under
                     way with ``Ended`` and ``StopReason.STOPPED``.
 
-    A contender compiles the grammar once, before its first run; one that cannot fails each of its
-    runs with the same error, and the others go on.
+    A contender compiles the grammar once, before its first run, and learns what it learns from
+    these prompts; one that cannot fails each of its runs with the same error, and the others go on.
     """
     ready: dict[str, Prepared | WorkbenchError] = {}
+
+    def teach(prepared: Prepared) -> Prepared:
+        return prepared.taught(prompts, sampling, max_tokens, stop)
+
     for prompt in prompts:
         for seed in seeds:
             for contender in contenders:
@@ -97,7 +101,8 @@ def compare(
                 run = Run(contender, prompt, seed)
                 found = ready.get(contender.name)
                 if found is None:
-                    found = ready[contender.name] = _prepared(contender, model, grammar, limits)
+                    found = _prepared(contender, model, grammar, limits, teach)
+                    ready[contender.name] = found
                 if isinstance(found, WorkbenchError):
                     yield Failed(run, found)
                     continue
@@ -108,10 +113,14 @@ def compare(
 
 
 def _prepared(
-    contender: Contender, model: LanguageModel, grammar: Grammar, limits: Limits
+    contender: Contender,
+    model: LanguageModel,
+    grammar: Grammar,
+    limits: Limits,
+    teach: Callable[[Prepared], Prepared],
 ) -> Prepared | WorkbenchError:
     try:
-        return contender.prepare(model, grammar, limits)
+        return teach(contender.prepare(model, grammar, limits))
     except WorkbenchError as error:
         return error
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.constraint.compile import compile as compile_grammar
@@ -12,8 +13,9 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.opportunistic import Opportunistic
+from workbench.decoding.proposers import Counts
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Skipping, Strategy
+from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.decoding.turn import since
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
@@ -26,6 +28,27 @@ _WILLARD = "Willard & Louf 2023"
 _DOMINO = "Beurer-Kellner, Fischer & Vechev 2024 (DOMINO)"
 _KOO = "Koo, Liu & He 2024"
 _TRAN = "Tran-Thien 2024"
+
+
+#: Where the seeds of warm-up runs begin, far from those anybody asks for.
+_WARM_UP_SEED = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speculation:
+    """What is guessed from counts, P(l | α, β).
+
+    Source: DOMINO §3.6.
+    """
+
+    #: The paper's s: how many guesses go into one pass.
+    tokens: int = 10
+    #: Guesses go on while all of them together are right with this probability.
+    least: float = 0.3
+    #: So many tokens before are told apart too; the paper has none.
+    memory: int = 0
+    #: Runs on which the counts are learnt, frozen afterwards.
+    warm_up: int = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +64,8 @@ class Contender:
     options: Mapping[str, Any] = field(default_factory=dict)
     #: How the model is asked, one of ``STRATEGIES``: ``plain`` is once a token.
     strategy: str = "plain"
+    #: What is proposed where tokens are guessed; None where none are.
+    speculation: Speculation | None = None
     #: Who described it, and where.
     source: str
 
@@ -52,7 +77,7 @@ class Contender:
         """
         started = time.perf_counter()
         constraint = compile_grammar(grammar, model.vocabulary, self.method, limits, **self.options)
-        return Prepared(self, model, constraint, since(started))
+        return Prepared(self, model, constraint, since(started), STRATEGIES[self.strategy])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +89,44 @@ class Prepared:
     constraint: Constraint
     #: Milliseconds the compilation took.
     compile_ms: float
+    strategy: Strategy = PLAIN
+
+    def taught(
+        self,
+        prompts: Sequence[str],
+        sampling: Sampling,
+        max_tokens: int,
+        stop: Callable[[], bool] | None = None,
+    ) -> Prepared:
+        """The same after its warm-up: plain runs on these prompts, with seeds of their own.
+
+        Drawn at a temperature of 1 at least, also where what follows is greedy: the greedy text of
+        a prompt must not be learnt by heart. What needs no warm-up is as it was.
+
+        Raises: as ``generate``.
+        Source: DOMINO §4.3, 10 repetitions, after which the priors stay as they are.
+        """
+        asked = self.contender.speculation
+        if asked is None:
+            return self
+        traces = []
+        for number in range(asked.warm_up):
+            drawn = replace(
+                sampling, temperature=max(1.0, sampling.temperature), seed=_WARM_UP_SEED + number
+            )
+            run = generate(
+                self.model,
+                self.constraint,
+                prompts[number % len(prompts)],
+                drawn,
+                max_tokens=max_tokens,
+                top=0,
+                stop=stop,
+            )
+            deque(run, maxlen=0)
+            traces.append(run.trace)
+        counts = Counts.learnt(self.constraint, traces, asked.memory)
+        return replace(self, strategy=Speculating(counts, asked.tokens, asked.least))
 
     def start(
         self,
@@ -87,7 +150,7 @@ class Prepared:
             max_tokens=max_tokens,
             top=top,
             stop=stop,
-            strategy=STRATEGIES[self.contender.strategy],
+            strategy=self.strategy,
             session=session,
         )
 
@@ -120,6 +183,14 @@ _ALL = (
         source=f"{_DOMINO}, §3.5",
     ),
     Contender(
+        name="speculation",
+        title="the exact mask; tokens guessed from counts over the state and four tokens before",
+        method="automaton",
+        strategy="speculation",
+        speculation=Speculation(memory=4),
+        source=f"{_DOMINO}, §3.6, with longer contexts",
+    ),
+    Contender(
         name="domino",
         title="subterminal trees pruned by a parser, lookahead k without end",
         method="domino",
@@ -145,6 +216,14 @@ _ALL = (
         method="domino",
         strategy="opportunistic",
         source=f"{_DOMINO}, §3.5",
+    ),
+    Contender(
+        name="domino-speculation",
+        title="subterminal trees; up to 10 tokens guessed from counts, judged in one pass",
+        method="domino",
+        strategy="speculation",
+        speculation=Speculation(),
+        source=f"{_DOMINO}, §3.6",
     ),
     Contender(
         name="online",
@@ -177,6 +256,7 @@ _ALL = (
 #: How the model is asked, by the name a contender has for it.
 STRATEGIES: dict[str, Strategy] = {
     "plain": PLAIN,
+    "speculation": PLAIN,  # until it is taught
     "skipping": Skipping(),
     "opportunistic": Opportunistic(),
 }

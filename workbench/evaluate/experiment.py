@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.decoding.model import LanguageModel
+from workbench.decoding.sampling import Sampling
+from workbench.evaluate.compare import Ended, Failed, Run, followed
+from workbench.evaluate.contenders import Prepared
+from workbench.evaluate.measures import Measures
+from workbench.grammar import Grammar
 
 #: What a unit of work comes to: plain values, as JSON keeps them.
 Record = dict[str, Any]
@@ -62,6 +67,23 @@ class Experiment:
     title: str
     #: Paper and place.
     source: str
-    units: Sequence[Unit]
-    #: What of the results is told: the records by key (some may be missing) → Markdown.
+    units: Callable[[Size], Sequence[Unit]]
+    #: The records by key, some of which may be missing → Markdown.
     section: Callable[[Mapping[str, Record]], str]
+
+
+def finished(
+    setting: Setting, run: Run, prepared: Prepared, grammar: Grammar, sampling: Sampling, most: int
+) -> Measures:
+    """The measures of one run to its end, steps forgotten; ``most`` tokens.
+
+    Raises: Stopped; WorkbenchError of a run that could not be.
+    """
+    for event in followed(
+        run, prepared, grammar, sampling, max_tokens=most, top=0, stop=setting.stop
+    ):
+        if isinstance(event, Failed):
+            raise event.error
+        if isinstance(event, Ended) and not setting.stop():
+            return event.measures
+    raise Stopped

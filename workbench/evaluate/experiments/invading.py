@@ -111,7 +111,7 @@ INVADING = Experiment(
     name="invasive",
     title="Minimally invasive, or not",
     source="DOMINO, definition 2.1 and table 1",
-    units=tuple(
+    units=lambda _: tuple(
         Unit(_key(task, name), partial(_measured, task, name))
         for task in TASKS.values()
         for name in METHODS
