@@ -236,11 +236,31 @@ def test_a_token_that_is_not_allowed() -> None:
 
 #   grammar                                                       said                     because
 REFUSED = [
-    ("start ::= 'a' start 'b' | 'ab';",                           "calls itself, 'start'", "recursion"),
-    ("start ::= a; a ::= 'x' b; b ::= 'y' | a;",                  "calls itself, 'a'",     "recursion through another rule"),
+    ("start ::= 'a' start 'b' | 'ab';",                           "its end, 'start'",     "recursion in the middle"),
+    ("start ::= a; a ::= 'x' b; b ::= 'y' | a;",                  "its end, 'a'",         "recursion through another rule"),
     ("start ::= #substrs'abc';",                                  "no plain regex",        "pieces of a text"),
     ("start ::= #ex'ab' 'ab';",                                   "no plain regex",        "a regex that stops before a match"),
 ]  # fmt: skip
+
+
+#   rules                                                                     because
+LOOPS = [
+    ("start ::= 'a' ws 'b'; ws ::= (#'[ 0]' ws)?;",                               "white space as DOMINO writes it"),
+    ("start ::= 'a' start | 'b';",                                                "a ::= x a | y"),
+    ("start ::= #'[ab]' start?;",                                                 "the end left out"),
+    ("start ::= 'a' start | 'b' 'c' start | 'c' | '0' x '1'; x ::= ('1' x | '');",  "several ways round, and another loop"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "because"), LOOPS, ids=[row[1] for row in LOOPS])
+def test_a_rule_that_calls_itself_at_its_end_is_a_loop(rules: str, because: str) -> None:
+    grammar = Grammar.from_kbnf(rules)
+    _compare(Indexed(grammar, LETTERS_AND_BYTES, LIMITS), grammar, LETTERS_AND_BYTES)
+
+
+def test_a_loop_without_an_end_is_refused_by_the_grammar_already() -> None:
+    with pytest.raises(WorkbenchError):
+        Grammar.from_kbnf("start ::= 'a' start;")
 
 
 @pytest.mark.parametrize(("text", "said", "because"), REFUSED, ids=[row[2] for row in REFUSED])

@@ -55,8 +55,14 @@ def _domino(
     return domino(grammar, vocabulary, limits, **options)
 
 
+def _lalr(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str) -> Constraint:
+    from workbench.constraint.outlines.lalr import LalrConstraint  # few need lark's parsers
+
+    return LalrConstraint(grammar, vocabulary, limits, **options)
+
+
 def _outlines(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.outlines.indexed import Indexed  # interegular is needed here alone
+    from workbench.constraint.outlines.indexed import Indexed  # few need interegular
 
     return Indexed(grammar, vocabulary, limits)
 
@@ -97,6 +103,12 @@ METHODS: dict[str, Method] = {
         "Beurer-Kellner, Fischer & Vechev 2024, §3",
         _domino,
         {"k": "terminals a token may reach past its first; without it no end, the exact mask"},
+    ),
+    "lalr": Method(
+        "terminal by terminal as an LALR(1) parser accepts them; no token crosses terminals",
+        "Willard & Louf 2023, the extension to LALR(1); Koo, Liu & He 2024, A.1",
+        _lalr,
+        {"conflicts": "refuse: rules must be LALR(1); shift: as lark settles them (refuse)"},
     ),
     "outlines": Method(
         "an index from the states of a character machine to tokens; one regex, no recursion",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from workbench.errors import BuildError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.pushdown.cfg import gathered
-from workbench.source import Source
+from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -22,10 +22,11 @@ from workbench.syntax.regex_tree import Alternate, Characters, Concat, Regex, Re
 
 
 def regex_of(grammar: Grammar) -> Regex:
-    """The regex of a grammar whose rules do not recurse; of a regex, itself.
+    """The regex of a grammar whose rules recurse at their own end at most; of a regex, itself.
 
-    A rule called twice is one object in the tree, which may so be larger than it looks.
-    Raises: WorkbenchError, at its place, for what no regex over characters says: recursion,
+    A rule that calls itself at its end is a loop: ``a ::= x a | y`` is ``x*y`` (Arden 1961). One
+    called twice is one object in the tree, which may so be larger than it looks.
+    Raises: WorkbenchError, at its place, for what no regex over characters says: other recursion,
             literals that are no UTF-8, terminals that are no plain regex.
     """
     if grammar.regex is not None:
@@ -44,8 +45,34 @@ class _Writer:
 
     def rule(self, name: str) -> Regex:
         self._written[name] = None  # under way
-        made = self._written[name] = self._of(self._rules[name])
+        loops: list[Regex] = []
+        ends: list[Regex] = []
+        body = self._rules[name]
+        for before, again in self._tails(name, body):
+            (loops if again else ends).append(Concat(before, body.span))
+        made = _any_of(ends, body.span)
+        if loops:
+            made = Concat((Repeat(_any_of(loops, body.span), 0, None, body.span), made), body.span)
+        self._written[name] = made
         return made
+
+    def _tails(self, name: str, node: Expression) -> Iterator[tuple[tuple[Regex, ...], bool]]:
+        """The ways through a rule: what they read, and whether the rule is called after it."""
+        match node:
+            case Nonterminal(name=called) if called == name:
+                yield (), True
+            case Choice(options=options):
+                for option in options:
+                    yield from self._tails(name, option)
+            case Repetition(item=item, low=0, high=1):
+                yield (), False
+                yield from self._tails(name, item)
+            case Sequence(items=(*items, last)):
+                before = tuple(map(self._of, items))
+                for after, again in self._tails(name, last):
+                    yield (*before, *after), again
+            case _:
+                yield (self._of(node),), False
 
     def _of(self, node: Expression) -> Regex:
         match node:
@@ -73,7 +100,7 @@ class _Writer:
             return self.rule(name)
         known = self._written[name]
         if known is None:
-            raise self._refused(node, f"a rule that calls itself, {name!r}")
+            raise self._refused(node, f"a rule that calls itself before its end, {name!r}")
         return known
 
     def _refused(self, node: Expression, what: str) -> WorkbenchError:
@@ -84,3 +111,7 @@ class _Writer:
             "use method='lalr' or method='automaton'",
             kind="unsupported_regex",
         )
+
+
+def _any_of(options: list[Regex], span: Span) -> Regex:
+    return options[0] if len(options) == 1 else Alternate(tuple(options), span)

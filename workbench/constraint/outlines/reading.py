@@ -1,0 +1,83 @@
+"""Reading a text by terminals: which terminal is being read, how far, and on which parser stack.
+
+In come a grammar's terminals; out come sets of configurations. lark's lexer would take the longest
+match and go on from there. A text is here what the grammar says it is, however it is cut, so every
+cut is kept, and a configuration stands for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from workbench.automata.dfa import DEAD, State
+from workbench.constraint.domino.terminals import Terminals
+from workbench.constraint.outlines.parser import Parser, Stack
+from workbench.limits import Limits
+
+#: The parser's stack before a terminal, the terminal, and the state of its automaton.
+Configuration = tuple[Stack, int, State]
+
+#: All ways the text can have been read. The empty text is read in none: ``BEGIN`` stands for it.
+Reading = frozenset[Configuration]
+
+#: The terminal of the one configuration in which nothing is read.
+NOTHING = -1
+
+
+class Reader:
+    """The parser over the automata of its terminals.
+
+    A terminal is only begun where the parser accepts it, and an LALR(1) parser's stack is always
+    the beginning of something its grammar derives; so the grammar can finish every configuration,
+    and so can the parser, where no conflict was settled.
+    """
+
+    def __init__(self, terminals: Terminals, limits: Limits, *, strict: bool = True) -> None:
+        self.terminals = terminals
+        self.parser = Parser(terminals, limits, strict=strict)
+        self.limits = limits
+        self._machines = [terminal.dfa for terminal in terminals.each]
+        self.initial: Reading = frozenset({(self.parser.initial, NOTHING, 0)})
+
+    def ended(self, reading: Reading) -> Iterator[Stack]:
+        """The stacks of the ways in which the last terminal is whole."""
+        for stack, terminal, state in reading:
+            if terminal == NOTHING:
+                yield stack
+            elif self._machines[terminal].is_final(state):
+                shifted = self.parser.shifted(stack, terminal)
+                assert shifted is not None, "only accepted terminals are begun"
+                yield shifted
+
+    def ways(self, reading: Reading) -> Iterator[Configuration]:
+        """The terminals that go on, and those that may begin, nothing of them read."""
+        yield from (way for way in reading if way[1] != NOTHING)
+        for stack in self.ended(reading):
+            for terminal in self.parser.accepts(stack)[0]:
+                yield stack, terminal, self._machines[terminal].initial
+
+    def is_final(self, reading: Reading) -> bool:
+        """Whether the text read so far is accepted."""
+        return any(self.parser.accepts(stack)[1] for stack in self.ended(reading))
+
+    def moved(
+        self, ways: Iterable[Configuration], step: Callable[[int, State], State]
+    ) -> Reading | None:
+        """The ways after each has moved inside its terminal; None where none can.
+
+        Raises: LimitError past ``limits.configurations``.
+        """
+        there = set()
+        for stack, terminal, state in ways:
+            after = step(terminal, state)
+            if after != DEAD:
+                there.add((stack, terminal, after))
+        self.limits.check("configurations", len(there), "the grammar can be cut in too many ways")
+        return frozenset(there) or None
+
+    def read(self, reading: Reading, byte: int) -> Reading | None:
+        """All ways after one more byte, which may begin a terminal or go on with one."""
+        return self.moved(self.ways(reading), self._step_by(byte))
+
+    def _step_by(self, byte: int) -> Callable[[int, State], State]:
+        return lambda terminal, at: self._machines[terminal].step(at, byte)
