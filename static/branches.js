@@ -14,13 +14,20 @@
     return [head, { k: "start", model: branch.served || branch.model || "builtin" }, ...branch.steps, ...(branch.outcome ? [branch.outcome] : [])];
   }
 
+  /** The other way round: the lines of a recorded run, as a branch keeps it. */
+  function read(lines) {
+    const told = lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)), one = (kind) => told.find((each) => each.k === kind);
+    const { temperature, seed, max_tokens } = one("head") ?? {};
+    return { settings: { temperature, seed, max_tokens }, steps: told.filter((each) => each.k === "step"), outcome: one("stop") ?? null, served: one("start")?.model };
+  }
+
   function branches(box, doors) {
     const chips = el("span", { class: "chips", role: "group", "aria-label": "Runs and branches" });
     const begin = el("button", { type: "button", class: "bare", title: "A new branch at the prompt: take the tokens by hand, or step", onclick: () => doors.begin() }, "+ by hand");
     box.replaceChildren(chips, begin);
     let kept = [], now = null;
 
-    const where = (branch) => (branch.from ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}` : branch.how === "recorded" ? "recorded" : branch.how === "hand" ? "by hand" : "");
+    const where = (branch) => (branch.from ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}` : branch.how === "recorded" ? "recorded" : branch.how === "hand" ? "by hand" : branch.method ?? "");
     const title = (branch) => [
       branch.from ? `${where(branch)}, from ${branch.from}` : where(branch) || "a run",
       `${wb.number(branch.steps.length)} tokens`, branch.outcome?.words ?? "not ended",
@@ -40,20 +47,27 @@
     }
     wb.roving(chips, () => {});
 
+    /** Keep a new branch and make it the one shown. */
+    function add(given) {
+      const branch = { id: kept.length + 1, steps: [], outcome: null, next: null, from: null, at: 0, how: "run", ...given };
+      kept.push(branch);
+      now = branch;
+      draw();
+      return branch;
+    }
+
     return {
-      /** Keep a new branch and make it the one shown. */
-      add(given) {
-        const branch = { id: kept.length + 1, steps: [], outcome: null, next: null, from: null, at: 0, how: "run", ...given };
-        kept.push(branch);
-        now = branch;
-        draw();
-        return branch;
+      add,
+      /** The tokens before one of the branch that is shown, as a branch of their own. */
+      cut(index, how) {
+        const { id, steps, text, notation, start, prompt, model, constraint, lookahead } = now;
+        return add({ how, from: id, at: index, steps: steps.slice(0, index), text, notation, start, prompt, model, constraint, lookahead });
       },
       show(branch) { now = branch; draw(); },
       now: () => now,
       all: () => kept,
       clear() { kept = []; now = null; draw(); },
-      draw, isOpen, records,
+      draw, isOpen, records, read,
       lock(locked) { for (const button of box.querySelectorAll("button")) button.disabled = locked; },
     };
   }

@@ -63,19 +63,21 @@
   function draw(box, run, other, name, aligned) {
     const steps = run.steps, found = other && other !== run ? parting(run, other) : null;
     box.classList.toggle("aligned", Boolean(aligned && found));
-    if (!found) { box.replaceChildren(...steps.map(token)); return null; }
+    if (!found) { box.replaceChildren(...steps.map(token)); return; }
     const same = !found.kind && run.end && other.end && spoken(run).length === spoken(other).length;
     if (!aligned) {
       const parts = steps.map(token);
       if (found.kind) parts.splice(found.index, 0, sign(found, name));
       box.replaceChildren(...parts);
+    } else if (same) {
+      box.classList.remove("aligned");
+      const count = spoken(run).length;
+      box.replaceChildren(el("span", { class: "quiet alike" }, count === 1 ? `the same token as ${name}` : `the same ${wb.number(count)} tokens as ${name}`));
     } else {
       const cut = found.kind ? found.index : spoken(run).length, { shown, hidden } = tail(steps.slice(0, cut));
       const shared = el("span", { class: "shared", title: `${wb.number(cut)} tokens as ${name}` }, el("span", {}, hidden ? el("span", { class: "quiet" }, "… ") : null, ...shown.map(token)));
-      const rest = same ? [el("span", { class: "quiet alike" }, `the same ${wb.number(cut)} tokens as ${name}`)] : steps.slice(cut).map(token);
-      box.replaceChildren(shared, el("span", { class: "rest" }, found.kind ? sign(found, name) : null, ...rest));
+      box.replaceChildren(shared, el("span", { class: "rest" }, found.kind ? sign(found, name) : null, ...steps.slice(cut).map(token)));
     }
-    return same ? "same" : found.kind;
   }
 
   wb.strips = { draw, parting, written, spoken };

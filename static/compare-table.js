@@ -5,7 +5,7 @@
   const { el } = wb;
   const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
   const amount = (value) => (!Number.isFinite(value) ? "∞" : value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value < 1e4 ? wb.number(Math.round(value)) : short.format(value));
-  const whole = (value) => (Number.isInteger(value) ? wb.number(value) : amount(value));
+  const mean = (value) => (Number.isInteger(value) ? wb.number(value) : value < 1e4 ? wb.number(Math.round(10 * value) / 10) : short.format(value));
   const times = (value) => "×" + (value < 10 ? value.toFixed(2) : value.toFixed(1));
 
   /** The middle and both ends of what was measured; null where nothing was. */
@@ -13,13 +13,23 @@
     const known = values.filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
     if (!known.length) return null;
     const half = known.length >> 1;
-    return { middle: known.length % 2 ? known[half] : (known[half - 1] + known[half]) / 2, low: known[0], high: known[known.length - 1], count: known.length };
+    return { middle: known.length % 2 ? known[half] : (known[half - 1] + known[half]) / 2, mean: known.reduce((sum, value) => sum + value, 0) / known.length, low: known[0], high: known[known.length - 1] };
   }
+  const ends = (found, show) => (found && show(found.low) !== show(found.high) ? `${show(found.low)}–${show(found.high)}` : "");
+  /** A measure's mean over the runs, and from where to where it goes. */
   function measured(key, show) {
     return (runs) => {
       const found = spread(runs.map((run) => run.end[key]));
-      if (!found) return { value: null, shown: "—" };
-      return { value: found.middle, shown: show(found.middle), minor: found.low < found.high ? `${show(found.low)}–${show(found.high)}` : "" };
+      return found ? { value: found.mean, shown: show(found.mean), minor: ends(found, show) } : { value: null, shown: "—" };
+    };
+  }
+  /** The perplexity of all tokens of all runs together: surprisals add up, perplexities do not. */
+  function perplexity(key, ...kinds) {
+    return (runs) => {
+      const parts = runs.flatMap((run) => kinds.map((kind) => run.end[kind]));
+      const tokens = parts.reduce((sum, part) => sum + part.tokens, 0), nats = parts.reduce((sum, part) => sum + (part.nats ?? Infinity), 0);
+      if (!tokens) return { value: null, shown: "—" };
+      return { value: Math.exp(nats / tokens), shown: amount(Math.exp(nats / tokens)), minor: ends(spread(runs.map((run) => run.end[key])), amount) };
     };
   }
   /** How many of the runs are so: a share, with a sign that does without colour. */
@@ -38,20 +48,20 @@
     if (!own) return { value: null, shown: "—" };
     const found = spread(runs.map((run) => (free.get(run.prompt + "\n" + run.seed) && run.end.tokens_per_second ? run.end.tokens_per_second / free.get(run.prompt + "\n" + run.seed) : null)));
     const rate = `${wb.number(Math.round(own.middle))}/s`;
-    return found ? { value: found.middle, shown: times(found.middle), minor: rate } : { value: own.middle, shown: rate };
+    return found ? { value: found.middle, shown: times(found.middle), minor: rate } : { value: own.middle, shown: rate }; // medians: a clock stumbles
   }
 
   /* A column: its head, what it means, whether more is better, and what it shows of a method's runs. */
   const COLUMNS = {
     valid: { head: "Valid", title: "The grammar accepts the text. A text that was cut off at the token budget is none yet", more: true, of: share("valid", true) },
     proper: { head: "Proper", title: "The tokenizer itself would have written the text in these tokens", more: true, of: share("proper") },
-    perplexity: { head: "Perplexity", title: "How surprised the model was, before any mask: 1 is not at all. The end token is left out", of: measured("perplexity", amount) },
-    free: { head: "free", title: "Perplexity of the tokens the model could choose", of: measured("perplexity_free", amount) },
-    forced: { head: "forced", title: "Perplexity of the tokens that were the only ones allowed", of: measured("perplexity_forced", amount) },
-    bits: { head: "Mask bits", title: "Σ −log₂ of what the mask kept: how much of what the model wanted was forbidden, over the whole text", of: measured("mask_bits", amount) },
-    changed: { head: "Changed", title: "Interventions: tokens where the mask took the model's first choice away", of: measured("interventions", whole) },
-    tokens: { head: "Tokens", title: "Tokens of the text, the end token included", of: measured("tokens", whole) },
-    passes: { head: "Passes", title: "Forward passes of the model", of: measured("forward_passes", whole) },
+    perplexity: { head: "Perplexity", title: "How surprised the model was, before any mask: 1 is not at all. The end token is left out", of: perplexity("perplexity", "free", "forced") },
+    free: { head: "free", title: "Perplexity of the tokens the model could choose", of: perplexity("perplexity_free", "free") },
+    forced: { head: "forced", title: "Perplexity of the tokens that were the only ones allowed", of: perplexity("perplexity_forced", "forced") },
+    bits: { head: "Mask bits", title: "Σ −log₂ of what the mask kept: how much of what the model wanted was forbidden, over the whole text", of: measured("mask_bits", mean) },
+    changed: { head: "Changed", title: "Interventions: tokens where the mask took the model's first choice away", of: measured("interventions", mean) },
+    tokens: { head: "Tokens", title: "Tokens of the text, the end token included", of: measured("tokens", mean) },
+    passes: { head: "Passes", title: "Forward passes of the model", of: measured("forward_passes", mean) },
     speed: { head: "Speed", title: "Tokens a second, against the model alone after the same prompt with the same seed", more: true, of: speed },
   };
   const WIDE = Object.keys(COLUMNS).length + 1;
@@ -98,7 +108,7 @@
     function row(name) {
       const fold = el("button", { type: "button", class: "bare fold", "aria-expanded": "false", onclick: () => unfold(name) }, el("b", {}, name));
       const state = el("span", { class: "state quiet" }), cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key }));
-      const why = el("td", { class: "why", colspan: String(WIDE - 1), hidden: true });
+      const why = el("td", { class: "refused", colspan: String(WIDE - 1), hidden: true });
       const line = stripLine(() => shown(name), name);
       const numbers = el("tr", { class: "numbers" }, el("th", { scope: "row", class: "way" }, fold, state), ...cells, why);
       return { fold, state, cells, why, line, numbers, group: el("tbody", { "data-name": name }, numbers, line.row), runs: [] };
@@ -129,14 +139,15 @@
       const failed = runs.find((run) => run.why), live = runs.find((run) => run === now.writing);
       if (live) return now.seeds.length > 1 ? `seed ${live.seed}` : STATE.writing;
       if (failed) return "";
-      if (runs.every((run) => run.end)) return doors.about(name)?.title ?? "";
-      return now.running ? STATE.waiting : STATE.stopped;
+      const done = runs.filter((run) => run.end).length;
+      if (done === runs.length) return doors.about(name)?.title ?? "";
+      return `${now.running ? STATE.waiting : STATE.stopped}${done ? `, ${done} of ${runs.length} runs done` : ""}`;
     }
 
     /** One method's rows as its runs stand now. */
     function show(name) {
       const here = rows.get(name), runs = of(name), over = done(name), failed = !over.length ? runs.find((run) => run.why) : null;
-      here.state.textContent = said(name, runs);
+      here.state.textContent = here.state.title = said(name, runs);
       here.group.classList.toggle("live", runs.includes(now.writing));
       here.group.classList.toggle("failed", Boolean(failed));
       here.why.hidden = !failed;
@@ -174,5 +185,4 @@
 
     return { begin, show, showAll, arrange, columns: COLUMNS };
   };
-  wb.compareTable.speed = speed;
 })();

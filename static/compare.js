@@ -9,7 +9,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
 
   const choice = wb.compareChoice(find, { changed: (plan, wrong) => { find(".plan").textContent = plan; busy(wrong); } });
   const table = wb.compareTable(find("table"), { open, about: choice.about });
-  const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, { ...here(), ...sent }) });
+  const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about });
   const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost });
   find(".legend").append(wb.shades.legend("surprisal", []));
 
@@ -48,7 +48,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
       ended: () => { for (const [index, s] of told.late) run.steps[index].s = s; const { k, r, late, ...end } = told; run.end = end; now.writing = null; },
       failed: () => { run.why = told.why; now.writing = null; },
       error: () => fail(told.message, told.hint),
-      stop: () => finish(told.words),
+      stop: () => finish(""),
     }[told.k];
     act?.();
     if (run) dirty.add(run.method);
@@ -68,8 +68,8 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     meter.setAttribute("aria-valuenow", String(done));
     bar.style.width = (100 * done) / total + "%";
     if (!now.running || !now.model) return;
-    const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), run = now.writing;
-    tell(`run ${Math.min(total, done + 1)} of ${total}${run ? ` · ${run.method}` : ""} · ${wb.number(tokens)} tokens`);
+    const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), next = now.runs[done];
+    tell(`run ${Math.min(total, done + 1)} of ${total}${next ? ` · ${next.method}${now.writing ? "" : " gets ready"}` : ""} · ${wb.number(tokens)} tokens`);
     aloud.soon(`run ${Math.min(total, done + 1)} of ${total}, ${tokens} tokens`);
   }
   function finish(words) {
@@ -78,11 +78,11 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     incoming.end();
     element.classList.remove("running");
     const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), done = now.runs.filter((run) => run.end).length;
-    tell(`${words} · ${done} of ${now.runs.length} runs · ${wb.number(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`);
+    tell(`${words ? words + " · " : ""}${done} of ${now.runs.length} runs · ${wb.number(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`);
     aloud.say(wait.textContent);
     drawn(true);
     table.arrange();
-    exact.show(now);
+    if (now.runs.some((run) => run.end)) exact.show(now);
     wb.emit("compared", now);
   }
   function stop(words = "stopped by you") {
@@ -129,7 +129,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     wb.choose(sides, "aria-checked", sides.querySelector(`[data-aligned=${now.aligned}]`));
     const short = (prompt, i) => `${i + 1}: ${wb.glyphs({ text: prompt }).slice(0, 30) || "no prompt"}`;
     find(".shownof").replaceChildren(...[
-      now.prompts.length > 1 ? pick("prompt", now.prompts.map((prompt, i) => [String(i), short(prompt, i)]), String(now.prompts.indexOf(now.shown.prompt)), (value) => { now.shown.prompt = now.prompts[Number(value)]; }) : null,
+      now.prompts.length > 1 ? pick("prompt", now.prompts.map((prompt, i) => [String(i), short(prompt, i)]), String(now.prompts.indexOf(now.shown.prompt)), (value) => { now.shown.prompt = now.prompts[Number(value)]; exact.show(now); }) : null,
       now.seeds.length > 1 ? pick("text of seed", now.seeds.map((seed) => [String(seed), String(seed)]), String(now.shown.seed), (value) => { now.shown.seed = Number(value); }) : null,
       pick("against", now.methods.map((name) => [name, name]), now.against, (value) => { now.against = value; }), sides,
     ].filter(Boolean));
@@ -145,8 +145,10 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     tell("");
     if (!answer.ok) { fail(answer.why || answer.fault, ""); return; }
     if (now.about.text !== state.text || now.about.notation !== state.notation) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });
-    wb.emit("look", "workbench");
-    setTimeout(() => wb.emit("adopt", { steps: answer.steps, served: answer.model, constraint: answer.constraint, prompt: run.prompt, settings: { temperature: now.about.temperature, seed: run.seed, max_tokens: now.about.max_tokens, constraint: answer.constraint }, outcome: { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid }, name: run.method }));
+    else wb.emit("look", "workbench");
+    const { temperature, max_tokens } = now.about, way = { constraint: answer.constraint, lookahead: answer.lookahead ?? undefined };
+    const outcome = { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid };
+    setTimeout(() => wb.emit("adopt", { how: "compared", method: run.method, steps: answer.steps, served: answer.model, prompt: run.prompt, settings: { temperature, max_tokens, seed: run.seed, ...way }, ...way, outcome }));
   }
 
   // -- the grammar, keys and events -----------------------------------------------------------------
@@ -171,7 +173,6 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     blank.hidden = false;
     scroll.hidden = key.hidden = true;
     for (const row of [".shownof", ".takes"]) find(row).replaceChildren();
-    for (const name of ["temperature"]) void name;
     fold(false);
     say("");
     tell("");

@@ -4,7 +4,7 @@ window.wb = (() => {
   "use strict";
   const listeners = new Map();
   const state = {
-    gallery: [], example: null, notation: "regex", start: "start", text: "", tests: [], prompt: "",
+    gallery: [], methods: [], example: null, notation: "regex", start: "start", text: "", tests: [], prompt: "",
     compiled: null, drawn: null, pending: false, tab: "characters", steps: [], selected: -1, running: false, model: "", view: "workbench",
   };
 

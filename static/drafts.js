@@ -44,6 +44,7 @@
       seed: number(held?.seed, 0, 2 ** 31 - 1),
       max_tokens: number(held?.max_tokens, 1, 1024),
       constraint: typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
+      lookahead: number(held?.lookahead, 0, 1000),
     };
     return JSON.parse(JSON.stringify(kept));
   }
@@ -60,7 +61,16 @@
       tests: tests.filter(Boolean),
       settings: settings(held.settings),
       tab: typeof held.tab === "string" && /^[a-z_]{1,40}$/.test(held.tab) ? held.tab : "",
+      compare: comparison(held.compare),
     };
+  }
+
+  /** What is set side by side; only where the view that does so is open. */
+  function comparison(held) {
+    if (!held || typeof held !== "object") return undefined;
+    const methods = (Array.isArray(held.methods) ? held.methods : []).filter((name) => typeof name === "string" && name.length <= 80).slice(0, 100);
+    const { temperature, seed } = settings(held);
+    return JSON.parse(JSON.stringify({ methods, temperature, seed, seeds: number(held.seeds, 1, 30), max_tokens: number(held.max_tokens, 1, 512), prompts: text(held.prompts) ?? undefined, whose: held.whose === "example" ? "example" : undefined }));
   }
 
   /** As an example of the gallery has it, so that whoever opens examples opens this too. */
@@ -69,7 +79,7 @@
   /** What stands on the page now. */
   function now() {
     const { notation, start, text, prompt, tests, tab } = wb.state;
-    return checked({ notation, start, text, prompt, tests, tab, settings: wb.run?.settings?.() ?? {} }) ?? { notation, start, text: "", prompt: "", tests: [], settings: {}, tab };
+    return checked({ notation, start, text, prompt, tests, tab, settings: wb.run?.settings?.() ?? {}, compare: wb.compare?.settings() }) ?? { notation, start, text: "", prompt: "", tests: [], settings: {}, tab };
   }
 
   /** Two works are the same draft whatever tab is open and however the model is run. */
@@ -128,7 +138,7 @@
     if (held) wb.emit("open", work.asExample(held, name));
   }
 
-  const asDraft = (draft) => ({ ...work.asExample(draft, "Your draft"), draft: true });
+  const asDraft = (draft) => ({ ...work.asExample(draft, "Your draft"), draft: true, compare: undefined });
   /** The draft a visit begins with, as an example to be opened; null where it was left for another grammar. */
   function kept() { const draft = last(); return draft && !draft.left && draft.text.trim() ? asDraft(draft) : null; }
   /** Open the draft that was left. */

@@ -6,6 +6,7 @@ wb.parts.header = ({ element, props, server }) => {
   const picker = find("select"), notation = find(".notation"), views = find(".views"), theme = find(".theme"), help = find(".helpbutton"), sheet = find("dialog");
   const page = JSON.parse(props.value);
   state.gallery = page.gallery;
+  state.methods = page.methods;
   state.space = page.space;
 
   const groups = new Map();

@@ -3,12 +3,25 @@
 (() => {
   const { el, state } = wb;
 
+  /** The methods beside the exact mask and none; `told(method)` hears which of them is chosen, null for the usual two. */
+  function methods(mask, told) {
+    const usual = [...mask.options].map((option) => option.value), others = () => state.methods.filter((each) => !usual.includes(each.name));
+    const show = () => told(others().find((each) => each.name === mask.value) ?? null);
+    wb.on("ready", () => mask.append(el("optgroup", { label: "Other methods" }, ...others().map((each) => el("option", { value: each.name, title: `${each.title}. ${each.source}` }, each.name.replaceAll("_", " "))))));
+    mask.addEventListener("change", show);
+    return show;
+  }
+
   /** Knobs, numbers and alarms. */
   wb.runPanel = (find) => {
     const mask = find("select.mask"), knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
     const stats = find(".stats"), outcome = find(".outcome"), alarms = find(".alarms");
     const value = (input, fallback) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value));
-    const settings = () => ({ temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value });
+    const settings = () => ({ temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value, ...(depth() === null ? {} : { lookahead: depth() }) });
+    const deep = find(".deep"), k = find(".k"), method = find(".method");
+    /** How far a token may reach ahead, where the method asks for it; null for no bound. */
+    const depth = () => (deep.hidden || !/^\d+$/.test(k.value.trim()) ? null : Number(k.value));
+    const chosen = methods(mask, (told) => { deep.hidden = !told?.deep; method.hidden = !told; method.textContent = told ? `${told.title}. ${told.source}` : ""; });
     const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
     let looked = 0;
 
@@ -30,6 +43,8 @@
     function apply(wanted) {
       for (const [name, input] of Object.entries(knobs)) if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
       if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
+      k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
+      chosen();
     }
 
     function numbers(branch, rate) {

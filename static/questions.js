@@ -8,7 +8,7 @@
 
   wb.questions = (server, settings) => {
     /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
-    const about = ({ text, notation, start, prompt, model, constraint }, prefix) => ({ ...settings(), text, notation, start, prompt, model, constraint, prefix });
+    const about = ({ text, notation, start, prompt, model, constraint, lookahead }, prefix) => ({ ...settings(), text, notation, start, prompt, model, constraint, lookahead, prefix });
 
     async function explain(branch, index, tokens) {
       if (!branch) return null;

@@ -26,7 +26,10 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
   const { isOpen } = branches;
-  const here = () => ({ text: state.text, notation: state.notation, start: state.start, prompt: state.prompt, model: state.model, constraint: panel.settings().constraint });
+  const here = () => {
+    const { text, notation, start, prompt, model } = state, { constraint, lookahead } = panel.settings();
+    return { text, notation, start, prompt, model, constraint, lookahead };
+  };
 
   /** Let the model go on from where a branch stands. */
   function play(branch) {
@@ -83,25 +86,20 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     one(now(), null, false);
   }
 
-  /** The tokens before one, as a branch of their own. */
-  function cut(index, how) {
-    const { id, text, notation, start, prompt, model, constraint } = now();
-    return branches.add({ how, from: id, at: index, steps: now().steps.slice(0, index), text, notation, start, prompt, model, constraint });
-  }
   async function take(index, candidate) {
     if (state.running || taking) return;
     const forks = index < now().steps.length;
-    if (forks) open(cut(index, "fork"), false);
+    if (forks) open(branches.cut(index, "fork"), false);
     const focus = find(".insp").contains(document.activeElement);
     if (!await one(now(), candidate.id, true)) return;
     if (forks && isOpen(now())) play(now());
     else if (focus) inspector.enter();
   }
-  function rewind(index) { if (!state.running && !taking) open(cut(index, "rewind")); }
+  function rewind(index) { if (!state.running && !taking) open(branches.cut(index, "rewind")); }
   function again(index) {
     if (state.running || taking) return;
     panel.newSeed();
-    open(cut(index, "rewind"), false);
+    open(branches.cut(index, "rewind"), false);
     play(now());
     tell("another seed, or the model would say the same again");
   }
@@ -235,7 +233,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     panel.busy({ running: state.running, taking, open: isOpen(now()), ready: Boolean(state.compiled?.ok) && !state.pending });
     branches.lock(state.running || taking);
   }
-  function tell(text) { wait.textContent = text || ""; }
+  const tell = (text) => { wait.textContent = text || ""; };
 
   // -- keys and events ---------------------------------------------------------------------------
   function keys(event, index) {
@@ -279,13 +277,13 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     if (!example.first) return;
     if (state.compiled?.ok && state.compiled.text === state.text) run(); else firstRun = state.text;
   });
+  /** A run that was made elsewhere, as a branch. */
+  const adopt = (made) => { panel.apply(made.settings); open(branches.add({ ...here(), ...made })); };
   function recorded(lines) {
-    const told = lines.split("\n").filter(Boolean).map((line) => JSON.parse(line));
-    const branch = branches.add({ how: "recorded", ...here(), steps: told.filter((each) => each.k === "step"), outcome: told.find((each) => each.k === "stop") ?? null, served: told.find((each) => each.k === "start")?.model });
-    panel.apply(told.find((each) => each.k === "head") ?? {});
-    open(branch);
+    adopt({ how: "recorded", ...branches.read(lines) });
     tell("Recorded earlier; press Run for a fresh one.");
   }
+  wb.on("adopt", (made) => { stop("stopped by a run from elsewhere"); adopt(made); });
   // what the page is opened with runs by itself, so that a visitor sees a finished run first
   wb.on("compiled", (compiled) => {
     const wanted = runNext || firstRun === compiled.text;

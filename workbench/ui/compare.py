@@ -18,6 +18,7 @@ from workbench.decoding.trace import Step, StopReason
 from workbench.errors import TokenNotAllowed, WorkbenchError
 from workbench.evaluate.compare import Began, Ended, Event, Failed, Took, compare
 from workbench.evaluate.contenders import CONTENDERS, Contender, chosen
+from workbench.evaluate.exact import exact
 from workbench.ui.ahead import ahead
 from workbench.ui.groups import USUAL, group_of
 from workbench.ui.handlers import Handlers
@@ -33,6 +34,12 @@ MOST_PROMPTS = 10
 MOST_SEEDS = 30
 MOST_TOKENS = 512
 MOST_IN_ALL = 60_000
+
+#: Beginnings, in tokens, of the texts of a language whose distribution the page computes.
+_MOST_BEGINNINGS = 6_000
+
+#: Texts of it that are told one by one.
+_MOST_TEXTS = 24
 
 _BITS = 1 / math.log(2)
 
@@ -118,19 +125,48 @@ def contender_list(_: Handlers, __: Record) -> Record:
     }
 
 
+def distribution(handlers: Handlers, sent: Record) -> Record:
+    """How likely each method makes each text of a finite language, and the model itself.
+
+    The likeliest texts are told one by one, all others together.
+    """
+    try:
+        request = CompareRequest.of(sent)
+        asked = request.grammar
+        grammar = readable(handlers.pipeline.compile(asked.text, asked.notation, asked.start))
+        model, prompt = handlers.room.model(), request.prompts[0]
+        found = exact(model, prompt, grammar, request.contenders, most=_MOST_BEGINNINGS).as_record()
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    texts = sorted(found["texts"], key=lambda one: -one["own"])
+    names = [name for name in texts[0] if name not in ("text", "proper_share")]
+    told, others = texts[:_MOST_TEXTS], texts[_MOST_TEXTS:]
+    return {
+        "ok": True,
+        "prompt": prompt,
+        "columns": [{"name": name, **_plain(found["distances"].get(name, {}))} for name in names],
+        "texts": [{"text": one["text"], "p": [one[name] for name in names]} for one in told],
+        "others": [math.fsum(one[name] for one in others) for name in names] if others else None,
+        "count": len(texts),
+        "failed": found["failed"],
+        "spellings": found["spellings"],
+    }
+
+
 def compared_run(handlers: Handlers, sent: Record) -> Record:
     """One run of a comparison again, token by token, with all that the workbench shows of a run."""
     try:
         name = text_in(sent, "method", 80)
         (contender,) = chosen([name])
-        own = {**sent, "constraint": contender.method, "k": contender.options.get("k")}
+        own = {**sent, "constraint": contender.method, "lookahead": contender.options.get("k")}
         try:
             steps, model = replayed(handlers, own)
         except TokenNotAllowed:
             # what a strategy put there is not always what its method's mask would let through
-            own |= {"constraint": "unconstrained"}
+            own |= {"constraint": "unconstrained", "lookahead": None}
             steps, model = replayed(handlers, own)
-        return {"ok": True, "steps": steps, "model": model, "constraint": own["constraint"]}
+        way = {name: own[name] for name in ("constraint", "lookahead")}
+        return {"ok": True, "steps": steps, "model": model, **way}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
 
@@ -232,6 +268,8 @@ def _number(value: float) -> float | None:
     return round(value, 4) + 0.0 if math.isfinite(value) else None
 
 
-def _plain(value: object) -> object:
-    """A field of a record."""
+def _plain(value: Any) -> Any:  # noqa: ANN401  # whatever a record holds
+    """As JSON can say it."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
     return _number(value) if isinstance(value, float) else value

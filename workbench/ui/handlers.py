@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from workbench.automata.describe import expected
 from workbench.constraint.automaton import AutomatonConstraint
+from workbench.constraint.compile import METHODS
 from workbench.errors import WorkbenchError
 from workbench.gallery import Example, Gallery, load_gallery
 from workbench.grammar import Grammar, Verdict
@@ -57,11 +58,12 @@ class Handlers:
     # -- what the page is opened with -------------------------------------------------------
 
     def page(self) -> Record:
-        """The names of the examples, the whole of the first, and the Space this is, if any."""
+        """The examples' names, the first as a whole, the methods, and the Space this is, if any."""
         examples = list(self.gallery.values())
         names = [{"name": each.name, "title": each.title, "group": each.group} for each in examples]
         first = example_record(examples[0]) if examples else None
-        return {"gallery": names, "first": first, "space": os.environ.get("SPACE_ID", "")}
+        space = os.environ.get("SPACE_ID", "")
+        return {"gallery": names, "first": first, "methods": method_records(), "space": space}
 
     def example(self, sent: Record) -> Record:
         """All of an example, by its name."""
@@ -205,6 +207,14 @@ class Handlers:
             return ""  # a name from outside never becomes a path
         kept = GRAMMARS / f"{name}.trace.ndjson"
         return kept.read_text("utf-8") if kept.is_file() else ""
+
+
+def method_records() -> list[Record]:
+    """Every method of constraining, as the page offers them; ``deep`` where ``k`` can be set."""
+    return [
+        {"name": name, "title": each.title, "source": each.source, "deep": "k" in each.options}
+        for name, each in METHODS.items()
+    ]
 
 
 def example_record(example: Example) -> Record:

@@ -59,6 +59,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "compare": {
         "contender_list": compare.contender_list,
         "compared_run": compare.compared_run,
+        "distribution": compare.distribution,
         "stop_run": Handlers.stop,
     },
     "footer": {"about": about},

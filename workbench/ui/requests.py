@@ -157,10 +157,10 @@ def method_in(sent: _Sent, name: str = "constraint") -> str:
 
 
 def options_in(sent: _Sent, method: str) -> dict[str, int]:
-    """The options of a method that the page can set: ``k``, left out (or null) for no bound."""
-    if sent.get("k") is None or "k" not in METHODS[method].options:
+    """The options of a method that the page can set: ``lookahead`` is ``k``, null for no bound."""
+    if sent.get("lookahead") is None or "k" not in METHODS[method].options:
         return {}
-    return {"k": int(number_in(sent, "k", 0, 0, _DEEPEST))}
+    return {"k": int(number_in(sent, "lookahead", 0, 0, _DEEPEST))}
 
 
 @dataclass(frozen=True, slots=True)

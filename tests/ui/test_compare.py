@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.ui.toy import toy_vocabulary
+from workbench.decoding.toy_model import ToyModel
+from workbench.errors import WorkbenchError
+from workbench.evaluate.contenders import CONTENDERS
+from workbench.ui.compare import (
+    MOST_IN_ALL,
+    CompareRequest,
+    compare_lines,
+    compare_records,
+    compared_run,
+    contender_list,
+    distribution,
+)
+from workbench.ui.handlers import Handlers
+from workbench.ui.models import ModelRoom
+
+TIME = {
+    "text": "[0-9]{2}:[0-9]{2}",
+    "notation": "regex",
+    "prompts": ["the afternoon: "],
+    "methods": ["unconstrained", "automaton"],
+    "seeds": 2,
+    "max_tokens": 6,
+    "run": "c1",
+}
+
+
+def records(handlers: Handlers, **changed: Any) -> list[dict[str, Any]]:
+    return list(compare_records(handlers, {**TIME, **changed}))
+
+
+def told(found: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [record for record in found if record["k"] == kind]
+
+
+def test_every_run_begins_writes_and_ends_in_its_turn(handlers: Handlers) -> None:
+    found = records(handlers)
+    assert found[0] == {"k": "head", "run": "c1"}
+    assert found[-1]["k"] == "stop"
+    assert [r["r"] for r in told(found, "began")] == [0, 1, 2, 3]
+    assert [r["r"] for r in told(found, "ended")] == [0, 1, 2, 3]
+    for number in range(4):
+        own = [r["k"] for r in found if r.get("r") == number]
+        assert own == ["began", *["step"] * (len(own) - 2), "ended"]
+
+
+def test_a_run_is_what_its_text_says(handlers: Handlers) -> None:
+    found = records(handlers)
+    for end in told(found, "ended"):
+        steps = [r for r in told(found, "step") if r["r"] == end["r"]]
+        assert end["tokens"] == len(steps)
+        assert end["interventions"] == sum("cut" in step for step in steps)
+        assert end["forced_tokens"] == sum("forced" in step for step in steps)
+        assert end["mask_bits"] == pytest.approx(sum(step["m"] for step in steps), abs=1e-3)
+        masked = end["r"] % 2  # the second of two methods
+        assert not masked or end["valid"]
+    assert all(json.dumps(record, allow_nan=False) for record in found)
+
+
+def test_a_method_that_does_not_apply_says_why_and_the_others_go_on(handlers: Handlers) -> None:
+    nested = "start ::= '(' start? ')';"
+    found = records(
+        handlers, text=nested, notation="kbnf", methods=["outlines", "automaton"], seeds=1
+    )
+    (failed,) = told(found, "failed")
+    assert failed["r"] == 0
+    assert "one regex" in failed["why"]
+    assert [end["r"] for end in told(found, "ended")] == [1]
+
+
+def test_a_comparison_is_stopped_by_its_name(handlers: Handlers) -> None:
+    going = compare_records(handlers, {**TIME, "run": "stopped", "seeds": 20})
+    found = [next(going) for _ in range(4)]
+    handlers.stop({"run": "stopped"})
+    found += list(going)
+    assert not found[-1]["good"]
+    assert told(found, "ended")[-1]["words"] == "stopped by you"
+    assert len(told(found, "began")) < 40
+
+
+def test_the_same_prompt_twice_is_one(handlers: Handlers) -> None:
+    assert len(told(records(handlers, prompts=["a", "a", "b"], seeds=1), "ended")) == 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"methods": []}, "at least one method"),
+        ({"methods": ["magic"]}, "no method 'magic'"),
+        ({"methods": "automaton"}, "a list of methods"),
+        ({"prompts": "hello"}, "a list of prompts"),
+        ({"prompts": [str(i) for i in range(11)]}, "at most 10 prompts"),
+        ({"seeds": 30, "max_tokens": 512, "prompts": list("abcde")}, f"takes {MOST_IN_ALL:,}"),
+        ({"temperature": "hot"}, "a number as temperature"),
+    ],
+)
+def test_error_for_what_nobody_can_compare(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorkbenchError, match=message):
+        CompareRequest.of({**TIME, **changed})
+
+
+def test_error_a_grammar_that_cannot_be_read_is_the_last_record(handlers: Handlers) -> None:
+    assert "cannot be read" in records(handlers, text="([")[-1]["message"]
+
+
+def test_lines_hold_every_record(handlers: Handlers) -> None:
+    *_, last = compare_lines(handlers, TIME)
+    kinds = [json.loads(line)["k"] for line in last.splitlines()]
+    assert kinds == [record["k"] for record in records(handlers)]
+
+
+def test_every_method_is_offered_under_a_heading(handlers: Handlers) -> None:
+    methods = contender_list(handlers, {})["methods"]
+    assert [method["name"] for method in methods] == list(CONTENDERS)
+    assert all(method["group"] and method["title"] and method["source"] for method in methods)
+    assert "Others" not in {method["group"] for method in methods}
+    assert sum(method["usual"] for method in methods) >= 2
+
+
+def test_a_run_again_is_the_same_tokens_with_all_that_is_known(handlers: Handlers) -> None:
+    found = records(handlers)
+    for number, method in enumerate(TIME["methods"][:2]):  # type: ignore[index]
+        taken = [r for r in told(found, "step") if r["r"] == number]
+        answer = compared_run(
+            handlers,
+            {
+                **TIME,
+                "method": method,
+                "prompt": "the afternoon: ",
+                "prefix": [step["id"] for step in taken],
+            },
+        )
+        assert answer["ok"], answer
+        assert [step["id"] for step in answer["steps"]] == [step["id"] for step in taken]
+        assert [step["s"] for step in answer["steps"]] == pytest.approx(
+            [step["s"] for step in taken], abs=1e-3
+        )
+        assert answer["constraint"] == method
+
+
+def test_tokens_a_mask_would_not_let_through_are_shown_without_it(handlers: Handlers) -> None:
+    sent = {**TIME, "method": "automaton", "prompt": "", "prefix": [ord("x"), ord("y")]}
+    answer = compared_run(handlers, sent)
+    assert answer["ok"]
+    assert answer["constraint"] == "unconstrained"
+
+
+def test_error_a_run_of_no_known_method(handlers: Handlers) -> None:
+    answer = compared_run(handlers, {**TIME, "method": "magic"})
+    assert not answer["ok"]
+    assert "magic" in answer["why"]
+
+
+def test_the_distribution_of_a_finite_language(handlers: Handlers) -> None:
+    answer = distribution(handlers, {**TIME, "text": "14:30|the|an"})
+    assert answer["ok"], answer
+    assert {one["text"] for one in answer["texts"]} == {"14:30", "the", "an"}
+    names = [column["name"] for column in answer["columns"]]
+    assert names[0] == "own"
+    assert "automaton" in names
+    for i in range(len(names)):
+        assert sum(one["p"][i] for one in answer["texts"]) == pytest.approx(1)
+    own = [one["p"][0] for one in answer["texts"]]
+    assert own == sorted(own, reverse=True)
+    masked = [one["p"][names.index("automaton")] for one in answer["texts"]]
+    distance = sum(abs(p - q) for p, q in zip(own, masked, strict=True)) / 2
+    assert answer["columns"][names.index("automaton")]["total_variation"] == pytest.approx(
+        distance, abs=1e-3
+    )
+
+
+def test_texts_past_the_likeliest_are_told_together(handlers: Handlers) -> None:
+    answer = distribution(handlers, {**TIME, "text": "[a-z][a-e]"})
+    assert answer["count"] == 130
+    assert len(answer["texts"]) < 130
+    whole = [sum(one["p"][i] for one in answer["texts"]) + answer["others"][i] for i in range(2)]
+    assert whole == pytest.approx([1, 1])
+
+
+def test_an_infinite_language_has_no_such_distribution(handlers: Handlers) -> None:
+    answer = distribution(handlers, {**TIME, "text": "a+"})
+    assert not answer["ok"]
+    assert "finite" in answer["why"]
+
+
+def test_a_model_that_fails_is_told(handlers: Handlers) -> None:
+    class Broken(ToyModel):
+        def logits(self, token_ids: Any) -> Any:
+            raise WorkbenchError("the model broke")
+
+    room = ModelRoom("x", lambda _: Broken(toy_vocabulary()), toy_vocabulary)
+    found = list(compare_records(Handlers(room), TIME))
+    assert {record["why"] for record in told(found, "failed")} == {"the model broke"}
+    assert found[-1]["k"] == "stop"
