@@ -251,6 +251,12 @@ _ALL = (
         method="outlines",
         source=f"{_WILLARD}, Algorithms 3 and 4",
     ),
+    Contender(
+        name="lalr",
+        title="an LALR(1) parser guiding terminal by terminal; no token crosses their borders",
+        method="lalr",
+        source=f"{_WILLARD}, the extension to grammars; {_KOO}, appendix A.1",
+    ),
 )
 
 #: How the model is asked, by the name a contender has for it.

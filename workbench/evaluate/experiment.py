@@ -26,14 +26,12 @@ class Size:
     questions: int
     #: Runs of each method on each task whose speed is measured.
     repetitions: int
-    #: Runs on which counts are learnt before.
-    warm_up: int
     #: Repetitions of what takes milliseconds.
     timings: int
 
 
-QUICK = Size(name="quick", questions=10, repetitions=5, warm_up=5, timings=3)
-FULL = Size(name="full", questions=100, repetitions=25, warm_up=10, timings=10)
+QUICK = Size(name="quick", questions=10, repetitions=5, timings=3)
+FULL = Size(name="full", questions=100, repetitions=25, timings=10)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

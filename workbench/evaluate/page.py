@@ -33,8 +33,8 @@ def _head(size: Size, model: LanguageModel) -> str:
     return f"""# Every decoding method of the papers, on {_named(model)}
 
 Written by `{command}`; what is said of agreement is worked out from the figures, not written by
-hand. {size.questions} questions a set, {size.repetitions} repetitions of what is timed,
-{size.warm_up} runs of warm-up; {os.cpu_count()} cores ({platform.machine()}), Python
+hand. {size.questions} questions a set, {size.repetitions} repetitions of what is timed;
+{os.cpu_count()} cores ({platform.machine()}), Python
 {platform.python_version()}. The papers' own figures are of models a thousand times as large: a
 figure here says what a method does to *this* model, and agreement means the same direction."""
 

@@ -95,8 +95,8 @@ def _section(records: Mapping[str, Record]) -> str:
         rows.append([name, told, f"`{found['best']}`", f"{found['score']}", f"{share:.2f}"])
     inverted = [row[0] for row in rows if row[2] == "`bar(456)`"]
     verdict = (
-        f"As the appendix says, the ranking is inverted by {', '.join(inverted)}: no token may"
-        " cross a terminal there."
+        f"As the appendix says, the ranking is inverted by {', '.join(inverted)}: tokens that"
+        " cross terminals, like `o(1`, are forbidden there."
         if inverted
         else "No method here inverts the ranking."
     )
