@@ -25,6 +25,7 @@ from workbench.vocabulary.bpe.pairs import pair_ok
 from workbench.vocabulary.bpe.pieces import splitter
 from workbench.vocabulary.bpe.pretokens import Pretokens, pretokens
 from workbench.vocabulary.bpe.rules import ids_by_spelling, rules_of, spellings
+from workbench.vocabulary.bpe.strict import strict
 from workbench.vocabulary.bpe.tables import NOWHERE, SYMBOL, Ints, Tables, Words
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -120,11 +121,20 @@ class Bpe:
 
     @cached_property
     def merges(self) -> list[tuple[bytes, bytes]]:
-        """The live rules in rank order, as what their sides spell."""
-        live = np.flatnonzero(self.tables.rank > SYMBOL)
-        ranked = live[np.argsort(self.tables.rank[live], kind="stable")].tolist()
+        """The live rules in a strict order that is monotone and encodes alike, by their text.
+
+        What applies rules one after the other may use these and no others.
+
+        Raises: VocabularyError where there is no such order.
+        """
+        tables = self.tables
+        made = np.flatnonzero(tables.rank > SYMBOL)
+        if len(np.unique(tables.rank[made])) < len(made) or not self.monotone:
+            tables = strict(rules_of(self.vocabulary), tables)
+        made = np.flatnonzero(tables.rank > SYMBOL)
         spelt = self.vocabulary.tokens
-        sides = ((self.tables.left[t], self.tables.right[t]) for t in ranked)
+        ranked = made[np.argsort(tables.rank[made], kind="stable")]
+        sides = zip(tables.left[ranked].tolist(), tables.right[ranked].tolist(), strict=True)
         return [(spelt[left] or b"", spelt[right] or b"") for left, right in sides]
 
     @cached_property

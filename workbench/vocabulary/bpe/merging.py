@@ -47,7 +47,7 @@ def merge_few(rules: RuleTable, work: Ints, pending: Ints, size: int, least: int
 
 
 @inner
-def _push(heap: Numbers, size: int, entry: int) -> int:
+def push(heap: Numbers, size: int, entry: int) -> int:
     """Put an entry into a heap of that size; its new size."""
     place = size
     while place > 0:
@@ -61,7 +61,7 @@ def _push(heap: Numbers, size: int, entry: int) -> int:
 
 
 @inner
-def _pop(heap: Numbers, size: int) -> int:
+def pop(heap: Numbers, size: int) -> int:
     """Take the first entry, ``heap[0]``, out of a heap of that size; its new size."""
     size -= 1
     entry, place = heap[size], 0
@@ -107,10 +107,10 @@ def merge_many(
     for i in range(total):
         rank = _ask(rules, work, pending, after, i)
         if rank != NEVER:
-            entries = _push(heap, entries, (rank << 32) | i)
+            entries = push(heap, entries, (rank << 32) | i)
     while entries:
         at, rank = heap[0] & 0xFFFFFFFF, heap[0] >> 32
-        entries = _pop(heap, entries)
+        entries = pop(heap, entries)
         if pending[at] != rank:  # the pair is no more; a place that was merged away has no rank
             continue
         gone = after[at]
@@ -122,7 +122,7 @@ def merge_many(
         for other in (int64(before[at]), int64(at)):
             rank = _ask(rules, work, pending, after, other)
             if rank != NEVER:
-                entries = _push(heap, entries, (rank << 32) | other)
+                entries = push(heap, entries, (rank << 32) | other)
     left, at = 0, 0
     while at < total:
         work[left] = work[at]
