@@ -55,7 +55,7 @@ class Bpe:
                         f" {vocabulary.unpredictable}",
                         "choose another vocabulary, or a method that does not ask for it",
                     )
-                made = Bpe(vocabulary, tables_of(rules_of(vocabulary)))
+                made = Bpe(vocabulary, tables_of(vocabulary))
                 vars(vocabulary)["_bpe"] = made
             return made
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.automata.kernel import njit
 from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.build import tables_of
+from workbench.vocabulary.bpe.build import built, frozen
 from workbench.vocabulary.bpe.normalise import Rules
 from workbench.vocabulary.bpe.rows import forbid, room_for
 from workbench.vocabulary.bpe.tables import NOWHERE, Ints, Tables, Words
@@ -31,7 +31,7 @@ def strict(rules: Rules, tables: Tables) -> Tables:
     new = np.any(np.diff(pairs, axis=1) != 0, axis=0)
     ranks = np.empty(len(order), np.int32)
     ranks[order] = np.concatenate(([0], np.cumsum(new)))[: len(order)]
-    made = tables_of(rules._replace(rank=ranks))
+    made = frozen(built(rules._replace(rank=ranks)))
     alike = not len(made.misjudged) and np.array_equal(made.rank == NOWHERE, tables.rank == NOWHERE)
     words = (len(tables.rank) + 31) // 32
     bits = np.empty((2, words), np.uint32)
