@@ -36,6 +36,7 @@ told = {
     "no_samples": client.predict("(", api_name="/samples"),
     "run": list(client.submit("[0-9]{2}:", "regex", "at ", api_name="/generate")),
     "free": list(client.submit("a", max_tokens=3, constraint="unconstrained", api_name="/generate")),
+    "compared": list(client.submit("[0-9]{2}:", "unconstrained,automaton", seeds=1, max_tokens=5, api_name="/compare")),
     "bad": list(client.submit("a", temperature="hot", api_name="/generate")),
     "api": client.view_api(print_info=False, return_format="dict"),
 }
@@ -122,6 +123,13 @@ def test_a_run_streams_records_and_says_how_it_ended(told: Any) -> None:
     assert "temperature" in told["bad"][-1]["message"]
 
 
+def test_methods_are_compared(told: Any) -> None:
+    *runs, last = told["compared"]
+    assert [run["method"] for run in runs] == ["unconstrained", "automaton"]
+    assert runs[1]["valid"]
+    assert last["runs"] == runs
+
+
 def test_every_endpoint_is_documented_with_types_and_defaults(told: Any) -> None:
     named = told["api"]["named_endpoints"]
     assert set(named) == {
@@ -132,6 +140,7 @@ def test_every_endpoint_is_documented_with_types_and_defaults(told: Any) -> None
         "/mask",
         "/draw",
         "/generate",
+        "/compare",
     }
     for name, endpoint in named.items():
         for parameter in endpoint["parameters"]:

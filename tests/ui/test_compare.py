@@ -10,14 +10,14 @@ from workbench.decoding.toy_model import ToyModel
 from workbench.errors import WorkbenchError
 from workbench.evaluate.contenders import CONTENDERS
 from workbench.ui.compare import (
-    MOST_IN_ALL,
-    CompareRequest,
     compare_lines,
     compare_records,
+    compared,
     compared_run,
     contender_list,
     distribution,
 )
+from workbench.ui.compare_request import MOST_IN_ALL, CompareRequest
 from workbench.ui.handlers import Handlers
 from workbench.ui.models import ModelRoom
 
@@ -71,7 +71,7 @@ def test_a_method_that_does_not_apply_says_why_and_the_others_go_on(handlers: Ha
     )
     (failed,) = told(found, "failed")
     assert failed["r"] == 0
-    assert "one regex" in failed["why"]
+    assert "calls itself" in failed["why"]
     assert [end["r"] for end in told(found, "ended")] == [1]
 
 
@@ -114,6 +114,19 @@ def test_lines_hold_every_record(handlers: Handlers) -> None:
     *_, last = compare_lines(handlers, TIME)
     kinds = [json.loads(line)["k"] for line in last.splitlines()]
     assert kinds == [record["k"] for record in records(handlers)]
+
+
+def test_a_program_hears_of_runs_and_at_last_of_all_of_them(handlers: Handlers) -> None:
+    *runs, last = compared(handlers, TIME)
+    assert last["runs"] == runs
+    assert [(run["method"], run["seed"]) for run in runs] == [
+        ("unconstrained", 1),
+        ("automaton", 1),
+        ("unconstrained", 2),
+        ("automaton", 2),
+    ]
+    assert all(len(run["text"]) == 5 and run["text"][2] == ":" for run in runs if run["valid"])
+    assert list(compared(handlers, {**TIME, "methods": []}))[-1]["k"] == "error"
 
 
 def test_every_method_is_offered_under_a_heading(handlers: Handlers) -> None:

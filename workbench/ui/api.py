@@ -7,14 +7,11 @@ with ``--mcp``; Gradio reads ``Args:`` and ``Returns:`` in them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, cast
-
-import gradio as gr
-from gradio.events import api
-from gradio.utils import get_function_description
+from typing import Any, Literal
 
 from workbench.errors import WorkbenchError
 from workbench.samples import near_misses, samples
+from workbench.ui.compare import compared
 from workbench.ui.explain import why
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
@@ -30,28 +27,6 @@ _MOST_SAMPLES = 50
 
 #: What of a picture is for the page's script alone.
 _PAGES_OWN = frozenset({"where", "follow", "names", "ends"})
-
-
-def add_endpoints(handlers: Handlers, page: gr.Blocks) -> None:
-    """Add the endpoints to the page being built."""
-    ours = Endpoints(handlers)
-    quick = (ours.compile, ours.check, ours.explain, ours.samples, ours.mask, ours.draw)
-    for endpoint in quick:
-        api(endpoint, api_name=endpoint.__name__, concurrency_id="compile", concurrency_limit=2)
-    api(ours.generate, api_name="generate", concurrency_id="model", concurrency_limit=1)
-    for documented in (*quick, ours.generate):
-        _label(page, documented)
-
-
-def _label(page: gr.Blocks, endpoint: Callable[..., Any]) -> None:
-    """Put the docstring's words where the API page looks: at the parameters and the answer."""
-    _, parameters, answers = get_function_description(endpoint)
-    (function,) = (f for f in page.fns.values() if f.api_name == endpoint.__name__)
-    inputs, outputs = cast("list[Any]", function.inputs), cast("list[Any]", function.outputs)
-    for component, told in zip(inputs, parameters.values(), strict=True):
-        component.label = told
-    for component in outputs:
-        component.label = " ".join(answers)
 
 
 class Endpoints:
@@ -207,7 +182,7 @@ class Endpoints:
         temperature: float = 0.7,
         seed: int = 1,
         start: str = "start",
-        constraint: Literal["automaton", "unconstrained"] = "automaton",
+        constraint: str = "automaton",
         model: str = "",
     ) -> Iterator[_Answer]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
@@ -220,7 +195,7 @@ class Endpoints:
             temperature: 0 takes the likeliest token every time.
             seed: The same seed gives the same text.
             start: The rule it begins with; a regex has none.
-            constraint: automaton for the exact mask, unconstrained for the model alone.
+            constraint: automaton for the exact mask, unconstrained for none, or another method.
             model: Which model; empty for the first one of the page.
 
         Returns:
@@ -246,6 +221,52 @@ class Endpoints:
                 # an assistant sees the last record alone
                 record["text"] = taken.decode("utf-8", "replace")
             yield record
+
+    def compare(
+        self,
+        text: str,
+        methods: str | list[str],
+        notation: _Notation = "regex",
+        prompt: str | list[str] = "",
+        seeds: int = 3,
+        max_tokens: int = 64,
+        temperature: float = 0.7,
+        seed: int = 1,
+        start: str = "start",
+        model: str = "",
+    ) -> Iterator[_Answer]:
+        """Run methods of decoding on the same prompts with the same seeds, and measure each.
+
+        Args:
+            text: The grammar.
+            methods: Their names, in a list or between commas; a wrong one is told all there are.
+            notation: How it is written: a regex, or KBNF.
+            prompt: What the model reads first, or a list of such texts.
+            seeds: How many seeds.
+            max_tokens: The most tokens of a run.
+            temperature: 0 takes the likeliest token every time.
+            seed: The first seed.
+            start: The rule it begins with; a regex has none.
+            model: Which model; empty for the first one of the page.
+
+        Returns:
+            A record for every run (method, prompt, seed, text, valid, proper, perplexity,
+            mask_bits, interventions, tokens, forward_passes, tokens_per_second, or why it could
+            not be); at last one with all of them as runs, or what was wrong with the question.
+        """
+        sent = {
+            "text": text,
+            "notation": notation,
+            "methods": methods.split(",") if isinstance(methods, str) else methods,
+            "prompts": [prompt] if isinstance(prompt, str) else prompt,
+            "seeds": seeds,
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "seed": seed,
+            "start": start,
+            "model": model,
+        }
+        yield from compared(self._handlers, sent)
 
 
 def _answered(question: Callable[[], _Answer]) -> _Answer:

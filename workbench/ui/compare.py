@@ -8,8 +8,7 @@ named by their number, in the order they are made: prompt by prompt, seed by see
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -17,23 +16,24 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, StopReason
 from workbench.errors import TokenNotAllowed, WorkbenchError
 from workbench.evaluate.compare import Began, Ended, Event, Failed, Took, compare
-from workbench.evaluate.contenders import CONTENDERS, Contender, chosen
+from workbench.evaluate.contenders import CONTENDERS, chosen
 from workbench.evaluate.exact import exact
 from workbench.ui.ahead import ahead
+from workbench.ui.compare_request import (
+    MOST_IN_ALL,
+    MOST_PROMPTS,
+    MOST_SEEDS,
+    MOST_TOKENS,
+    CompareRequest,
+)
 from workbench.ui.groups import USUAL, group_of
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
 from workbench.ui.records import WORDS, Record, growing, token_record
-from workbench.ui.requests import LONGEST_TRIED, TextRequest, number_in, text_in
+from workbench.ui.requests import text_in
 from workbench.ui.runs import readable, room_left, with_faults
 from workbench.ui.turns import replayed
 from workbench.vocabulary.vocabulary import Vocabulary
-
-#: What one comparison may ask for: the page has one model for all its visitors.
-MOST_PROMPTS = 10
-MOST_SEEDS = 30
-MOST_TOKENS = 512
-MOST_IN_ALL = 60_000
 
 #: Beginnings, in tokens, of the texts of a language whose distribution the page computes.
 _MOST_BEGINNINGS = 6_000
@@ -42,67 +42,6 @@ _MOST_BEGINNINGS = 6_000
 _MOST_TEXTS = 24
 
 _BITS = 1 / math.log(2)
-
-
-@dataclass(frozen=True, slots=True)
-class CompareRequest:
-    """What somebody wants to see side by side."""
-
-    #: The browser's own name for the comparison.
-    run: str
-    grammar: TextRequest
-    prompts: tuple[str, ...]
-    contenders: tuple[Contender, ...]
-    seeds: tuple[int, ...]
-    temperature: float
-    max_tokens: int
-
-    @staticmethod
-    def of(sent: Mapping[str, Any]) -> CompareRequest:
-        first = int(number_in(sent, "seed", 1, 0, 2**31 - 1 - MOST_SEEDS))
-        count = int(number_in(sent, "seeds", 3, 1, MOST_SEEDS))
-        request = CompareRequest(
-            run=text_in(sent, "run", 64),
-            grammar=TextRequest.of(sent),
-            prompts=_prompts_in(sent),
-            contenders=_contenders_in(sent),
-            seeds=tuple(range(first, first + count)),
-            temperature=number_in(sent, "temperature", 0.7, 0, 5),
-            max_tokens=int(number_in(sent, "max_tokens", 64, 1, MOST_TOKENS)),
-        )
-        runs = len(request.prompts) * len(request.contenders) * count
-        if (tokens := runs * request.max_tokens) > MOST_IN_ALL:
-            raise WorkbenchError(
-                f"{runs:,} runs of {request.max_tokens} tokens are {tokens:,} tokens;"
-                f" this page takes {MOST_IN_ALL:,} at once",
-                "choose fewer methods, seeds or tokens, or use workbench compare",
-            )
-        return request
-
-
-def _prompts_in(sent: Mapping[str, Any]) -> tuple[str, ...]:
-    """The prompts, each once.
-
-    Raises: WorkbenchError where they are no list of texts, or too many.
-    """
-    prompts = sent.get("prompts", [""])
-    if not isinstance(prompts, list):
-        raise WorkbenchError("expected a list of prompts")
-    texts = dict.fromkeys(text_in({"prompt": each}, "prompt", LONGEST_TRIED) for each in prompts)
-    if len(texts) > MOST_PROMPTS:
-        raise WorkbenchError(f"expected at most {MOST_PROMPTS} prompts, not {len(texts)}")
-    return tuple(texts) or ("",)
-
-
-def _contenders_in(sent: Mapping[str, Any]) -> tuple[Contender, ...]:
-    """The methods, by their names.
-
-    Raises: WorkbenchError for none, and for one nobody knows.
-    """
-    names = sent.get("methods", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise WorkbenchError("expected a list of methods by their names")
-    return chosen(names)
 
 
 # -- what the page asks ----------------------------------------------------------------------------
@@ -189,6 +128,21 @@ def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
     yield from with_faults(records())
 
 
+def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:
+    """A record for each run, for programs; the last one holds all of them, or what went wrong."""
+    runs: list[Record] = []
+    for record in compare_records(handlers, sent):
+        match record["k"]:
+            case "ended" | "failed":
+                told = {name: value for name, value in record.items() if name not in ("r", "late")}
+                runs.append({**told, "k": "run"})
+                yield runs[-1]
+            case "stop":
+                yield {**record, "runs": runs}
+            case "error":
+                yield record
+
+
 def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
     asked = request.grammar
     grammar = readable(handlers.pipeline.compile(asked.text, asked.notation, asked.start))
@@ -230,6 +184,7 @@ class _Teller:
 
     def record(self, event: Event) -> Record:
         run = event.run
+        who = {"method": run.contender.name, "prompt": run.prompt, "seed": run.seed}
         number = self._numbers[run.prompt, run.seed, run.contender.name]
         match event:
             case Began(compile_ms=compile_ms):
@@ -243,10 +198,10 @@ class _Teller:
                 told = {name: _plain(value) for name, value in measures.as_record().items()}
                 late = [[i, _bits(trace.steps[i].surprisal)] for i in self._unknown]
                 words = WORDS[trace.stop or StopReason.STOPPED]
-                ended = {"k": "ended", "r": number, "words": words, "late": late}
-                return {**ended, **{name: told[name] for name in told.keys() - {"kept", "text"}}}
+                del told["kept"]  # a number a token; the steps have told it
+                return {"k": "ended", "r": number, **who, **told, "words": words, "late": late}
             case Failed(error=error):
-                return {"k": "failed", "r": number, "why": sentence(error)}
+                return {"k": "failed", "r": number, **who, "why": sentence(error)}
 
     def _taken(self, step: Step) -> Record:
         """What a strip shows of a token, named as in a step of a run; short, for there are many."""

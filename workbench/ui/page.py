@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
 from workbench.ui import author, compare, explain, lessons
 from workbench.ui.about import about
-from workbench.ui.api import add_endpoints
+from workbench.ui.endpoints import add_endpoints
 from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
 from workbench.ui.pictures import sentence
