@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
+from tests.laws.test_mask_laws import grammar_of, texts, trees
 from workbench.constraint.compile import automaton, compile
 from workbench.constraint.online.checker import Online, by_trie, flat, read
 from workbench.constraint.online.checkers import CHECKERS
+from workbench.constraint.online.completions import Completions
 from workbench.constraint.online.recogniser import OfMachine
+from workbench.constraint.online.stacks import StackRecogniser, characters_from
 from workbench.constraint.protocol import Constraint, State
 from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
+from workbench.syntax.grammar_tree import GrammarTree
 from workbench.vocabulary.toy import all_bytes, named_toy, toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -19,6 +25,7 @@ EVERY_BYTE = [bytes((byte,)) for byte in range(256)]
 JSON_WORDS = toy(
     [*EVERY_BYTE, '{"', '":', '": ', '", "', '"}', "[[", "]]", "},", "12", "tru", "é", "é"]
 )
+WORDS = toy([*EVERY_BYTE, "ab", "ba", "bc", "abc", "cc"])
 BRACKETS = "start ::= '[' (start (',' start)*)? ']' | number; number ::= #'[0-9]+';"
 JSON = """
 start ::= object | array | text | #'-?[0-9]+' | 'true' | 'null';
@@ -61,6 +68,126 @@ def test_masks_are_the_exact_ones(
         assert constraint.mask(here) == exact.mask(there), f"after {text!r}: {because}"
         assert constraint.is_final(here) == exact.is_final(there)
         assert constraint.forced(here) == exact.forced(there)
+
+
+@pytest.mark.parametrize("checker", ["synchromesh", "llama.cpp"])
+@pytest.mark.parametrize(("grammar", "texts", "because"), WORLDS, ids=[w[2] for w in WORLDS])
+def test_the_papers_checkers_have_the_exact_masks(
+    grammar: Grammar, texts: list[bytes], because: str, checker: str
+) -> None:
+    exact = automaton(grammar, JSON_WORDS, LIMITS)
+    if checker == "synchromesh" and because == "ambiguous at every step":
+        with pytest.raises(WorkbenchError, match="not LALR"):
+            compile(grammar, JSON_WORDS, "online", checker=checker)
+        return
+    constraint = compile(grammar, JSON_WORDS, "online", how="trie", checker=checker)
+    for text in texts:
+        here = walk(constraint, text)
+        there = walk(exact, text)
+        assert constraint.mask(here) == exact.mask(there), f"after {text!r}: {because}"
+        assert constraint.is_final(here) == exact.is_final(there)
+        assert constraint.forced(here) == exact.forced(there)
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+@given(trees(), texts, st.sampled_from(["synchromesh", "llama.cpp"]))
+def test_any_grammar_a_checker_takes_has_the_exact_masks(
+    tree: GrammarTree, text: bytes, checker: str
+) -> None:
+    grammar = grammar_of(tree)
+    try:
+        constraint = compile(grammar, WORDS, "online", how="trie", checker=checker)
+    except WorkbenchError as error:
+        assume("LALR" not in error.message and "left recursion" not in error.message)
+        raise
+    here, there = constraint.initial, (exact := automaton(grammar, WORDS, LIMITS)).initial
+    for byte in text:
+        assert constraint.mask(here) == exact.mask(there)
+        if byte not in exact.mask(there):
+            break
+        here, there = constraint.advance(here, byte), exact.advance(there, byte)
+
+
+def test_a_completion_engine_offers_terminals() -> None:
+    grammar = Grammar.from_kbnf(
+        "start ::= name '(' number? ')'; name ::= 'foo'; number ::= #'[0-9]+';"
+    )
+    engine = Completions(grammar, LIMITS)
+    assert engine.completions(engine.initial) == {"'foo'"}
+    after = read(engine, engine.initial, b"foo(")
+    assert after is not None
+    assert engine.completions(after) == {"number", "')'"}
+    inside = read(engine, after, b"1")
+    assert inside is not None
+    assert engine.completions(inside) == {"number", "')'"}, "it may go on, or be whole"
+
+
+def test_stacks_are_of_what_is_still_to_be_read() -> None:
+    recogniser = StackRecogniser(Grammar.from_kbnf("start ::= 'a' start 'b' | 'é';"), LIMITS)
+    assert len(recogniser.initial[0]) == 2, "one for each alternative"
+    half = recogniser.step(recogniser.initial, 0xC3)
+    assert half is not None
+    assert half[1] == b"\xc3", "half a character is kept"
+    assert len(half[0]) == 1, "a is no longer possible"
+    assert recogniser.step(half, 0xA8) is None, "è is another"
+    assert recogniser.step(half, ord("a")) is None
+    assert not recogniser.is_final(half)
+    whole = recogniser.step(half, 0xA9)
+    assert whole is not None
+    assert recogniser.is_final(whole)
+
+
+#   bytes                   first, last         because
+BEGUN = [
+    (b"a",                  (0x61, 0x61),       "whole"),
+    (b"\xc3",               (0xC0, 0xFF),       "64 characters of two bytes"),
+    (b"\xe0",               (0x800, 0xFFF),     "no shorter form"),
+    (b"\xf0\x90",           (0x10000, 0x10FFF), "half of four"),
+    (b"\xf4\x8f",           (0x10F000, 0x10FFFF), "the last ones"),
+    (b"\xf4\x90",           None,               "past the last"),
+    (b"\xe0\x80",           None,               "a longer form than needed"),
+    (b"\xc1",               None,               "begins nothing"),
+    (b"\x80",               None,               "goes on, begins nothing"),
+    (b"\xc3a",              None,               "does not go on"),
+    ("漢".encode(),          (0x6F22, 0x6F22),   "three bytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "characters", "because"), BEGUN, ids=[row[2] for row in BEGUN])
+def test_characters_that_begin_with_some_bytes(
+    data: bytes, characters: tuple[int, int] | None, because: str
+) -> None:
+    assert characters_from(data) == characters, because
+
+
+#   grammar                                  checker        said                      because
+REFUSED = [
+    ("start ::= start 'a' | 'b';",           "llama.cpp",   "left recursion.*'start'", "expanding would not end"),
+    ("start ::= x 'a'; x ::= y? x 'a' | 'c'; y ::= 'd'?;", "llama.cpp", "left recursion.*'x'", "hidden behind what may be empty"),
+    ("start ::= #substrs'abc';",             "llama.cpp",   "no plain regex",          "no rules say it"),
+    ("start ::= start start | 'a';",         "synchromesh", "not LALR",                "the parser needs one way"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "checker", "said", "because"), REFUSED, ids=[r[3] for r in REFUSED])  # fmt: skip
+def test_error_grammars_a_checker_does_not_read(
+    rules: str, checker: str, said: str, because: str
+) -> None:
+    with pytest.raises(WorkbenchError, match=said) as caught:
+        compile(Grammar.from_kbnf(rules), all_bytes(), "online", checker=checker)
+    assert "method='automaton'" in caught.value.hint, because
+
+
+def test_error_too_many_stacks() -> None:
+    grammar = Grammar.from_kbnf("start ::= 'a' start 'a' | 'a' start 'b' | 'a' start 'c' | '';")
+    recogniser = StackRecogniser(grammar, Limits(configurations=40))
+    with pytest.raises(LimitError, match="ambiguous"):
+        read(recogniser, recogniser.initial, b"a" * 40)
 
 
 @pytest.mark.parametrize("how", ["flat", "trie"])

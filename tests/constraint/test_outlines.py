@@ -272,7 +272,7 @@ def test_error_what_is_not_one_regex(text: str, said: str, because: str) -> None
 
 def test_error_bytes_that_are_no_characters() -> None:
     nowhere = Span(0, 0)
-    with pytest.raises(WorkbenchError, match="reads characters"):
+    with pytest.raises(WorkbenchError, match="the regex is one of bytes"):
         character_machine(Bytes(((0x61, 0x80),), nowhere))
     rule = Rule("start", Literal(b"\xff", nowhere), nowhere, nowhere)
     tree = GrammarTree((rule,), Source("…", "made"))

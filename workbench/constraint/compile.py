@@ -95,7 +95,7 @@ METHODS: dict[str, Method] = {
         _online,
         {
             "how": "flat: token after token; trie: tokens that begin alike together (flat)",
-            "checker": "who is asked: machine (machine)",
+            "checker": "who is asked: machine, synchromesh or llama.cpp (machine)",
         },
     ),
     "domino": Method(

@@ -11,7 +11,9 @@ from typing import TypeVar
 
 from workbench.constraint.compile import automaton
 from workbench.constraint.online.checker import ASKING, Online
+from workbench.constraint.online.completions import Completions
 from workbench.constraint.online.recogniser import OfMachine, Recogniser
+from workbench.constraint.online.stacks import StackRecogniser
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
@@ -35,11 +37,29 @@ def _machine(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Recogn
     return OfMachine(automaton(grammar, vocabulary, limits))
 
 
+def _completions(grammar: Grammar, _: Vocabulary, limits: Limits) -> Recogniser:
+    return Completions(grammar, limits)
+
+
+def _stacks(grammar: Grammar, _: Vocabulary, limits: Limits) -> Recogniser:
+    return StackRecogniser(grammar, limits)
+
+
 CHECKERS: Mapping[str, Checker] = {
     "machine": Checker(
         "the grammar's own machine, byte by byte; the exact mask",
         "Koo, Liu & He 2024, §4.2: what is matched dynamically at each step",
         _machine,
+    ),
+    "synchromesh": Checker(
+        "a completion engine: the terminals an LALR(1) parser accepts, matched by derivatives",
+        "Poesia et al. 2022",
+        _completions,
+    ),
+    "llama.cpp": Checker(
+        "stacks of what is still to be read, character by character; no left recursion",
+        "the grammars of llama.cpp",
+        _stacks,
     ),
 }
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from workbench.automata.dfa import DEAD
 from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.protocol import State
 from workbench.limits import LIMITS, Limits
+
+#: The states of a recogniser that keeps its steps.
+Kept = TypeVar("Kept", bound=Hashable)
 
 
 class Recogniser(Protocol):
@@ -52,29 +55,37 @@ class OfMachine:
         return None if there == DEAD else there
 
 
-class Remembering(ABC):
+class Remembering(ABC, Generic[Kept]):
     """A recogniser that keeps the steps it made, so that tokens that begin alike share them.
 
     Without this a mask in Python costs ten times as much, which no implementation in use does.
-    Whatever it has read can be finished, by bytes; whether by whole tokens it does not know.
+    Whatever it has read can be finished, by bytes; whether by whole tokens it does not know, so
+    where the vocabulary lacks bytes the grammar uses a mask may come to be empty.
     """
+
+    initial: Kept
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.limits = limits
-        self._steps: dict[tuple[Hashable, int], Hashable | None] = {}
+        self._steps: dict[tuple[Kept, int], Kept | None] = {}
 
-    def step(self, state: State, byte: int) -> State | None:
+    def step(self, state: Kept, byte: int) -> Kept | None:
+        """The state after a byte, or None where no accepted text goes on so."""
         key = state, byte
         if key in self._steps:
             return self._steps[key]
         if len(self._steps) >= self.limits.states:
             self._steps.clear()
-        made = self._steps[key] = self._made(state, byte)
+        made = self._steps[key] = self.made(state, byte)
         return made
 
     @abstractmethod
-    def _made(self, state: State, byte: int) -> Hashable | None:
+    def made(self, state: Kept, byte: int) -> Kept | None:
         """A step that is not remembered."""
 
-    def leads_on(self, state: State) -> bool:
+    @abstractmethod
+    def is_final(self, state: Kept) -> bool:
+        """Whether the text read so far is accepted."""
+
+    def leads_on(self, state: Kept) -> bool:
         return True

@@ -20,7 +20,7 @@ from typing import Any
 
 import interegular.fsm
 
-from workbench.errors import WorkbenchError
+from workbench.constraint.outlines.regex_of import characters_of
 from workbench.limits import LIMITS, Clock, Limits
 from workbench.syntax.ranges import contains
 from workbench.syntax.regex_tree import (
@@ -43,9 +43,6 @@ Symbol = int
 #: interegular, whose operators have no types, and what it makes.
 _library: Any = interegular.fsm
 _Fsm = Any
-
-#: The bytes below are characters by themselves.
-_ASCII = 0x80
 
 #: How many look-ups in a machine pass between two looks at the clock.
 _OFTEN = 256
@@ -161,15 +158,8 @@ def _sets(regex: Regex, seen: set[int]) -> Iterator[Ranges]:
         return
     seen.add(id(regex))
     match regex:
-        case Characters(ranges=ranges):
-            yield ranges
-        case Bytes(ranges=ranges) if all(high < _ASCII for _, high in ranges):
-            yield ranges
-        case Bytes():
-            raise WorkbenchError(
-                "the regex is one of bytes, and an outlines machine reads characters",
-                "leave out the flag for bytes, or use method='automaton'",
-            )
+        case Characters() | Bytes():
+            yield characters_of(regex)
         case Concat(parts=parts) | Alternate(options=parts):
             for part in parts:
                 yield from _sets(part, seen)

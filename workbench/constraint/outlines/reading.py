@@ -37,6 +37,7 @@ class Reader:
         self.parser = Parser(terminals, limits, strict=strict)
         self.limits = limits
         self._machines = [terminal.dfa for terminal in terminals.each]
+        self._goes_on = [(dfa.table != DEAD).any(axis=1).tolist() for dfa in self._machines]
         self.initial: Reading = frozenset({(self.parser.initial, NOTHING, 0)})
 
     def ended(self, reading: Reading) -> Iterator[Stack]:
@@ -50,8 +51,10 @@ class Reader:
                 yield shifted
 
     def ways(self, reading: Reading) -> Iterator[Configuration]:
-        """The terminals that go on, and those that may begin, nothing of them read."""
-        yield from (way for way in reading if way[1] != NOTHING)
+        """The terminals that may go on, and those that may begin, nothing of them read."""
+        for stack, terminal, state in reading:
+            if terminal != NOTHING and self._goes_on[terminal][state]:
+                yield stack, terminal, state
         for stack in self.ended(reading):
             for terminal in self.parser.accepts(stack)[0]:
                 yield stack, terminal, self._machines[terminal].initial

@@ -18,7 +18,19 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Regex, Repeat
+from workbench.syntax.regex_tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Ranges,
+    Regex,
+    Repeat,
+)
+
+_LAST_ASCII = 0x7F
+
+_READS_EVERY_GRAMMAR = "use method='automaton', which reads every grammar"
 
 
 def regex_of(grammar: Grammar) -> Regex:
@@ -76,14 +88,6 @@ class _Writer:
 
     def _of(self, node: Expression) -> Regex:
         match node:
-            case Literal(value=value, span=span):
-                try:
-                    text = value.decode()
-                except UnicodeDecodeError:
-                    raise self._refused(node, "bytes that are no characters") from None
-                return Concat(tuple(Characters(((ord(c), ord(c)),), span) for c in text), span)
-            case Pattern(regex=regex, stop=Stop.ANYWHERE):
-                return regex
             case Sequence(items=items, span=span):
                 return Concat(tuple(map(self._of, items)), span)
             case Choice(options=options, span=span):
@@ -92,25 +96,59 @@ class _Writer:
                 return Repeat(self._of(item), low, high, span)
             case Nonterminal(name=name):
                 return self._called(node, name)
-            case _:
-                raise self._refused(node, "a terminal that is no plain regex")
+            case terminal:
+                return terminal_regex(terminal, self._source)
 
     def _called(self, node: Nonterminal, name: str) -> Regex:
         if name not in self._written:
             return self.rule(name)
         known = self._written[name]
         if known is None:
-            raise self._refused(node, f"a rule that calls itself before its end, {name!r}")
+            raise refused(
+                self._source, node.span, f"a rule that calls itself before its end, {name!r}"
+            )
         return known
 
-    def _refused(self, node: Expression, what: str) -> WorkbenchError:
-        return BuildError(
-            f"expected a grammar that is one regex over characters, not {what}",
-            self._source,
-            node.span,
-            "use method='lalr' or method='automaton'",
-            kind="unsupported_regex",
+
+def terminal_regex(node: Expression, source: Source) -> Regex:
+    """The characters of a terminal.
+
+    Raises: WorkbenchError, at its place, for terminals that are no plain regex over characters.
+    """
+    match node:
+        case Literal(value=value, span=span):
+            try:
+                text = value.decode()
+            except UnicodeDecodeError:
+                raise refused(source, span, "bytes that are no characters") from None
+            return Concat(tuple(Characters(((ord(c), ord(c)),), span) for c in text), span)
+        case Pattern(regex=regex, stop=Stop.ANYWHERE):
+            return regex
+        case _:
+            raise refused(source, node.span, "a terminal that is no plain regex")
+
+
+def characters_of(node: Characters | Bytes) -> Ranges:
+    """The characters of a set in a regex; a byte that is ASCII is one.
+
+    Raises: WorkbenchError for other bytes.
+    """
+    if isinstance(node, Bytes) and any(high > _LAST_ASCII for _, high in node.ranges):
+        raise WorkbenchError(
+            "this method reads characters, and the regex is one of bytes", _READS_EVERY_GRAMMAR
         )
+    return node.ranges
+
+
+def refused(source: Source, span: Span, what: str) -> WorkbenchError:
+    """The error of a grammar that a method which speaks of characters and rules does not read."""
+    return BuildError(
+        f"this method does not read {what}",
+        source,
+        span,
+        _READS_EVERY_GRAMMAR,
+        kind="unsupported_regex",
+    )
 
 
 def _any_of(options: list[Regex], span: Span) -> Regex:

@@ -1,0 +1,148 @@
+"""Elements: a grammar as llama.cpp keeps it, rules of plain pieces, without a machine.
+
+In comes a grammar; out come its pieces by number, so that a stack of them is a pair of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+from dataclasses import dataclass
+
+from workbench.constraint.outlines.regex_of import characters_of, refused, terminal_regex
+from workbench.grammar import Grammar
+from workbench.pushdown.build import context_free
+from workbench.pushdown.shape import left_recursive
+from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
+from workbench.syntax.regex_tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Group,
+    Ranges,
+    Regex,
+    Repeat,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One character out of a set, which is not empty."""
+
+    ranges: Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The rule of that number."""
+
+    rule: int
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """One piece after the other."""
+
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Any one of the pieces."""
+
+    options: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """From ``low`` to ``high`` copies of a piece; ``high`` is None where there is no end."""
+
+    item: int
+    low: int
+    high: int | None
+
+
+Element = Read | Call | All | OneOf | Copies
+
+
+class Elements:
+    """The pieces of a grammar, each once; none of them reads no text at all.
+
+    Raises: WorkbenchError for left recursion, and for terminals that are no plain characters.
+    """
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.each: list[Element] = []
+        self._numbers: dict[Element, int] = {}
+        self._source = grammar.source
+        #: The piece each rule is.
+        self.rules: list[int] = []
+        if grammar.regex is not None:
+            start = self._of_regex(grammar.regex)
+            assert start is not None, "the language of a grammar is not empty"
+            self.start = start
+        else:
+            self._of_rules(grammar)
+            self.start = self.rules[self._rule_numbers[grammar.start]]
+
+    def number(self, element: Element) -> int:
+        """The number of a piece, which may be a new one."""
+        known = self._numbers.setdefault(element, len(self.each))
+        if known == len(self.each):
+            self.each.append(element)
+        return known
+
+    def _of_rules(self, grammar: Grammar) -> None:
+        assert grammar.tree is not None, "made from the one or the other"
+        cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
+        program = cfg.program
+        order = program.reached_from(program.names.index(grammar.start))
+        for rule in sorted(left_recursive(program, order)):
+            name = program.names[rule]
+            raise refused(
+                self._source,
+                cfg.written[name].span,
+                f"left recursion: the rule {name!r} calls itself before it reads anything",
+            )
+        self._rule_numbers = {name: number for number, name in enumerate(cfg.rules)}
+        for body in cfg.rules.values():
+            self.rules.append(self._of(body))
+
+    def _of(self, node: Expression) -> int:
+        match node:
+            case Nonterminal(name=name):
+                return self.number(Call(self._rule_numbers[name]))
+            case Sequence(items=items):
+                return self.number(All(tuple(map(self._of, items))))
+            case Choice(options=options):
+                return self.number(OneOf(tuple(map(self._of, options))))
+            case Repetition(item=item, low=low, high=high):
+                return self.number(Copies(self._of(item), low, high))
+            case terminal:
+                number = self._of_regex(terminal_regex(terminal, self._source))
+                assert number is not None, "what derives no text is left out of the rules"
+                return number
+
+    def _of_regex(self, regex: Regex) -> int | None:
+        """A piece of a regex; None where it matches nothing."""
+        match regex:
+            case Characters() | Bytes():
+                ranges = characters_of(regex)
+                return self.number(Read(ranges)) if ranges else None
+            case Group(part=part):
+                return self._of_regex(part)
+            case Concat(parts=parts):
+                made = self._each_of(parts)
+                return self.number(All(made)) if len(made) == len(parts) else None
+            case Alternate(options=options):
+                made = self._each_of(options)
+                return self.number(OneOf(made)) if made else None
+            case Repeat(part=part, low=low, high=high):
+                item = self._of_regex(part)
+                if item is None:
+                    return self.number(All(())) if low == 0 else None
+                return self.number(Copies(item, low, high))
+
+    def _each_of(self, parts: List[Regex]) -> tuple[int, ...]:
+        made = map(self._of_regex, parts)
+        return tuple(part for part in made if part is not None)
