@@ -58,8 +58,9 @@ def built(rules: Rules) -> Tables:
 
 def frozen(tables: Tables) -> Tables:
     """The same, read-only: kernels are compiled once more for arrays that may be written."""
-    for array in (*tables.rules, *(a for a in tables if isinstance(a, np.ndarray))):
-        array.setflags(write=False)
+    for array in (*tables.rules, *tables):
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
     return tables
 
 

@@ -103,8 +103,9 @@ def _tables(
         word_edges=edges,
         word_ends=word_ends,
     )
-    for array in (*made.word_edges, *(a for a in made if isinstance(a, np.ndarray))):
-        array.setflags(write=False)  # kernels are compiled once more for those that may be written
+    for array in (*made.word_edges, *made):
+        if isinstance(array, np.ndarray):  # for those that may be written kernels compile again
+            array.setflags(write=False)
     parts = (
         (len(made.accepts), kernels.MOST_K),
         (len(made.characters), kernels.MOST_NODES),

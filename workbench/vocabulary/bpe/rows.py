@@ -10,30 +10,40 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.kernel import inner, njit
+from workbench.vocabulary.bpe.forests import Forest
 from workbench.vocabulary.bpe.pairs import joined
 from workbench.vocabulary.bpe.tables import NEVER, Ints, Tables, Words
 
 
 @inner
-def _tail(tables: Tables, token: int, rank: int) -> int:
-    """The place of the first child of that rank or later; the end of the subtree if none is."""
-    low, high = tables.first_child[token], tables.first_child[token + 1]
+def spans(forest: Forest | Tables, rank: Ints, token: int, least: int, out: Ints, size: int) -> int:
+    """Append the places of a token and of all above it whose node above it has a rank or a later.
+
+    Returns how many intervals there are then: one more, or two.
+    """
+    low, high = forest.first_child[token], forest.first_child[token + 1]
+    first = low
     while low < high:
         middle = (low + high) >> 1
-        if tables.rank[tables.children[middle]] < rank:
+        if rank[forest.children[middle]] < least:
             low = middle + 1
         else:
             high = middle
-    if low == tables.first_child[token + 1]:
-        return int(tables.after[token])
-    return int(tables.before[tables.children[low]])
+    out[size, 0], out[size, 1] = forest.before[token], forest.before[token] + 1
+    if low == forest.first_child[token + 1]:
+        return size + 1
+    if low == first:
+        out[size, 1] = forest.after[token]
+        return size + 1
+    out[size + 1, 0], out[size + 1, 1] = forest.before[forest.children[low]], forest.after[token]
+    return size + 2
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def intervals(tables: Tables, token: int, out: Ints) -> int:
-    """Write a row's intervals of places, as they come, and tell how many; −1: no room.
+    """Write a row's intervals of places, as they come, and tell how many.
 
-    Shape: ``out`` (n, 2). They may overlap.
+    Shape: ``out`` (n, 2) as ``room_for`` makes it. They may overlap.
     """
     left, limit, size = token, NEVER, 0
     if tables.before[token] < 0:
@@ -44,18 +54,7 @@ def intervals(tables: Tables, token: int, out: Ints) -> int:
             rank = tables.rank[made]
             if rank >= limit:
                 break
-            right = tables.right[made]
-            if size + 2 > len(out):
-                return -1
-            out[size, 0], out[size, 1] = tables.before[right], tables.before[right] + 1
-            out[size + 1, 0], out[size + 1, 1] = _tail(tables, right, rank), tables.after[right]
-            if out[size + 1, 0] == out[size, 1]:
-                out[size, 1] = out[size + 1, 1]
-                size += 1
-            elif out[size + 1, 0] == out[size + 1, 1]:
-                size += 1
-            else:
-                size += 2
+            size = spans(tables, tables.rank, tables.right[made], rank, out, size)
         if tables.right[left] < 0:
             return size
         limit = tables.rank[left]
