@@ -51,16 +51,16 @@ class LateMask(TokenMask):
         if self.is_made:
             return super().__contains__(token_id)
         started = time.perf_counter()
-        found = _allows(self._constraint, self._state, token_id)
+        found = allows(self._constraint, self._state, token_id)
         self.ms += since(started)
         return found
 
 
-def _allows(constraint: Constraint, state: State, token_id: TokenId) -> bool:
+def allows(constraint: Constraint, state: State, token_id: TokenId) -> bool:
     """Whether a token may come next, without the mask where the constraint can say so."""
-    allows = getattr(constraint, "allows", None)
-    if allows is not None:
-        return bool(allows(state, token_id))
+    asked = getattr(constraint, "allows", None)
+    if asked is not None:
+        return bool(asked(state, token_id))
     try:
         constraint.advance(state, token_id)
     except TokenNotAllowed:
