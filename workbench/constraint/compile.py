@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.network import Network
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> AutomatonConstraint:
@@ -65,6 +65,17 @@ def _outlines(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Const
     from workbench.constraint.outlines.indexed import Indexed  # few need interegular
 
     return Indexed(grammar, vocabulary, limits)
+
+
+def _proper(
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    joined: Sequence[TokenId] | None = None,
+) -> Constraint:
+    from workbench.constraint.proper.method import proper  # it reads merge tables
+
+    return proper(grammar, vocabulary, limits, joined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +125,12 @@ METHODS: dict[str, Method] = {
         "an index from the states of a character machine to tokens; one regex, no recursion",
         "Willard & Louf 2023, Algorithms 3 and 4",
         _outlines,
+    ),
+    "proper": Method(
+        "only the tokens the tokenizer itself would write",
+        "Tran-Thien 2024, CartesianMerge",
+        _proper,
+        {"joined": "the tokens of a prompt the text is to join properly; without, it stands alone"},
     ),
     "unconstrained": Method("the model alone", "all of them compare with it", _unconstrained),
 }

@@ -1,0 +1,148 @@
+"""Guesses: the guide of a tokenizer comes in, small numbers and look-ups by token go out.
+
+A guide tells by one long number how a text may be cut so far. Few of those are met between two
+characters (K has 19 states for Tekken), so they are numbered, and where each token leads from one
+is written down once for all machines of the vocabulary.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from workbench.automata.kernel import njit
+from workbench.constraint.proper.tables import INSIDE, Bytes, Ints, Numbers
+from workbench.vocabulary.bpe import guide as kernels
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.bpe.tables import NOWHERE
+from workbench.vocabulary.vocabulary import TokenId
+
+#: A number for how a text may be cut so far.
+Guess = int
+
+#: The parts of a guide's number that tell where in a character a text stands.
+_WITHIN = ((1 << kernels._ADDED) - 1) & ~((1 << kernels._CHARACTER) - 1)
+_SPREAD = -7046029254386353131
+
+
+class Guesses:
+    """The guesses met with one tokenizer; made by ``Guesses.of``, kept with its merges."""
+
+    #: The guess before a text.
+    start: Guess = 0
+
+    def __init__(self, bpe: Bpe) -> None:
+        self._guide = bpe.guide
+        self._canonical = bpe.tables.rank != NOWHERE
+        self._lock = threading.RLock()
+        self._codes = np.full(1024, -1, np.int64)
+        #: The number of a code, by its hash.
+        self._numbers = np.full(1024, -1, np.int32)
+        self._met = [0 if self._guide is None else self._guide.start]
+        self._within = [False]
+        self._after: dict[tuple[Guess, int], Ints] = {}
+        if self._guide is None:
+            none = np.full(len(self._canonical), -1, np.int32)
+            self._after = {(0, INSIDE): np.where(self._canonical, 0, none), (0, 1): none}
+        else:
+            self._renumber()
+
+    @staticmethod
+    def of(bpe: Bpe) -> Guesses:
+        """The guesses of a tokenizer.
+
+        Raises: VocabularyError where it has no guide.
+        """
+        made = vars(bpe).get("_guesses")
+        if not isinstance(made, Guesses):
+            made = vars(bpe)["_guesses"] = Guesses(bpe)
+        return made
+
+    def __len__(self) -> int:
+        return len(self._met)
+
+    def is_within(self, guess: Guess) -> bool:
+        """Whether a text stands inside a character."""
+        return self._within[guess]
+
+    @property
+    def within(self) -> Bytes:
+        """``is_within`` of all that were met."""
+        return np.array(self._within, np.uint8)
+
+    def may_end(self, guess: Guess) -> bool:
+        """Whether the text may end here, as far as the tokenizer is concerned."""
+        return self._guide is None or self._guide.may_end(self._met[guess])
+
+    def after(self, guess: Guess, mark: int) -> Ints:
+        """The guess after each token of the vocabulary, −1 where there is none, (V,)."""
+        known = self._after.get((guess, mark))
+        if known is None:
+            known = self._after[guess, mark] = self._computed(guess, mark)
+        return known
+
+    def take(self, guess: Guess, token: TokenId, mark: int) -> Guess:
+        """The guess after one token, or −1."""
+        row = self._after.get((guess, mark))
+        if row is not None:
+            return int(row[token])
+        assert self._guide is not None
+        code = self._guide.take(self._met[guess], token, bool(mark))
+        if code is None:
+            return -1
+        with self._lock:
+            return int(self._numbered(np.array([code], np.int64))[0])
+
+    def _computed(self, guess: Guess, mark: int) -> Ints:
+        assert self._guide is not None
+        with self._lock:
+            return self._numbered(self._guide.row(self._met[guess], bool(mark)))
+
+    def _numbered(self, codes: Numbers) -> Ints:
+        """A number for each code, new ones for those that were not met."""
+        found = np.empty(len(codes), np.int32)
+        begin = 0
+        while (begin := look_up(self._codes, self._numbers, codes, begin, found)) < len(codes):
+            self._met.append(int(codes[begin]))
+            self._within.append(bool(codes[begin] & _WITHIN))
+            self._renumber()
+        return found
+
+    def _renumber(self) -> None:
+        """Put the last one met into the table; all of them where it has to grow."""
+        if 2 * len(self._met) > len(self._codes):
+            self._codes = np.full(4 * len(self._codes), -1, np.int64)
+            self._numbers = np.full(len(self._codes), -1, np.int32)
+            put(self._codes, self._numbers, np.array(self._met, np.int64), 0)
+        else:
+            put(self._codes, self._numbers, np.array(self._met[-1:], np.int64), len(self._met) - 1)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def look_up(table: Numbers, numbers: Ints, codes: Numbers, begin: int, found: Ints) -> int:
+    """Write the numbers of codes; the place of the first that has none."""
+    last = len(table) - 1
+    for i in range(begin, len(codes)):
+        code = codes[i]
+        if code < 0:
+            found[i] = -1
+            continue
+        place = ((code * _SPREAD) >> 24) & last
+        while table[place] != code:
+            if table[place] == -1:
+                return i
+            place = (place + 1) & last
+        found[i] = numbers[place]
+    return len(codes)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def put(table: Numbers, numbers: Ints, codes: Numbers, first: int) -> None:
+    """Write codes into the table, numbered from ``first`` on."""
+    last = len(table) - 1
+    for i in range(len(codes)):
+        place = ((codes[i] * _SPREAD) >> 24) & last
+        while table[place] != -1:
+            place = (place + 1) & last
+        table[place], numbers[place] = codes[i], first + i

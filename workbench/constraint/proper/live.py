@@ -1,0 +1,314 @@
+"""Live edges of the permissive automaton, without the states of the product (reference, section 7).
+
+In come a byte automaton and a tokenizer; out come, for each place between two characters, the
+tokens that lead on to a proper spelling of an accepted text, before the row of the token that
+stands before them is taken out. Places are walked from the ends backwards, so nearly every edge
+finds a live one to go on with at its first look; what does not is kept aside until nothing changes.
+The search over states of the product that Tran-Thien 2024 describes took 27 s a regex.
+
+Edges into the middle of a character are left *open*: there are thousands of places inside
+characters, of which decoding sees a few. ``searching`` decides them when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.dfa import Dfa, State
+from workbench.constraint.proper import judging
+from workbench.constraint.proper.guesses import Guess
+from workbench.constraint.proper.judging import WITNESSES, Known, Row
+from workbench.constraint.proper.tables import (
+    ANEW,
+    INSIDE,
+    NO_ROOM,
+    WITHIN,
+    Bytes,
+    Ints,
+    Words,
+)
+from workbench.constraint.proper.walker import Walker
+from workbench.limits import LIMITS, Limits
+from workbench.vocabulary.bpe import rows as rows_of_bpe
+from workbench.vocabulary.bpe.bpe import Bpe
+
+#: Where rows are long, one edge in so many is asked which places there are.
+_SAMPLED = 16
+
+
+@dataclass(slots=True)
+class Edges:
+    """What is known of the edges that leave a place in one way."""
+
+    #: Live ones.
+    row: Row
+    #: Tokens whose end is in the middle of a character, or hangs on such; sorted by nothing.
+    open: Ints
+    #: Tokens and targets of those nothing is known of; of dead ones, when all is done.
+    waiting: tuple[Ints, Ints]
+    #: How many edges there are.
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """The edges of a machine that lead on to proper spellings.
+
+    Shape: P places; ``edges[mark][p]``; ``number`` of a state and a guess is a place.
+    """
+
+    bpe: Bpe
+    walker: Walker
+    places: dict[tuple[State, Guess], int]
+    edges: tuple[list[Edges], list[Edges]]
+    #: Whether any token may end at a place: the text may end there, or a new piece begin.
+    free: Bytes
+    words: int
+
+    @property
+    def edge_count(self) -> int:
+        """All edges between places, dead and open ones among them."""
+        return sum(edge.count for way in self.edges for edge in way)
+
+    @property
+    def dead(self) -> list[tuple[int, int, int]]:
+        """Place, mark and token of every edge that leads nowhere."""
+        return [
+            (place, mark, token)
+            for mark, way in enumerate(self.edges)
+            for place, edges in enumerate(way)
+            for token in edges.waiting[0].tolist()
+        ]
+
+    def bits(self, place: int, mark: int) -> Words:
+        """The live tokens that leave a place in one way; a new array."""
+        return judging.as_bits(self.edges[mark][place].row, self.words).copy()
+
+
+def live_edges(
+    dfa: Dfa,
+    bpe: Bpe,
+    starts: Iterable[Guess],
+    limits: Limits = LIMITS,
+) -> Live:
+    """The live edges of every place that is reached from the initial state.
+
+    Cost:   two walks of the trie a place, and about one pair test an edge.
+    Raises: LimitError past ``limits.states`` places, ``limits.megabytes`` or ``limits.seconds``.
+    """
+    return _Settling(dfa, bpe, limits).run(starts)
+
+
+class _Settling:
+    """The places of one machine, and what is known of their edges so far."""
+
+    def __init__(self, dfa: Dfa, bpe: Bpe, limits: Limits) -> None:
+        self._dfa, self._bpe, self._limits = dfa, bpe, limits
+        self._clock = limits.clock()
+        self._walker = Walker(dfa, bpe, limits)
+        self._words = (len(bpe.vocabulary) + 31) // 32
+        self._bits = np.zeros(self._words, np.uint32)
+        self._room = rows_of_bpe.room_for(bpe.tables)
+        self._bytes = 0
+        self._known = Known(
+            np.zeros(0, np.uint8), np.zeros((0, WITNESSES), np.int32), np.zeros(0, np.uint8)
+        )
+        self._looked_at = 0
+        self._edges: tuple[dict[int, Edges], dict[int, Edges]] = {}, {}
+
+    def run(self, starts: Iterable[Guess]) -> Live:
+        """Everything, in the order it has to be done."""
+        for place in _nearest_first(self._spread(starts), self._ends, self._walker):
+            self._clock.check()
+            self._write(place)
+        self._settle()
+        self._open()
+        count = len(self._walker)
+        ways = tuple([way[place] for place in range(count)] for way in self._edges)
+        places = {self._walker.place(number): number for number in range(count)}
+        return Live(
+            self._bpe, self._walker, places, (ways[0], ways[1]), self._known.free, self._words
+        )
+
+    def _ends(self, number: int) -> bool:
+        """Whether a token may end at a place, whatever follows."""
+        state, guess = self._walker.place(number)
+        return bool(self._dfa.finals[state]) and self._walker.guesses.may_end(guess)
+
+    def _spread(self, starts: Iterable[Guess]) -> dict[int, list[int]]:
+        """Number every place that is reached; for each those that lead to it."""
+        for guess in starts:
+            self._walker.meet(self._dfa.initial, guess)
+        before: dict[int, list[int]] = defaultdict(list)
+        place = 0
+        while place < len(self._walker):
+            self._clock.check()
+            for mark in (INSIDE, ANEW):
+                _, targets = self._walker.edges(*self._walker.place(place), mark, _SAMPLED)
+                for target in distinct(targets):
+                    if target == NO_ROOM:
+                        self._limits.check("states", self._limits.states + 1)
+                    if target != WITHIN:
+                        before[target].append(place)
+            place += 1
+        return before
+
+    def _write(self, place: int) -> None:
+        """The edges of a place, as far as what they lead to is known."""
+        for mark in (ANEW, INSIDE):
+            tokens, targets = self._walker.edges(*self._walker.place(place), mark)
+            count = len(tokens)
+            self._meet()
+            live = judging.judge(self._bpe.tables, self._known, tokens, targets, count)
+            rest, there = tokens[live:], targets[live:]
+            inner = there == WITHIN
+            edges = Edges(
+                self._row(tokens[:live]), rest[inner].copy(),
+                (rest[~inner].copy(), there[~inner].copy()), count,
+            )  # fmt: skip
+            self._edges[mark][place] = edges
+            self._learn(place, mark, tokens[:live])
+        for mark in (ANEW, INSIDE):
+            self._look_again(place, mark)
+
+    def _meet(self) -> None:
+        """Make room for places that were met since."""
+        count, have = len(self._walker), len(self._known.free)
+        if count > have:
+            more = max(count, 2 * have) - have
+            self._known = Known(*(_longer(array, more) for array in self._known))
+        for place in range(self._looked_at, count):
+            self._known.free[place] = self._ends(place)
+        self._looked_at = count
+
+    def _row(self, tokens: Ints) -> Row:
+        self._bytes += 4 * min(len(tokens), self._words)
+        self._limits.check("megabytes", self._bytes / 1e6)
+        if len(tokens) <= self._words:
+            return tokens.copy()
+        return judging.as_bits(tokens, self._words)
+
+    def _learn(self, place: int, mark: int, tokens: Ints) -> None:
+        """Remember that some edges of a place are live."""
+        if not len(tokens):
+            return
+        if mark == ANEW:
+            self._known.free[place] = 1
+            return
+        have = int(self._known.counts[place])
+        taken = min(WITNESSES - have, len(tokens))
+        spread = tokens[np.linspace(0, len(tokens) - 1, taken).astype(np.int64)]
+        self._known.witnesses[place, have : have + taken] = spread
+        self._known.counts[place] = have + taken
+
+    def _add(self, place: int, mark: int, tokens: Ints) -> None:
+        """Add live edges to a row."""
+        edges = self._edges[mark][place]
+        row = edges.row
+        if row.dtype == np.uint32:
+            judging.to_bits(tokens, row)  # type: ignore[arg-type]
+        else:
+            edges.row = self._row(np.concatenate([row, tokens]))
+        self._learn(place, mark, tokens)
+
+    def _look_again(self, place: int, mark: int) -> bool:
+        """Whether witnesses show more edges of a place to be live."""
+        edges = self._edges[mark][place]
+        tokens, targets = edges.waiting
+        if not len(tokens):
+            return False
+        live = judging.judge(self._bpe.tables, self._known, tokens, targets, len(tokens))
+        if live:
+            self._add(place, mark, tokens[:live])
+            edges.waiting = tokens[live:].copy(), targets[live:].copy()
+        return live > 0
+
+    def _settle(self) -> None:
+        """Until nothing changes: witnesses first, then whole rows."""
+        changed = True
+        while changed:
+            self._clock.check()
+            unsettled = [
+                (place, mark)
+                for mark, way in enumerate(self._edges)
+                for place, edges in way.items()
+                if len(edges.waiting[0])
+            ]
+            looked = [self._look_again(place, mark) for place, mark in unsettled]
+            if not any(looked):
+                looked = [self._look_closely(place, mark) for place, mark in unsettled]
+            changed = any(looked)
+
+    def _look_closely(self, place: int, mark: int) -> bool:
+        """Whether the rows of what edges lead to show more of them to be live."""
+        edges = self._edges[mark][place]
+        tokens, targets = edges.waiting
+        live = np.zeros(len(tokens), np.uint8)
+        for target in np.unique(targets).tolist():
+            here = targets == target
+            row = judging.as_bits(self._edges[INSIDE][target].row, self._words)
+            found = np.zeros(int(here.sum()), np.uint8)
+            judging.follow(self._bpe.tables, tokens[here], row, self._room, self._bits, found)
+            live[here] = found | self._known.free[target]
+        if live.any():
+            self._add(place, mark, tokens[live == 1])
+            edges.waiting = tokens[live == 0], targets[live == 0]
+        return bool(live.any())
+
+    def _open(self) -> None:
+        """What nothing is known of is dead, unless it leads to where something is open."""
+        changed = True
+        while changed:
+            changed = False
+            opened = [
+                any(len(way[place].open) for way in self._edges)
+                for place in range(len(self._walker))
+            ]
+            for way in self._edges:
+                for edges in way.values():
+                    tokens, targets = edges.waiting
+                    hanging = np.array([opened[target] for target in targets], np.bool_)
+                    if hanging.any():
+                        edges.open = np.concatenate([edges.open, tokens[hanging]])
+                        edges.waiting = tokens[~hanging], targets[~hanging]
+                        changed = True
+
+
+def _nearest_first(
+    before: dict[int, list[int]], ends: Callable[[int], bool], walker: Walker
+) -> Iterator[int]:
+    """The places by how many tokens they are from an end, then by state; the others at last.
+
+    A place that is met only while these are looked at comes after them.
+    """
+    met = len(walker)
+    level = [place for place in range(met) if ends(place)]
+    seen = set(level)
+    while level:
+        level.sort(key=walker.place)
+        yield from level
+        level = [p for p in dict.fromkeys(p for at in level for p in before[at]) if p not in seen]
+        seen.update(level)
+    yield from (place for place in range(met) if place not in seen)
+    while met < len(walker):
+        yield met
+        met += 1
+
+
+def _longer(array: npt.NDArray[Any], more: int) -> npt.NDArray[Any]:
+    """An array with room for more rows, all 0."""
+    return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
+
+
+def distinct(numbers: Ints) -> list[int]:
+    """The numbers that occur, the few there are; sorting a row of 100,000 took 5 ms."""
+    if not len(numbers):
+        return []
+    low = int(numbers.min())
+    return (np.flatnonzero(np.bincount(numbers - low)) + low).tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,44 @@
+"""The methods ``proper`` and ``direct_merge``: a grammar and a vocabulary in, a constraint out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from workbench.automata.dfa import Dfa
+from workbench.constraint.proper.constraint import ProperConstraint
+from workbench.constraint.protocol import Constraint
+from workbench.errors import VocabularyError
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: A new installation compiles kernels for seconds; that is nobody's grammar's doing.
+_PATIENT = Limits(seconds=600.0)
+
+
+def proper(
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    joined: Sequence[TokenId] | None = None,
+) -> Constraint:
+    """Only the tokens the tokenizer would write.
+
+    Raises: VocabularyError where that cannot be said exactly, or nothing can be spelt so.
+    """
+    ready()
+    machine = grammar.machine
+    if isinstance(machine, Dfa):
+        return ProperConstraint(machine, vocabulary, limits, joined)
+    raise VocabularyError("the method 'proper' reads grammars without a stack")
+
+
+@cache
+def ready() -> None:
+    """Ask for every kind of row once; some milliseconds when the compiled kernels are on disk."""
+    toy = Vocabulary([b"a", b"b", b"ab", b"aa", None], end=4, merges=[(b"a", b"b"), (b"a", b"a")])
+    machine = Grammar.from_regex("a*b?", limits=_PATIENT).dfa
+    assert machine is not None
+    constraint = ProperConstraint(machine, toy, _PATIENT)
+    constraint.mask(constraint.advance(constraint.initial, 0))

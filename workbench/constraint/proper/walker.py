@@ -1,0 +1,99 @@
+"""Walker: a machine and a tokenizer come in, the edges that leave a place go out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.automata.dfa import Dfa, State
+from workbench.constraint.proper import walking
+from workbench.constraint.proper.guesses import Guess, Guesses
+from workbench.constraint.proper.tables import Ints, Machine, Nodes, Places
+from workbench.limits import Limits
+from workbench.vocabulary.bpe.bpe import Bpe
+
+#: Places a table has room for.
+_ROOM = 50_000_000
+#: Rows with more edges may be sampled.
+_LONG = 4_096
+
+
+class Walker:
+    """Walks of one vocabulary with one machine; one at a time.
+
+    Raises: LimitError where there may be too many places.
+    """
+
+    def __init__(self, dfa: Dfa, bpe: Bpe, limits: Limits) -> None:
+        self.guesses = Guesses.of(bpe)
+        self._limits = limits
+        trie, size = bpe.vocabulary.trie, len(bpe.vocabulary)
+        self._machine, self._nodes = Machine.of(dfa), Nodes.of(trie)
+        self._path = np.zeros(trie.height + 1, np.int32)
+        self._places = Places(
+            np.empty(limits.states, np.int32),
+            np.empty(limits.states, np.int32),
+            np.empty((len(dfa), 0), np.int32),
+            np.zeros(1, np.int64),
+            np.zeros(0, np.uint8),
+        )
+        self._room = tuple(np.empty(size, np.int32) for _ in range(4))
+        self._walked: tuple[State, int] = -1, 0
+        self._met = 0
+
+    def __len__(self) -> int:
+        """How many places between characters were met."""
+        return int(self._places.met[0])
+
+    def place(self, number: int) -> tuple[State, Guess]:
+        """A place by its number."""
+        return int(self._places.states[number]), int(self._places.guesses[number])
+
+    def meet(self, state: State, guess: Guess) -> None:
+        """Give a place between characters a number, if it has none."""
+        self._grow()
+        if self._places.numbers[state, guess] < 0:
+            number = len(self)
+            self._places.states[number], self._places.guesses[number] = state, guess
+            self._places.numbers[state, guess] = number
+            self._places.met[0] += 1
+
+    def permissive(self, state: State) -> tuple[Ints, Ints]:
+        """Every token that can be read from a state, and the state after it.
+
+        The arrays are written anew by the next walk.
+        """
+        tokens, states, _, _ = self._room
+        if self._walked[0] != state:
+            count = walking.permissive(
+                self._machine, self._nodes, self._path, state, tokens, states
+            )
+            self._walked = state, count
+        return tokens[: self._walked[1]], states[: self._walked[1]]
+
+    def edges(self, state: State, guess: Guess, mark: int, every: int = 1) -> tuple[Ints, Ints]:
+        """The tokens that can be read from a place, and the numbers of where they lead.
+
+        The arrays are written anew by the next walk. Of long rows only one edge in ``every``.
+        """
+        after = self.guesses.after(guess, mark)
+        self._grow()
+        tokens, states = self.permissive(state)
+        if every > 1 and len(tokens) > _LONG:
+            tokens, states = tokens[::every].copy(), states[::every].copy()
+        taken, targets = self._room[2:]
+        count = walking.guided(self._places, after, tokens, states, len(tokens), taken, targets)
+        return taken[:count], targets[:count]
+
+    def _grow(self) -> None:
+        """Make room for guesses that were met since, by this machine or another."""
+        needed = len(self.guesses)
+        if needed == self._met:
+            return
+        self._met, known, states = needed, *reversed(self._places.numbers.shape)
+        if needed > known:
+            wide = max(16, 2 * needed)
+            self._limits.check("states", 0 if states * wide < _ROOM else states * wide)
+            numbers = np.full((states, wide), -1, np.int32)
+            numbers[:, :known] = self._places.numbers
+            self._places = self._places._replace(numbers=numbers, within=np.zeros(wide, np.uint8))
+        self._places.within[:needed] = self.guesses.within
