@@ -61,6 +61,8 @@ WRONG = [
     (("mask", "--regex", "a", "--vocab", "/no/such/dir"),  "error: "),
     (("draw", "--kbnf", str(GRAMMARS / "json.kbnf"), "--format", "openfst"), "only the finite machines"),
     (("draw", "--kbnf", str(GRAMMARS / "json.kbnf"), "--machine", "characters"), "need a stack"),
+    (("draw", "--regex", "ab", "--machine", "scanner", "--format", "json"), "is a picture"),
+    (("draw", "--regex", "ab", "--machine", "subterminals", "--after", "b"), "no accepted text begins with 'b'"),
 ]  # fmt: skip
 
 
@@ -80,6 +82,23 @@ def test_draw_writes_every_format(tmp_path: Path) -> None:
         result = run("draw", "--regex", "(foo)+d", "--format", form, "-o", str(out))
         assert result.exit_code == 0, result.stderr
         assert out.read_bytes().startswith(start)
+
+
+def test_draw_shows_what_a_lookahead_leaves() -> None:
+    arguments = (
+        "draw",
+        "--regex",
+        "(foo)+d",
+        "--vocab",
+        "figure-4",
+        "--format",
+        "dot",
+        "--machine",
+    )
+    assert "qₐ" in run(*arguments, "scanner").stdout
+    after = run(*arguments, "subterminals", "--after", "f").stdout
+    assert "oo" in after
+    assert "food" not in after, "f is read already"
 
 
 def test_draw_openfst_text_spells_the_machine() -> None:

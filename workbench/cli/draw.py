@@ -24,9 +24,24 @@ from workbench.drawing import as_json
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import reduce
 from workbench.errors import WorkbenchError
+from workbench.grammar import Grammar, utf8
 from workbench.pipeline import OVER_TOKENS, Machine, compile_grammar
 from workbench.ui.written import att, automaton
 from workbench.vocabulary.vocabulary import Vocabulary
+
+
+class Picture(StrEnum):
+    """What is drawn: a machine as the page has it, or one that DOMINO makes."""
+
+    CHARACTERS = Machine.CHARACTERS
+    TOKENS = Machine.TOKENS
+    STACK = Machine.STACK
+    RULES = Machine.RULES
+    DETOKENIZER = Machine.DETOKENIZER
+    #: The automaton of all sequences of terminals.
+    SCANNER = "scanner"
+    #: What tokens can be read as after a text, and what of it the parser allows.
+    SUBTERMINALS = "subterminals"
 
 
 class Format(StrEnum):
@@ -43,7 +58,7 @@ class Format(StrEnum):
 
 
 def draw(
-    machine: Annotated[Machine, typer.Option(help="Which machine.")] = Machine.CHARACTERS,
+    machine: Annotated[Picture, typer.Option(help="Which machine.")] = Picture.CHARACTERS,
     form: Annotated[Format, typer.Option("--format", help="Written as what.")] = Format.SVG,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A file; without one it goes to stdout.")
@@ -57,25 +72,69 @@ def draw(
     example: ExampleOption = None,
     start: StartOption = "start",
     vocab: VocabularyOption = "builtin",
+    after: Annotated[str, typer.Option(help="subterminals: after this text.")] = "",
+    k: Annotated[
+        int | None, typer.Option(min=0, help="subterminals: the lookahead; no end without it.")
+    ] = None,
 ) -> None:
     """Draw the character FSA, token FSA, PDA, rules or detokenizer of a grammar.
+
+    Or DOMINO's scanner, or the subterminal trees after a text.
 
     fst: labels are numbers on stdout (a byte is itself, 0x00 is 256; token i is i + 1; 0 is ε);
     a file named …zip has them by name, with both tables of symbols.
     """
     with told():
         grammar = named_grammar(regex, regex_file, kbnf, example, start).grammar
-        vocabulary = Vocabulary.load(vocab) if machine in OVER_TOKENS else None
-        if form in (Format.FST, Format.OPENFST):
-            written = att(grammar, machine, vocabulary, LOCAL_LIMITS)
-            zipped = out is not None and out.suffix == ".zip"
-            _write(written.archive(str(machine)) if zipped else written.numbered().encode(), out)
-        elif form is Format.JSON:
-            record = automaton(grammar, machine, vocabulary, LOCAL_LIMITS)
-            _write(as_json.text(record).encode(), out)
+        if machine in (Picture.SCANNER, Picture.SUBTERMINALS):
+            graph = _domino_graph(grammar, machine, vocab, after, k)
+            content = picture(graph, _drawn_form(form, machine), states)
         else:
-            compiled = compile_grammar(grammar, LOCAL_LIMITS)
-            _write(picture(compiled.graph(machine, vocabulary), form, states), out)
+            content = _machine(grammar, Machine(machine), form, out, vocab, states)
+        _write(content, out)
+
+
+def _machine(
+    grammar: Grammar, machine: Machine, form: Format, out: Path | None, vocab: str, states: int
+) -> bytes:
+    """A machine as the content of a file."""
+    vocabulary = Vocabulary.load(vocab) if machine in OVER_TOKENS else None
+    if form in (Format.FST, Format.OPENFST):
+        written = att(grammar, machine, vocabulary, LOCAL_LIMITS)
+        zipped = out is not None and out.suffix == ".zip"
+        return written.archive(str(machine)) if zipped else written.numbered().encode()
+    if form is Format.JSON:
+        return as_json.text(automaton(grammar, machine, vocabulary, LOCAL_LIMITS)).encode()
+    compiled = compile_grammar(grammar, LOCAL_LIMITS)
+    return picture(compiled.graph(machine, vocabulary), form, states)
+
+
+def _domino_graph(
+    grammar: Grammar, machine: Picture, vocab: str, after: str, k: int | None
+) -> Graph:
+    """The scanner, or the trees after a text, with what parser and lookahead leave of them.
+
+    Raises: WorkbenchError where no accepted text begins so; LimitError; VocabularyError.
+    """
+    from workbench.constraint.domino.constraint import domino
+    from workbench.constraint.domino.scanner import Scanner
+    from workbench.constraint.domino.terminals import terminals_of
+    from workbench.drawing.subterminals import draw_pruned, draw_scanner
+
+    if machine is Picture.SCANNER:
+        return draw_scanner(Scanner.of(terminals_of(grammar).each))
+    constraint = domino(grammar, Vocabulary.load(vocab), LOCAL_LIMITS, k)
+    state = constraint.readings.after(constraint.initial, utf8(after))
+    if state is None:
+        raise WorkbenchError(f"no accepted text begins with {after!r}", "workbench check says why")
+    return draw_pruned(constraint, state)
+
+
+def _drawn_form(form: Format, machine: Picture) -> Format:
+    """The form, if it is that of a picture."""
+    if form in (Format.DOT, Format.SVG, Format.PNG):
+        return form
+    raise WorkbenchError(f"{machine} is a picture, not {form}", "choose svg, png or dot")
 
 
 def picture(graph: Graph, form: Format, states: int) -> bytes:

@@ -35,10 +35,12 @@ def words_of(text: str, *, end: bool = True) -> Vocabulary:
     return toy((data | spelt), end=end, name="words of a text")
 
 
-#: The named ones: Koo et al. 2024, Figures 4 and 7, and the vocabulary of the project's examples.
+#: The named ones: Koo et al. 2024, Figures 4 and 7; Beurer-Kellner et al. 2024, Figure 3, as far as
+#: its text tells (``drawing.subterminals``); and one of plain bytes.
 TOYS: dict[str, Callable[[], Vocabulary]] = {
     "figure-4": lambda: toy(("f", "oo", "foo", "for", "food"), name="figure-4"),
     "figure-7": lambda: toy(("a", "b", "bb", "aaab"), name="figure-7"),
+    "domino-3": lambda: toy(("0", "1", "2", "12", "(", ")", "+", "+1", ")+1"), name="domino-3"),
     "all-bytes": all_bytes,
 }
 

@@ -1,0 +1,286 @@
+"""Scanners and subterminal trees become graphs: Figures 3(b), 3(d), 3(e) and 4 of DOMINO.
+
+The text of the paper at hand has lost the drawings. The grammar of Figure 3(a) is told in §3.1 and
+§3.2; of its vocabulary (c) only this is sure: numbers, ``+``, ``+1``, ``(``, ``)``, the end token,
+and a token that needs k = 2 after ``(12``, for which ``)+1`` stands here. The paper's boxes for
+subterminals become brackets that are open where the terminal goes on: ``[int]`` full, ``[int…``
+start, ``…int]`` end, ``…int…`` continuation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from workbench.automata.dfa import State
+from workbench.constraint.domino.constraint import DominoConstraint
+from workbench.constraint.domino.pruning import pruned
+from workbench.constraint.domino.scanner import BETWEEN, Scanner
+from workbench.constraint.domino.terminals import Terminal
+from workbench.constraint.domino.trees import SubterminalTree, Trees
+from workbench.drawing.characters import folded
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.machines import reading_edges, state_node
+from workbench.drawing.text import shorten, visible
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS
+from workbench.vocabulary.toy import named_toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: Figure 3(a): sums of numbers, in brackets or not; a number is one terminal.
+FIGURE_3 = "E ::= int | '(' E ')' | E '+' E;\nint ::= #'[1-9][0-9]*|0+';"
+
+#: Letters of a terminal's name, and of the tokens at a node, that are drawn.
+_NAME, _TOKENS = 16, 26
+#: Tokens of a node that are told one by one.
+_EXAMPLES = 12
+
+
+def draw_scanner(scanner: Scanner, name: str = "character scanner") -> Graph:
+    """Figure 3(b): q₀, a box for every terminal, q_a, and ε-edges; each box has its frame."""
+    boxes = draw_boxes(scanner, name)
+    nodes, edges = list(boxes.nodes), list(boxes.edges)
+    for number, terminal in enumerate(scanner.terminals):
+        offset = int(scanner.initials[number]) - terminal.dfa.initial
+        inside = draw_terminal(terminal)
+        for node in inside.nodes:
+            nodes.append(replace(node, id=_at(node.id, offset), label="", cluster=_framed(number)))
+        for edge in inside.edges:
+            between = tuple(_at(state, offset) for state in edge.between)
+            ends = _at(edge.source, offset), _at(edge.target, offset)
+            edges.append(replace(edge, source=ends[0], target=ends[1], between=between))
+    named = {_framed(n): _short(terminal.name) for n, terminal in enumerate(scanner.terminals)}
+    shown = (replace(node, cluster=named.get(node.cluster, "")) for node in nodes)
+    return Graph(name, tuple(shown), tuple(edges))
+
+
+def draw_boxes(scanner: Scanner, name: str = "character scanner") -> Graph:
+    """The same, without looking into the boxes."""
+    begin = Node("begin", "q₀", ("initial",), "between two terminals")
+    end = Node("end", "qₐ", ("final",), "a terminal has ended")
+    boxes = [
+        Node(f"terminal-{number}", _short(terminal.name), ("call",), f"terminal {terminal.name}")
+        for number, terminal in enumerate(scanner.terminals)
+    ]
+    edges = [
+        edge
+        for box in boxes
+        for edge in (
+            Edge(begin.id, box.id, ("ε",), ("epsilon",)),
+            Edge(box.id, end.id, ("ε",), ("epsilon",)),
+        )
+    ]
+    back = Edge(end.id, begin.id, ("ε",), ("epsilon", "back"), title="the next terminal")
+    return Graph(name, (begin, *boxes, end), (*edges, back))
+
+
+def draw_terminal(terminal: Terminal) -> Graph:
+    """Figure 4: the automaton of a terminal, entered where its name stands."""
+    dfa = terminal.dfa
+    read = folded(dfa)
+    nodes = [state_node(s, dfa.initial, bool(dfa.finals[s])) for s in sorted(read.states)]
+    named = (
+        replace(node, label=_short(terminal.name)) if "initial" in node.kinds else node
+        for node in nodes
+    )
+    return Graph(f"terminal {_short(terminal.name)}", tuple(named), reading_edges(read))
+
+
+def draw_tree(
+    scanner: Scanner, trees: Trees, vocabulary: Vocabulary, at: State, name: str = ""
+) -> Graph:
+    """Figure 3(d): T_q, its edges subterminals, the tokens that read so at its nodes.
+
+    Where the terminal at hand may end, what may come after it is drawn as the paper has it:
+    at the same root.
+    """
+    picture = _Picture(scanner, vocabulary)
+    picture.root("root", at)
+    for state in dict.fromkeys((at, BETWEEN) if scanner.accepting[at] else (at,)):
+        tree = trees.get(state)
+        if tree is not None:
+            picture.hang("root", tree, {})
+    if at == BETWEEN or scanner.accepting[at]:
+        picture.end("root")
+    return picture.graph(name or f"subterminals from {picture.place(at)}")
+
+
+def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Graph:
+    """Figure 3(e): the trees of a state, with what the parser refuses and what k leaves out.
+
+    Edges and nodes are ``refused`` where the parser allows no such terminal (what lies below
+    is not drawn), ``deeper`` where it does, further than k; then the label says what k it takes.
+    """
+    scanner, parser = constraint.scanner, constraint.parser
+    picture = _Picture(scanner, constraint.vocabulary)
+    roots: dict[int, str] = {}
+    for number, (at, parsed) in enumerate(sorted(constraint.readings[state], reverse=True)):
+        root = f"root{number}"
+        if at == BETWEEN and parsed in roots:
+            root = roots[parsed]  # the terminal at hand may end: its root has this tree as well
+        else:
+            picture.root(root, at)
+        if scanner.accepting[at]:
+            roots[parser.step(parsed, int(scanner.owner[at]))] = root
+        tree = constraint.trees.get(at)
+        if tree is not None:
+            allowed = set(pruned(tree, parser, parsed, len(tree)))
+            kept = set(constraint.kept((at, parsed)))
+            marks = {
+                node: "" if node in kept else "deeper" if node in allowed else "refused"
+                for node in range(len(tree))
+            }
+            picture.hang(root, tree, marks)
+        if at == BETWEEN:
+            picture.end(root, "" if parser.is_final(parsed) else "refused")
+    return picture.graph(name or "subterminals the parser allows")
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """A graph of trees while it grows."""
+
+    scanner: Scanner
+    vocabulary: Vocabulary
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+    def root(self, root: str, at: State) -> None:
+        self.nodes.append(Node(root, self.place(at), ("initial",), f"scanner state {at}"))
+
+    def place(self, at: State) -> str:
+        """A state of the scanner as people speak of it."""
+        return "q₀" if at == BETWEEN else f"…{self._name(int(self.scanner.owner[at]))}"
+
+    def end(self, root: str, mark: str = "") -> None:
+        """r_EOS, where a text may end."""
+        node = Node(f"{root}-end", "EOS", ("final",), "the end token")
+        self.nodes.append(_marked(node, mark))
+        self.edges.append(_marked_edge(Edge(root, node.id, ("[$]",), ("full",)), mark, 0))
+
+    def hang(self, root: str, tree: SubterminalTree, marks: Mapping[int, str]) -> None:
+        """A tree below a root; ``marks`` tell which nodes are refused or deeper."""
+        node = 0
+        while node < len(tree):
+            mark = marks.get(node, "")
+            above = int(tree.parent[node])
+            source = root if above < 0 else f"{root}-{tree.state}-{above}"
+            is_inner = above < 0 and tree.state != BETWEEN
+            for piece in self._pieces(root, source, tree, node, is_inner):
+                self.nodes.append(_marked(piece[0], mark))
+                self.edges.append(_marked_edge(piece[1], mark, int(tree.depth[node])))
+            node = int(tree.skip[node]) if mark == "refused" else node + 1
+
+    def _pieces(
+        self, root: str, source: str, tree: SubterminalTree, node: int, is_inner: bool
+    ) -> Iterator[tuple[Node, Edge]]:
+        """A node as drawn: that of whole terminals with all below, and that of partial ones."""
+        low, high = int(tree.first[node]), int(tree.first[node + 1])
+        tokens, partial = tree.tokens[low:high].tolist(), tree.partial[low:high].tolist()
+        ids = f"{root}-{tree.state}-{node}", f"{root}-{tree.state}-{node}-partial"
+        for which, its_id in ((False, ids[0]), (True, ids[1])):
+            its = [t for t, p in zip(tokens, partial, strict=True) if p is which]
+            goes_on = not which and int(tree.skip[node]) > node + 1
+            if its or goes_on:
+                kind = _KINDS[is_inner, which]
+                label = _BRACKETS[kind].format(self._name(int(tree.terminal[node])))
+                told = self._told(its)
+                shown = Node(its_id, told, (kind,), f"{len(its):,} tokens: {told}")
+                yield shown, Edge(source, its_id, (label,), (kind,), len(its), self._examples(its))
+
+    def _told(self, tokens: list[TokenId]) -> str:
+        told = " ".join(self._examples(tokens))
+        more = f" +{len(tokens) - _EXAMPLES:,}" if len(tokens) > _EXAMPLES else ""
+        return shorten(told, _TOKENS - len(more)) + more
+
+    def _examples(self, tokens: list[TokenId]) -> tuple[str, ...]:
+        return tuple(visible(self.vocabulary.tokens[t] or b"") for t in tokens[:_EXAMPLES])
+
+    def _name(self, terminal: int) -> str:
+        return _short(self.scanner.terminals[terminal].name)
+
+    def graph(self, name: str) -> Graph:
+        return Graph(name, tuple(self.nodes), tuple(self.edges))
+
+
+#: The kind of a subterminal: whether it belongs to a terminal already begun, and is not finished.
+_KINDS = {
+    (False, False): "full",
+    (False, True): "start",
+    (True, False): "end",
+    (True, True): "continuation",
+}
+_BRACKETS = {"full": "[{}]", "start": "[{}…", "end": "…{}]", "continuation": "…{}…"}
+
+
+def _marked(node: Node, mark: str) -> Node:
+    return replace(node, kinds=(*node.kinds, mark)) if mark else node
+
+
+def _marked_edge(edge: Edge, mark: str, depth: int) -> Edge:
+    """An edge with its mark, which its label says too: not everybody sees colours."""
+    if not mark:
+        return edge
+    (label,) = edge.labels
+    told = f"✗ {label}" if mark == "refused" else f"{label} k={depth}"
+    return replace(edge, labels=(told,), kinds=(*edge.kinds, mark))
+
+
+def _short(name: str) -> str:
+    return shorten(visible(name), _NAME)
+
+
+def _framed(number: int) -> str:
+    return f"frame {number}"
+
+
+def _at(state: str, offset: int) -> str:
+    return str(int(state) + offset)
+
+
+@cache
+def figure_3_constraint(k: int | None = None) -> DominoConstraint:
+    """The running example of the paper with a lookahead."""
+    return DominoConstraint(Grammar.from_kbnf(FIGURE_3, "E"), named_toy("domino-3"), LIMITS, k)
+
+
+def figure_3b() -> Graph:
+    """The scanner: a box for each terminal."""
+    return draw_boxes(figure_3_constraint().scanner, "figure 3(b)")
+
+
+def figure_3d(text: bytes = b"12") -> Graph:
+    """The subterminal tree of the scanner after a text of one terminal; of q₀ after none.
+
+    Of R itself: whatever terminal after whatever terminal, as the parser has not been asked.
+    """
+    constraint = figure_3_constraint()
+    scanner = constraint.scanner
+    every = tuple(range(len(scanner.terminals)))
+    trees = Trees(scanner, (every,) * len(every), constraint.vocabulary.trie, LIMITS)
+    after = constraint.readings.after(constraint.initial, text)
+    at = BETWEEN if after is None else max(constraint.subterminal(after))
+    return draw_tree(scanner, trees, constraint.vocabulary, at, "figure 3(d)")
+
+
+def figure_3e(k: int | None = 0, text: bytes = b"(12") -> Graph:
+    """What the parser leaves of the tree after a text, and what a lookahead leaves of that."""
+    constraint = figure_3_constraint(k)
+    state = constraint.readings.after(constraint.initial, text)
+    return draw_pruned(constraint, constraint.initial if state is None else state, "figure 3(e)")
+
+
+def figure_4() -> Graph:
+    """The automaton of ``int``."""
+    terminals = figure_3_constraint().scanner.terminals
+    return draw_terminal(next(terminal for terminal in terminals if terminal.name == "int"))
+
+
+#: The figures by what a lesson calls them.
+FIGURES: dict[str, Callable[[], Graph]] = {
+    "domino-3b": figure_3b,
+    "domino-3d": figure_3d,
+    "domino-3e": figure_3e,
+    "domino-4": figure_4,
+}
