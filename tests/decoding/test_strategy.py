@@ -86,6 +86,28 @@ def finished(generation: Generation) -> None:
         pass
 
 
+def passes(
+    model: ToyModel, constraint: Constraint, sampling: Sampling, strategy: Strategy, max_tokens: int
+) -> int:
+    """How often the model is asked."""
+    asked = 0
+
+    class Counted(ToySession):
+        def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+            nonlocal asked
+            asked += 1
+            return super().judge(token_ids, last)
+
+    session = Counted(model)
+    finished(
+        generate(
+            model, constraint, [0], sampling,
+            max_tokens=max_tokens, strategy=strategy, session=session,
+        )
+    )  # fmt: skip
+    return asked
+
+
 def same_numbers(step: Step, plain: Step) -> bool:
     """Whether a step says what the plain loop's says, the mask made or not."""
     names = ("logprob", "masked_logprob", "kept", "rank", "masked_rank", "favourite_id", "is_end",
@@ -106,11 +128,12 @@ def test_tokens_are_the_plain_loops(
     speculating = st.builds(
         Speculating, guessing, st.integers(0, 5), st.sampled_from([0.0, 0.2, 0.9])
     )
-    strategy = data.draw(st.just(Opportunistic()) | speculating)
+    strategy = data.draw(st.just(PLAIN) | st.just(Opportunistic()) | speculating)
     found = ran(model, constraint, sampling, strategy, budget)
     assert found.token_ids == plain.token_ids
     assert found.stop is plain.stop
     assert found.forward_passes <= plain.forward_passes
+    assert passes(model, constraint, sampling, strategy, budget) == found.forward_passes
     for step, other in zip(found.steps, plain.steps, strict=True):
         assert same_numbers(step, other) or not step.judged
 
@@ -129,6 +152,7 @@ def test_skipping_writes_the_plain_loops_text(
     else:
         assert found.stop is plain.stop
     assert found.forward_passes <= sum(not step.forced for step in plain.steps)
+    assert passes(model, constraint, sampling, Skipping(), budget) == found.forward_passes
     for step, other in zip(found.steps, plain.steps, strict=False):
         if not step.judged:
             break

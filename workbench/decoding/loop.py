@@ -150,13 +150,16 @@ class Loop:
         not certain is the one the pass was run for.
         """
         end = self.constraint.vocabulary.end
-        fed = [d.token_id for d in draft if d.token_id != end]
-        rows, model_ms = self.judge(fed)
+        masked = self.masked(self.state)
+        if not self.opens(masked[0]):
+            return
+        rows, model_ms = self.judge([d.token_id for d in draft if d.token_id != end])
         asked = False
         for place, row in enumerate(rows):
-            masked = self.masked(self.state)
-            if not self.opens(masked[0]):
-                return
+            if place:
+                masked = self.masked(self.state)
+                if not self.opens(masked[0]):
+                    return
             guess = draft[place] if place < len(draft) else None
             certain = guess is not None and guess.certain
             forward = not asked and (not certain or place == len(rows) - 1)

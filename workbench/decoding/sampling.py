@@ -61,51 +61,56 @@ class Sampling:
     def choose(self, logits: Scores, allowed: TokenMask, rng: np.random.Generator) -> TokenId:
         """One of the tokens that ``allowed`` lets through.
 
-        The model's own draw is taken where it is allowed; where it is refused, another draw
-        among the allowed ones decides. A token of probability p, where all allowed ones have k,
-        comes out with p + (1 - k) · p / k = p / k, as from one draw among the allowed. Drawn so, a
-        run parts from the model's own of the same seed only where the mask refuses a token
-        (DOMINO's interventions, at every temperature), and the mask need not be known before
-        (``Opportunistic``). Top-k and top-p count allowed tokens alone: with them there is one
-        draw, among the allowed.
+        A race: every token has its random time, exponential with its probability as rate, and the
+        first allowed one wins, which is each in its share of the allowed ones. A token that wins
+        among all therefore wins wherever it is allowed: a run parts from the model's own of the
+        same seed only where the mask refuses a token (DOMINO's interventions, at every
+        temperature), and a mask need not be known where its winner is allowed (``Opportunistic``).
+        One draw from the sums of the probabilities (1.2 ms at V = 131k, this 1.7; equal at 6000)
+        has neither, and each sum carries the rounding of all before it: logits judged in another
+        batch then drew another token once in some 8000.
+
+        Top-k and top-p count allowed tokens alone, so with them the mask comes first.
 
         Shape:  ``logits`` (V,) or longer (rows that are no token).
         Raises: SamplingError where nothing is allowed.
         """
-        if self.top_k is None and self.top_p is None:
-            own = self.pick(logits[: allowed.size], rng)
-            if own in allowed:
-                return own
+        logits = logits[: allowed.size]
+        times = None if self.temperature == 0 else rng.standard_exponential(len(logits))
+        every = self.top_k is None and self.top_p is None
+        if every and (own := self._first(logits, times)) in allowed:
+            return own
         ids = allowed.ids
         if not len(ids):
             raise SamplingError("expected at least one allowed token to choose from")
-        return int(ids[self.pick(logits[ids], rng)])
+        if times is None:
+            return int(ids[self._first(logits[ids], None)])
+        if not every:
+            ids = ids[self._kept(self._weights(logits[ids]))]
+        return int(ids[self._first(logits[ids], times[ids])])
 
-    def pick(self, scores: Scores, rng: np.random.Generator) -> int:
-        """The index of one of ``scores``, in one draw."""
-        if self.temperature == 0 or len(scores) == 1:
-            return int(np.argmax(scores))  # the first of equals
+    def _first(self, scores: Scores, times: npt.NDArray[np.float64] | None) -> int:
+        """The index of the token that wins, the first of equals."""
+        return int(np.argmax(scores if times is None else self._weights(scores) / times))
+
+    def _weights(self, scores: Scores) -> npt.NDArray[np.float64]:
+        """Probabilities up to a factor; even ones where the model gives all of them nothing."""
         best = scores.max()
         if best == -math.inf:
-            return int(rng.integers(len(scores)))
-        weights = np.exp((scores.astype(np.float64) - best) / self.temperature)
-        order = self._kept(weights)
-        total = np.cumsum(weights if order is None else weights[order])
-        drawn = int(np.searchsorted(total, rng.random() * total[-1], side="right"))
-        drawn = min(drawn, len(total) - 1)  # rounding may reach the very end
-        return drawn if order is None else int(order[drawn])
+            return np.ones(len(scores))
+        shifted: npt.NDArray[np.float64] = np.subtract(scores, best, dtype=np.float64)
+        return np.exp(shifted / self.temperature)
 
-    def _kept(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.intp] | None:
-        """The indices top-k and top-p keep, likeliest first; None for all of them."""
+    def _kept(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+        """The indices top-k and top-p keep, likeliest first."""
         if self.top_k is not None:
             order = likeliest(weights, self.top_k)
             return order if self.top_p is None else _nucleus(weights, order, self.top_p)
-        if self.top_p is None:
-            return None  # the order does not matter, and sorting 131k weights takes 10 ms
+        share = 1.0 if self.top_p is None else self.top_p
         few = likeliest(weights, _FEW)
-        if weights[few].sum() >= self.top_p * weights.sum():
-            return _nucleus(weights, few, self.top_p, weights.sum())
-        return _nucleus(weights, likeliest(weights, len(weights)), self.top_p)
+        if weights[few].sum() >= share * weights.sum():
+            return _nucleus(weights, few, share, weights.sum())
+        return _nucleus(weights, likeliest(weights, len(weights)), share)
 
 
 #: So many tokens hold top-p's share nearly always, and need no sort of all.

@@ -158,7 +158,7 @@ class Turn:
         forward: bool = True,
     ) -> Step:
         """The step of taking a token here; that it is allowed is the caller's to know."""
-        wanted = self.wanted(max(1, top))
+        wanted = self.wanted(top)
         return Step(
             index=index,
             token_id=token_id,
@@ -167,11 +167,11 @@ class Turn:
             mask=self.mask,
             logprob=min(0.0, float(self.logprobs[token_id])),
             masked_logprob=self.masked_logprob(token_id),
-            favourite_id=wanted[0].token_id,
+            favourite_id=wanted[0].token_id if wanted else int(self.logits.argmax()),
             kept=self.kept,
             rank=self.rank(token_id),
             masked_rank=self.masked_rank(token_id),
-            wanted=wanted[:top],
+            wanted=wanted,
             allowed=self.allowed(top),
             forward=forward,
             model_ms=self.model_ms,

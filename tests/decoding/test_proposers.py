@@ -1,0 +1,149 @@
+"""Proposers: counts of runs, forced bytes, what of a state they are counted under."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.decoding.worlds import TableModel
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.generate import generate
+from workbench.decoding.proposers import Counts, Forced, standing
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.strategy import PLAIN, Proposer, Speculating, Strategy
+from workbench.decoding.toy_model import ToyModel
+from workbench.decoding.trace import Trace
+from workbench.vocabulary.toy import toy
+
+WORDS = toy(["a", "b", "(", ")", "ab", "((", "))", ", ", ","])
+NESTED = "start ::= '(' item (', ' item)* ')'; item ::= start | 'a' | 'b' | 'ab';"
+MODEL = ToyModel(WORDS, sample="((a, b), (ab, (a)))", seed=3)
+
+
+def nested() -> Constraint:
+    return wb.compile(wb.Grammar.from_kbnf(NESTED), WORDS)
+
+
+def ran(constraint: Constraint, seed: int, strategy: Strategy = PLAIN, heat: float = 0.7) -> Trace:
+    sampling = Sampling(heat, seed=seed)
+    run = generate(MODEL, constraint, "(", sampling, max_tokens=30, strategy=strategy)
+    for _ in run:
+        pass
+    return run.trace
+
+
+def test_counts_are_shares_of_what_was_chosen() -> None:
+    constraint = wb.compile(wb.Grammar.from_regex("a(a|b)*"), WORDS)
+    model = TableModel(WORDS, [3, 1, 0, 0, 2, 0, 0, 0, 0, 1])
+    runs = []
+    for seed in range(30):
+        run = generate(model, constraint, [0], Sampling(1.0, seed=seed), max_tokens=6)
+        assert list(run)
+        runs.append(run.trace)
+    counts = Counts.learnt(constraint, runs, memory=0)
+    inside = constraint.advance(constraint.initial, 0)
+    chosen = [s.token_id for run in runs for s in run.steps if s.state == inside]
+    best = max(set(chosen), key=chosen.count)
+    assert counts.propose(constraint, inside, [0, 0]) == (best, chosen.count(best) / len(chosen))
+
+
+def test_a_longer_memory_falls_back_on_shorter_ones() -> None:
+    constraint = wb.compile(wb.Grammar.from_regex("(a|b|,)*"), WORDS)
+    counts = Counts.learnt(constraint, [trace_of(constraint, [0, 1, 8, 0, 1, 0])], memory=2)
+    here = constraint.initial
+    # a b was followed by a comma and by a; alone, b too; with nothing known a is the likeliest
+    assert counts.propose(constraint, here, [0, 1]) in [(8, 0.5), (0, 0.5)]
+    assert counts.propose(constraint, here, [8, 0]) == (1, 1.0)
+    assert counts.propose(constraint, here, [2, 8]) == (0, 1.0), "a comma was followed by a"
+    assert counts.propose(constraint, here, [2, 2]) == (0, 0.5), "half of all tokens are a"
+    assert counts.propose(constraint, "nowhere", []) is None
+
+
+def trace_of(constraint: Constraint, ids: list[int]) -> Trace:
+    """The trace of these tokens."""
+    wanted = iter(ids)
+
+    class Following(TableModel):
+        def logits(self, token_ids):  # type: ignore[no-untyped-def]
+            self.usual = [0.0] * len(WORDS)
+            self.usual[next(wanted)] = 9.0
+            return super().logits(token_ids)
+
+    run = generate(Following(WORDS, []), constraint, [0], max_tokens=len(ids))
+    assert [step.token_id for step in run] == ids
+    return run.trace
+
+
+def test_places_that_differ_in_depth_alone_are_counted_together() -> None:
+    constraint = nested()
+    key = standing(constraint)
+
+    def after(text: str) -> object:
+        state = constraint.initial
+        for token_id in WORDS.ids(*text):
+            state = constraint.advance(state, token_id)
+        return key(state)
+
+    assert after("(((") == after("((((") != after("(")
+    assert after("(((a") == after("((((a")
+    assert after("(((a") != after("(((")
+    assert after("(a") != after("(((a"), "the outermost list returns elsewhere"
+    assert len({after("(" * depth) for depth in range(20)}) == 4
+
+
+def test_counts_are_taken_of_what_a_constraint_calls_alpha_and_beta() -> None:
+    class Told:
+        def subterminal(self, state: int) -> int:
+            return state % 2
+
+        def parser_substate(self, state: int) -> int:
+            return state % 3
+
+    key = standing(Told())  # type: ignore[arg-type]
+    assert key(1) == key(7) == (1, 1)
+    assert key(1) != key(3)
+    regular = wb.compile(wb.Grammar.from_regex("a*b"), WORDS)
+    assert standing(regular)(regular.initial) == regular.initial
+
+
+@pytest.mark.parametrize(
+    ("pattern", "token", "because"),
+    [
+        ("a(ab|b)*", "a", "one byte, then it branches"),
+        ("abc?", None, "c is no token, and ab is read otherwise"),
+        ("ab, a", "ab", "the longest token, though more is forced"),
+        (", , a", ", ", "the longest"),
+        ("a*", None, "it may end"),
+    ],
+)  # fmt: skip
+def test_forced_bytes_are_guessed(pattern: str, token: str | None, because: str) -> None:
+    constraint = wb.compile(
+        wb.Grammar.from_regex(pattern), toy(["a", "b", "c", "ab", ", ", ",", " "])
+    )
+    guess = Forced().propose(constraint, constraint.initial, [0])
+    if token is None:
+        assert guess is None or pattern == "abc?", because
+    else:
+        assert guess == (constraint.vocabulary.ids(token)[0], 1.0), because
+
+
+@pytest.mark.slow
+@given(st.integers(0, 50), st.sampled_from([0.0, 0.7, 1.5]), st.integers(0, 3), st.booleans())
+def test_tokens_are_the_plain_loops(seed: int, heat: float, memory: int, forced: bool) -> None:
+    constraint = nested()
+    learnt = Counts.learnt(constraint, [ran(constraint, s) for s in range(3)], memory)
+    proposer: Proposer = Forced() if forced else learnt
+    plain = ran(constraint, seed, PLAIN, heat)
+    found = ran(constraint, seed, Speculating(proposer, 6, 0.2), heat)
+    assert found.token_ids == plain.token_ids
+    assert found.forward_passes <= plain.forward_passes
+
+
+def test_counts_save_passes() -> None:
+    constraint = nested()
+    learnt = Counts.learnt(constraint, [ran(constraint, seed) for seed in range(5)])
+    runs = [(ran(constraint, s), ran(constraint, s, Speculating(learnt))) for s in range(20, 30)]
+    plain = sum(run.forward_passes for run, _ in runs)
+    assert sum(run.forward_passes for _, run in runs) < 0.7 * plain
