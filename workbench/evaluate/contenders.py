@@ -13,6 +13,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.opportunistic import Opportunistic
+from workbench.decoding.picard import Picard
 from workbench.decoding.proposers import Counts
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
@@ -246,6 +247,28 @@ _ALL = (
         source=f"llama.cpp, as in {_DOMINO}, §3.5 and table 3",
     ),
     Contender(
+        name="synchromesh",
+        title="every token put to a completion engine: terminals an LALR(1) parser accepts",
+        method="online",
+        options={"how": "trie", "checker": "synchromesh"},
+        source=f"Poesia et al. 2022, as in {_DOMINO}, table 1",
+    ),
+    Contender(
+        name="llama-cpp",
+        title="stacks of what is still to be read; the model's own choice put to them first",
+        method="online",
+        options={"how": "trie", "checker": "llama.cpp"},
+        strategy="opportunistic",
+        source=f"llama.cpp, as in {_DOMINO}, §3.5 and table 1",
+    ),
+    Contender(
+        name="picard",
+        title="a recogniser asked about the 8 likeliest tokens; no other may come next",
+        method="online",
+        strategy="picard",
+        source=f"Scholak et al. 2021, as in {_DOMINO}, table 1",
+    ),
+    Contender(
         name="outlines",
         title="an index from the states of a character machine to tokens; one regex",
         method="outlines",
@@ -257,6 +280,13 @@ _ALL = (
         method="lalr",
         source=f"{_WILLARD}, the extension to grammars; {_KOO}, appendix A.1",
     ),
+    Contender(
+        name="lalr-shift",
+        title="the same where rules are not LALR(1): lark shifts, and some texts are lost",
+        method="lalr",
+        options={"conflicts": "shift"},
+        source=f"{_WILLARD}, the extension to grammars, with lark's usual settings",
+    ),
 )
 
 #: How the model is asked, by the name a contender has for it.
@@ -265,6 +295,7 @@ STRATEGIES: dict[str, Strategy] = {
     "speculation": PLAIN,  # until it is taught
     "skipping": Skipping(),
     "opportunistic": Opportunistic(),
+    "picard": Picard(),
 }
 
 #: Every contender by its name, in the order tables have.
