@@ -4,7 +4,7 @@
   "use strict";
   const { el } = wb;
   const SPEED = 1400; // milliseconds a frame: long enough to read its sentence
-  const LARGEST = 1.35, ROOM = { 1: 330, 2: 240, 3: 190 }, TALL = 430; // pixels a picture may be high, by how many there are; on phones
+  const LARGEST = 1.35, ROOM = { 1: 330, 2: 240, 3: 190 }, BROAD = 440, TALL = 430; // pixels a picture may be high, by how many there are; on phones
 
   wb.film = (ask, caption, { framed = () => {}, why = null } = {}) => {
     const screens = el("div", { class: "screens" }), bars = el("div", { class: "bars", hidden: true }), rows = el("div", { class: "rows" });
@@ -28,7 +28,8 @@
       screens.classList.toggle("two", graphs.length === 2);
       screens.classList.toggle("four", graphs.length === 4);
       const beside = pictures.length % 2 === 0 && pictures.length > 0 && pictures[0].getBoundingClientRect().top === pictures[1].getBoundingClientRect().top;
-      const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, narrow() ? TALL : ROOM[beside ? graphs.length / 2 : Math.min(3, graphs.length)]) + (graphs.length > 1 ? 14 : 0));
+      const room = narrow() ? TALL : graphs.length === 1 && figure.closest(".broad") ? BROAD : ROOM[beside ? graphs.length / 2 : Math.min(3, graphs.length)];
+      const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, room) + (graphs.length > 1 ? 14 : 0));
       if (beside) heights[0] = heights[1] = Math.max(heights[0], heights[1]);
       graphs.forEach((graph, i) => {
         pictures[i].style.height = heights[i] + "px";

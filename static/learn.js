@@ -41,7 +41,8 @@ wb.parts.learn = ({ element, server }) => {
   /** Words with `code` and *terms*; everything enters as text. */
   function words(text) {
     return text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map((piece) => {
-      if (/^`.+`$/.test(piece)) return el("code", {}, piece.slice(1, -1));
+      // a space at the edge of a token would vanish
+      if (/^`.+`$/.test(piece)) return el("code", {}, piece.slice(1, -1).replace(/^ | $/g, "·"));
       if (/^\*.+\*$/.test(piece)) return el("em", {}, piece.slice(1, -1));
       return piece;
     });

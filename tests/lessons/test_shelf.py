@@ -8,9 +8,10 @@ import pytest
 
 from tests.drawing.graphs import arcs, states
 from workbench.drawing.figures import figure
+from workbench.lessons.asking import Answer
 from workbench.lessons.films import FILMS, film
 from workbench.lessons.lesson import Film, Lesson, LessonError, Step
-from workbench.lessons.questions import QUESTIONS, Answer, question
+from workbench.lessons.questions import QUESTIONS, question
 from workbench.lessons.shelf import ORDER, lesson, lessons
 from workbench.lessons.tables import TABLES, table
 
@@ -93,8 +94,28 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("composition", 6): ({"3"}, {"1"}),
     ("index", 0): ({"3.14", "42.", ".5", "(the empty text)"}, {"3.14", "42.", ".5"}),
     ("index", 1): ({"42", "1", "end"}, {"42", "1", "."}),
-    ("index", 2): ({".", "42", ".2", "1", "end"}, {"A"}),
-    ("index", 3): ({"w"}, {"w", "y"}),
+    ("index", 2): ("2", "4"),
+    ("index", 3): ({".", "42", ".2", "1", "end"}, {"A"}),
+    ("index", 4): ({"w"}, {"w", "y"}),
+    ("terminals", 0): ({"("}, {"(", "o(1"}),
+    ("terminals", 1): ({"r(4"}, {"r"}),
+    ("terminals", 2): ({"bar  (  456  )", "foo  (  123  )"}, {"fo  o(1  2  3  )"}),
+    # f 1, fo 2, foo 3, food 4, for 3, b 1, ba 2, bar 3, bar; 4, and five that fail at once
+    ("online", 0): ("28", "31"),
+    # the five ways out of the root, and two below 1
+    ("online", 1): ("7", "5"),
+    ("online", 2): ("3", "1"),
+    ("online", 3): ({"1", "1;", ";"}, {"1", "12"}),
+    ("subterminals", 0): ({"(12)", "1+0", "00+7"}, {"(12)", "01"}),
+    ("subterminals", 1): ({"+1", "(12", "2)", ")+", "+1)"}, {"+1", "1("}),
+    ("subterminals", 2): ("11", "12"),
+    ("subterminals", 3): ({"1", "12", "0", ")", "+"}, {"1", "+1"}),
+    ("lookahead", 0): ("1", "2"),
+    ("lookahead", 1): ({'":·"'}, {'"'}),
+    ("lookahead", 2): ("1", "3"),
+    ("speculation", 0): ("7", "11"),
+    ("speculation", 1): ("75", "60"),
+    ("speculation", 2): ("2", "3"),
     ("stacks", 0): ("9", "8"),
     ("stacks", 1): ("3", "4"),
     ("stacks", 2): ("[x,x,x]", "[x,x,x"),
@@ -121,6 +142,32 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("perplexity", 5): ("3", "4"),
     ("wide", 0): ({'"ab"', '""'}, {"ab"}),
     ("wide", 1): ({"a", "b", "ab", '"', 'a"'}, {"a", "b", "ab"}),
+    ("bridge", 0): ({'·"', '":·"', '"⏎'}, {'·"', '"'}),
+    ("bridge", 1): ({'·"'}, {'·"', '"'}),
+    ("bridge", 2): (
+        {'{  "  age  "  :  "  ten  "  }', '{  ⏎  ·  "  name  "  :  "  ann  "  ⏎  }'},
+        {'{  "  age  ":·"  ten  "  }'},
+    ),
+    ("merges", 0): ("a ab ac", "aa b ac"),
+    ("merges", 1): ("aa aa aa aa", "aaaaa aaa"),
+    ("merges", 2): ({"(b, ab)", "(ab, a)"}, {"(b, ab)", "(a, ba)"}),
+    ("merges", 3): (
+        {"aa  a", "ab  bb", "bb  b", "aa  ab"},
+        {"aa  a", "a  aa"},
+    ),
+    ("merges", 4): (
+        {"aa  a  abb", "a  ab  bb", "aaaaaaaa  aaaa  a"},
+        {"aaaa  aaaa", "bb  b  bb"},
+    ),
+    ("direct", 0): ("3", "4"),
+    ("direct", 1): ("4", "3"),
+    ("direct", 2): (
+        {"z  aa  a  y", "z  aa  aa  y", "z  y"},
+        {"z  aa  a  y", "z  a  aa  y"},
+    ),
+    ("direct", 3): ("11", "12"),
+    ("direct", 4): ("true", "tr ue"),
+    ("direct", 5): ({"aa  a", "aa  aa"}, {"a  aa"}),
 }
 
 
@@ -186,6 +233,6 @@ def test_every_kind_of_picture_and_question_is_used_or_tested() -> None:
     used = {s.figure.name for one in lessons().values() for s in one.steps if s.figure}
     assert set(FILMS) - used == {"figure"}
     tables = {s.table.name for one in lessons().values() for s in one.steps if s.table}
-    assert set(TABLES) - tables == {"automaton"}
+    assert set(TABLES) - tables == {"automaton", "shares", "calls", "machines"}
     asked = {s.question.name for one in lessons().values() for s in one.steps if s.question}
     assert asked == set(QUESTIONS)

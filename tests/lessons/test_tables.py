@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
+from workbench.lessons.cutting import cut_ways
 from workbench.lessons.lesson import Kind, LessonError
 from workbench.lessons.shelf import lessons
-from workbench.lessons.tables import cut_ways, table
+from workbench.lessons.tables import table
 from workbench.lessons.world import World
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -23,14 +24,14 @@ def _rows(lesson: str, step: int) -> Rows:
 
 
 def test_the_example_of_willard_and_louf() -> None:
-    assert _rows("index", 2) == [
+    assert _rows("index", 3) == [
         ("0", ".  42  .2  1", ". → 1  42 → 0  .2 → 1  1 → 0", "✓"),
         ("1", "42  1", "42 → 1  1 → 1", "✓"),
     ]
 
 
 def test_the_exact_index_leaves_out_what_leads_nowhere() -> None:
-    assert [row[1] for row in _rows("index", 3)] == ["x", "w", "∅", "∅"]
+    assert [row[1] for row in _rows("index", 4)] == ["x", "w", "∅", "∅"]
 
 
 def test_appendix_a_of_koo_and_others() -> None:
@@ -102,6 +103,155 @@ def test_live_rules_follow_the_brackets() -> None:
 def test_every_way_to_cut_a_text() -> None:
     assert cut_ways(FOO, "foofood") == [(b"foo", b"food"), (b"f", b"oo", b"food")]
     assert cut_ways(FOO, "fod") == []
+
+
+def test_algorithm_3_on_the_machine_of_the_article() -> None:
+    # its states: 0 nothing read, 1 behind the point, 2 digits before it, 3 digits behind it
+    assert _rows("index", 2) == [
+        ("A", "∅", "∅", ""),
+        (".", "{0, 2}", "0→1  2→1", ""),
+        ("42", "{0, 1, 2, 3}", "0→2→2  1→3→3  2→2→2  3→3→3", ""),
+        (".2", "{0, 2}", "0→1→3  2→1→3", ""),
+        ("1", "{0, 1, 2, 3}", "0→2  1→3  2→2  3→3", ""),
+    ]
+
+
+def test_bridge_tokens_pass_over_the_ends_of_terminals() -> None:
+    rows = {row[0]: row[1:] for row in _rows("bridge", 0)}
+    assert rows["{"] == ("[{]", "✗")
+    assert rows["name"] == ("…string…", "✗")
+    assert rows['"'] == ("[string…  …string]", "✗")
+    assert rows['·"'] == ("[ws]\u00a0[string…  …ws]\u00a0[string…", "✓")
+    assert rows['":·"'] == ("…string]\u00a0[:]\u00a0[ws]\u00a0[string…", "✓")
+    assert rows['"⏎'] == ("…string]\u00a0[ws]", "✓")
+
+
+def test_figure_1_of_domino_by_hand() -> None:
+    # 3/4 is 0.415 bits: six of them; and four, an eighth (3), two quarters (2 + 2), a half (1)
+    assert _rows("bridge", 1) == [
+        ("model alone", '{⏎·"name":·"ann"⏎}', "8", "0", "2.49", "1.24"),
+        ("aligned", '{⏎·"name":·"ann"⏎}', "8", "0", "2.49", "1.24"),
+        ("greedy", '{⏎⇥"age":·"ten"⏎}', "13", "3", "9.66", "1.67"),
+    ]
+
+
+def test_a_counterexample_to_minimally_invasive() -> None:
+    found = _rows("bridge", 2)
+    assert found[0] == ("exact mask", "✓", "none", "")
+    assert [(row[1], row[3]) for row in found[1:]] == [("✗", '·"'), ("✗", '":·"')]
+
+
+def test_the_lookahead_a_token_needs() -> None:
+    rows = {row[0]: row[1:] for row in _rows("lookahead", 0)}
+    assert rows['":·"'] == ("✗", "✗", "✗", "✓", "✓")
+    assert rows['"'] == ("✓",) * 5
+    assert rows["}"] == ("✗",) * 5
+
+
+def test_opportunistic_masking_makes_a_mask_for_every_refusal() -> None:
+    refused = [row[1] for row in _rows("lookahead", 2) if row[2] == "✗"]
+    assert refused == ['·"', '":·"', '"⏎']
+
+
+def test_subterminals_of_figure_3() -> None:
+    rows = {row[0]: row[1:] for row in _rows("subterminals", 1)}
+    assert rows["+1"] == ("[+]\u00a0[int]", "✓")
+    assert rows["12"] == ("[int]  …int]", "✗")
+    assert rows["2)"] == ("[int]\u00a0[)]  …int]\u00a0[)]", "✓")
+    assert rows["1("] == rows["a"] == ("∅", "✗")
+
+
+def test_the_masks_of_figure_3e() -> None:
+    rows = {row[0]: row[1:] for row in _rows("subterminals", 3)}
+    assert rows["+"] == ("✓",) * 4
+    assert rows["+1"] == ("✗", "✓", "✓", "✓")
+    assert rows["+1)"] == ("✗", "✗", "✓", "✓")
+    assert rows["("] == ("✗",) * 4
+
+
+def test_what_is_counted_on_warm_up_runs() -> None:
+    # of five runs one writes : without a space, three are of bob, three of 42
+    assert [row[1:3] for row in _rows("speculation", 1)] == [
+        *(("{", "100 %"), ("name", "100 %"), (":·", "80 %"), ("bob", "60 %"), (",·", "100 %")),
+        *(("age", "100 %"), (":·", "80 %"), ("4", "60 %"), ("2", "60 %"), ("}", "100 %")),
+        ("end", "100 %"),
+    ]
+
+
+def test_the_ranking_of_appendix_a_is_turned_around() -> None:
+    # 0.4 + 0.2 and 0.3 + 0.1; without what crosses terminals 0.2 and 0.3
+    assert _rows("terminals", 2) == [
+        ("bar(456)", "0.4", "0.3", "0.3", "0.4"),
+        ("foo(123)", "0.6", "0.2", "0.2", "0.6"),
+        ("best", "foo(123)", "bar(456)", "bar(456)", "foo(123)"),
+    ]
+
+
+def test_what_asking_about_every_token_costs() -> None:
+    rows = _rows("online", 0)
+    assert rows[-1] == ("together", "", "16", "")
+    assert ("12", "1", "2", "✗") in rows
+    # every token fails at once but those that begin like foo or bar; the trie shares first bytes
+    counts = [[int(cell.replace(",", "")) for cell in row[1:]] for row in _rows("online", 1)]
+    first_bytes = len({token[0] for token in Vocabulary.load("builtin").tokens if token})
+    assert all(first_bytes <= trie < flat for flat, trie in counts)
+
+
+def test_the_likeliest_tokens_alone() -> None:
+    assert [row[2:] for row in _rows("online", 2)] == [
+        ("∅", "0 %"),
+        ("∅", "0 %"),
+        ("foo", "12.5 %"),
+        ("foo", "12.5 %"),
+        ("foo  bar  bar;  f  fo", "25 %"),
+    ]
+
+
+def test_passes_of_the_same_text() -> None:
+    assert [row[1:3] for row in _rows("speculation", 0)] == [("11", "11"), ("11", "7")]
+    rows = _rows("speculation", 2)
+    # by hand: with s = 1 the passes write 3, 1, 3 and 2 tokens; with s = 2 they write 4, 4 and 1;
+    # with more ann is found in the first pass, all but the end in the second
+    assert [row[2] for row in rows] == ["11", "4", "3", "2", "2"]
+    assert all(row[5] == "✓" for row in rows)
+
+
+def test_table_1_of_tran_thien() -> None:
+    assert _rows("merges", 0) == [
+        ("characters", "a  a  a  a  b  a  a  c  a  c"),
+        ("after (a, b)", "a  a  a  [ab]  a  a  c  a  c"),
+        ("after (a, a)", "[aa]  a  ab  [aa]  c  a  c"),
+        ("after (a, c)", "aa  a  ab  aa  c  [ac]"),
+    ]
+
+
+def test_two_meanings_of_encoding_differ() -> None:
+    assert ("aaaaa", "aaaaa", "aa  aaa", "✗") in _rows("merges", 1)
+
+
+def test_a_token_has_one_live_split() -> None:
+    rows = {row[1]: row[2:] for row in _rows("merges", 2)}
+    assert rows["(a, bc)"] == ("✗", "abc is made by (ab, c)")
+    assert rows["(ab, c)"] == ("✓", "makes abc")
+
+
+def test_sequences_by_their_pairs() -> None:
+    assert _rows("merges", 4)[1] == ("aaaa  aa  ab  b", "aaaa  aa  abb", "✗", "ab  b")
+
+
+def test_the_cases_of_figure_4() -> None:
+    # the reference's table of cases, states and all; a final state is in brackets
+    rows = {row[0]: set(row[2].replace("\u00a0", " ").split("  ")) for row in _rows("direct", 1)}
+    assert rows["neither"] == {"0 ab (2)"}
+    assert rows["left by others"] == {"0 a 1", "0 ab (2)", "1 y (3)"}
+    assert rows["it accepts"] == {"0 a (1)", "0 ab (2)"}
+    assert rows["entered by others"] == {"0 ab (2)", "1 b (2)", "3 x 1"}
+    assert rows["it starts"] == {"0 ab (2)", "1 b (2)"}
+    assert rows["both"] == {"0 x 2", "1 a 5", "1 ab (3)", "2 b (3)", "2 y (4)", "5 y (4)"}
+    assert rows["both, with a loop"] == {
+        *("0 x 2", "1 a 5", "1 ab (3)", "2 a 5", "2 ab (3)", "2 b (3)", "2 y (4)", "2 z 2"),
+        *("5 a 5", "5 ab (3)", "5 y (4)", "5 z 2"),
+    }
 
 
 def test_the_transition_table() -> None:

@@ -8,17 +8,26 @@ from typing import Any
 
 from workbench.drawing.figures import figure
 from workbench.lessons import (
+    asked_online,
     chances,
     composing,
     constructing,
     deriving,
+    direct,
     finishing,
     indexing,
+    merging,
+    methods,
+    pairing,
+    passing,
+    planting,
     running,
     stacking,
     taking,
+    tracing,
     transducing,
     translating,
+    under,
 )
 from workbench.lessons.lesson import Film, Frame, Given, Kind, LessonError, View
 from workbench.lessons.world import World
@@ -50,11 +59,37 @@ FILMS: dict[str, Callable[..., Film]] = {
     "trees": deriving.trees,
     "eager": finishing.eager,
     "chances": chances.chances,
+    "side by side": methods.side_by_side,
+    "encoding": merging.encoding,
+    "pair": pairing.pair,
+    "direct merge": direct.direct_merge,
+    "passes": passing.passes,
+    "warm-up": passing.warm_up,
+    "scanner": planting.scanner,
+    "subterminal tree": planting.tree,
+    "pruned tree": planting.pruned,
+    "algorithms 3 and 4": tracing.algorithms,
+    "under": under.under,
+    "trie walk": asked_online.trie_walk,
 }
 
 
 #: Those with several machines side by side or one below the other, which need the whole width.
-BROAD = frozenset({"composition", "merging", "trees"})
+BROAD = frozenset(
+    {
+        "composition",
+        "direct merge",
+        "merging",
+        "pair",
+        "pruned tree",
+        "scanner",
+        "subterminal tree",
+        "trees",
+    }
+)
+
+#: Those drawn from the top down: trees.
+UPRIGHT = frozenset({"pair", "pruned tree", "subterminal tree", "trees"})
 
 
 #: Those whose forbidden tokens the grammar itself forbids, and can explain.

@@ -42,7 +42,7 @@ class Row:
     chips: tuple[str, ...]
     #: Which chip the frame is about; -1 for none.
     now: int = -1
-    #: The surprisal of each chip where chips are tokens of a model, in bits; they are coloured by it.
+    #: Where chips are tokens of a model the surprisal of each, in bits: its colour.
     bits: tuple[float, ...] = ()
 
 

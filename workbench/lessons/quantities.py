@@ -7,13 +7,20 @@ from collections.abc import Callable, Sequence
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
+from workbench.lessons.asked_online import asked_flat, smallest_top
 from workbench.lessons.chances import bits, path_perplexity, turn, wholes
 from workbench.lessons.constructing import subset_steps
+from workbench.lessons.cutting import cut_ways
+from workbench.lessons.direct import merged
 from workbench.lessons.films import called
+from workbench.lessons.judging import share_of
 from workbench.lessons.lesson import Kind
+from workbench.lessons.methods import Way, smallest_k
+from workbench.lessons.passing import pass_count, whole_masks
+from workbench.lessons.planting import planted
 from workbench.lessons.running import closure
 from workbench.lessons.stacking import standings
-from workbench.lessons.tables import cut_ways
+from workbench.lessons.tracing import paths
 from workbench.lessons.world import World, spelt
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.vocabulary import TokenId
@@ -87,6 +94,26 @@ def _given_valid(world: World, *, tokens: Sequence[str]) -> float:
     return 100 * sum(w.free for w in every if w.ids[:-1] == wanted) / sum(w.free for w in every)
 
 
+def _merged_edges(world: World) -> float:
+    return merged(world)[1][-1].automaton.edge_count
+
+
+def _tree_nodes(world: World, *, after: str) -> float:
+    return sum("call" in node.kinds for node in planted(world, after).graph.nodes)
+
+
+def _per_cent(world: World, *, part: float, whole: float) -> float:
+    return 100 * part / whole
+
+
+def _merged_states(world: World) -> float:
+    return len(merged(world)[1][-1].automaton)
+
+
+def _share(world: World, *, text: str, by: Way | None = None) -> float:
+    return 100 * share_of(world, by, text)
+
+
 #: By the name a lesson's file uses.
 QUANTITIES: dict[str, Callable[..., float]] = {
     "states of the automaton": _states,
@@ -103,6 +130,17 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "surprisal after the mask": _surprisal_after,
     "perplexity": _perplexity,
     "per cent, given that it is valid": _given_valid,
+    "per cent under a method": _share,
+    "merged edges": _merged_edges,
+    "nodes of the tree": _tree_nodes,
+    "sub-sequences": paths,
+    "bytes asked": asked_flat,
+    "smallest top k": smallest_top,
+    "whole masks": whole_masks,
+    "smallest k": smallest_k,
+    "passes": pass_count,
+    "per cent": _per_cent,
+    "merged states": _merged_states,
 }
 
 

@@ -5,70 +5,21 @@ No question has its answer written down: what is right is asked of the machine e
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from workbench.automata.dfa import DEAD
 from workbench.drawing.text import visible
+from workbench.lessons import judging, proper, subterminals
+from workbench.lessons.asking import Answer, Asked, numbered, text_of, which
 from workbench.lessons.chances import turn
+from workbench.lessons.cutting import cut_ways
 from workbench.lessons.films import called
-from workbench.lessons.lesson import Kind, LessonError, Reply
+from workbench.lessons.lesson import Kind, Reply
 from workbench.lessons.quantities import quantity
 from workbench.lessons.running import closure, moved
-from workbench.lessons.tables import cut_ways
 from workbench.lessons.taking import choices
 from workbench.lessons.world import World, spelt
-
-#: What a reader answers: several options by number, or a text, or nothing that is either.
-Answer = Sequence[int] | str
-
-#: The longest text an answer may be.
-LONGEST = 200
-
-#: A number is right within one part in a hundred, where it is none that is counted.
-_CLOSE = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question: its options, or none where a text is asked for, and how an answer is judged."""
-
-    #: ``several`` of the options, or a ``text``, ``tokens`` or ``number`` to be typed.
-    form: str
-    options: tuple[str, ...]
-    judge: Callable[[Answer], Reply]
-
-
-def which(options: tuple[str, ...], right: set[int], why: Callable[[int], str]) -> Asked:
-    """Several options, of which the engine says which are right, and why the others are not."""
-
-    def judge(answer: Answer) -> Reply:
-        chosen = _chosen(answer, len(options))
-        wrong = sorted(chosen ^ right)
-        if not wrong:
-            return Reply(True, "Right.")
-        notes = tuple((options[i], why(i)) for i in wrong if i in chosen)
-        missing = len(right - chosen)
-        told = []
-        if notes:
-            told.append(f"{len(notes)} of your choices {_is(len(notes))} not right")
-        if missing:
-            told.append(f"{missing} {'is' if missing == 1 else 'are'} missing")
-        return Reply(False, "Not yet: " + ", and ".join(told) + ".", notes)
-
-    return Asked("several", options, judge)
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _chosen(answer: Answer, count: int) -> set[int]:
-    if isinstance(answer, str) or any(type(i) is not int or not 0 <= i < count for i in answer):
-        raise LessonError("expected some of the options")
-    return set(answer)
 
 
 def tokens(world: World, *, after: str = "") -> Asked:
@@ -105,7 +56,7 @@ def write(
     """Write a text the machine accepts, or one it rejects; of a length, where one is given."""
 
     def judge(answer: Answer) -> Reply:
-        text = _text(answer)
+        text = text_of(answer)
         if text in refuse:
             return Reply(False, "That one is in the lesson; find another.")
         if length and len(text) != length:
@@ -128,7 +79,7 @@ def cut(world: World, *, text: str, refuse: Sequence[str] = ()) -> Asked:
     """Cut a text into tokens, in a way the lesson has not shown."""
 
     def judge(answer: Answer) -> Reply:
-        pieces = _text(answer).split()
+        pieces = text_of(answer).split()
         unknown = [p for p in pieces if spelt(p) not in world.vocabulary.ids_of]
         if unknown:
             return Reply(False, f"{unknown[0]} is no token of this vocabulary.")
@@ -149,34 +100,7 @@ def cut(world: World, *, text: str, refuse: Sequence[str] = ()) -> Asked:
 
 def number(world: World, *, of: str, hint: str = "", **settings: Any) -> Asked:  # noqa: ANN401
     """A number the engine computes."""
-
-    def judge(answer: Answer) -> Reply:
-        value = quantity(Kind(of, settings), world)
-        try:
-            said = float(_text(answer).replace(",", ".").strip().removesuffix("%"))
-        except ValueError:
-            said = math.nan
-        if not math.isfinite(said):
-            return Reply(False, "A number is asked for.")
-        exact = value == int(value)
-        if said == value or (not exact and math.isclose(said, value, rel_tol=_CLOSE)):
-            return Reply(True, f"Right: {_shown(value)}.")
-        size = "Too many" if said > value else "Too few"
-        if not exact:
-            size = "Too much" if said > value else "Too little"
-        return Reply(False, f"{size}. {hint}".strip())
-
-    return Asked("number", (), judge)
-
-
-def _shown(value: float) -> str:
-    return str(int(value)) if value == int(value) else f"{value:.2f}"
-
-
-def _text(answer: Answer) -> str:
-    if not isinstance(answer, str) or len(answer) > LONGEST:
-        raise LessonError(f"expected a text of at most {LONGEST} characters")
-    return answer
+    return numbered(lambda: quantity(Kind(of, settings), world), hint)
 
 
 def favourite(world: World, *, after: Sequence[str] = ()) -> Asked:
@@ -214,6 +138,13 @@ QUESTIONS: Mapping[str, Callable[..., Asked]] = {
     "number": number,
     "ends": ends,
     "favourite": favourite,
+    "taken away": judging.taken_away,
+    "allowed": judging.allowed,
+    "writable": judging.writable,
+    "proper": proper.proper,
+    "encode": proper.encode,
+    "dead": proper.dead,
+    "bridges": subterminals.bridges,
 }
 
 

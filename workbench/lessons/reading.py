@@ -15,7 +15,7 @@ from workbench.lessons.questions import QUESTIONS
 from workbench.lessons.tables import TABLES
 from workbench.lessons.world import World
 
-_WORLD = ("regex", "kbnf", "start", "tokens", "chances")
+_WORLD = ("regex", "kbnf", "start", "tokens", "merges", "pretokenizer", "chances", "warm")
 _LESSON = {"title", "aim", "source", "steps", *_WORLD}
 _STEP = {"title", "text", "source", "figure", "caption", "table", "question", "open", *_WORLD}
 _OPEN = {"example", "prompt", "tab", "tests", "text", "notation", "start"}
@@ -88,8 +88,11 @@ def _world(data: _Table, lesson: _Table) -> World:
         regex=_text(merged, "regex", ""),
         kbnf=_text(merged, "kbnf", ""),
         start=_text(merged, "start", "start"),
-        tokens=tuple(_list(merged, "tokens")),
+        tokens=_tokens(merged),
+        merges=_pairs(merged, "merges"),
+        pretokenizer=_text(merged, "pretokenizer", ""),
         chances=merged.get("chances", {}),
+        warm=tuple(tuple(map(str, run)) for run in merged.get("warm", [])),
     )
 
 
@@ -162,6 +165,24 @@ def _text(data: _Table, key: str, otherwise: str | None = None) -> str:
     if not isinstance(value, str) or (otherwise is None and not value.strip()):
         raise LessonError(f"expected a text as {key!r}")
     return value
+
+
+def _tokens(data: _Table) -> tuple[str, ...]:
+    """The tokens named, and after them what the merge rules are made of and what they make."""
+    pairs = _pairs(data, "merges")
+    symbols = (symbol for pair in pairs for side in pair for symbol in side)
+    results = (left + right for left, right in pairs)
+    return tuple(dict.fromkeys((*_list(data, "tokens"), *symbols, *results)))
+
+
+def _pairs(data: _Table, key: str) -> tuple[tuple[str, str], ...]:
+    value = data.get(key, [])
+    if not isinstance(value, list) or any(
+        not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(s, str) for s in pair)
+        for pair in value
+    ):
+        raise LessonError(f"expected a list of pairs of texts as {key!r}")
+    return tuple((left, right) for left, right in value)
 
 
 def _list(data: _Table, key: str) -> list[str]:

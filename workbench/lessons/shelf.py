@@ -22,7 +22,9 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "wide",
     ),
     "Reading a run": ("masked", "perplexity"),
-    "The index and its kin": ("index",),
+    "Older ways to a mask": ("index", "terminals", "online"),
+    "DOMINO": ("bridge", "subterminals", "lookahead", "speculation"),
+    "Proper tokens": ("merges", "direct"),
 }
 
 ORDER = tuple(name for shelf in SHELVES.values() for name in shelf)

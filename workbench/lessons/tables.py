@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.automata.dfa import DEAD
 from workbench.constraint.compose import compose
 from workbench.drawing.text import visible
-from workbench.lessons.chances import bits, number, share, turns, wholes
+from workbench.lessons import (
+    asked_online,
+    cutting,
+    direct,
+    judging,
+    merging,
+    methods,
+    pairing,
+    passing,
+    proper,
+    subterminals,
+    sums,
+    tracing,
+)
+from workbench.lessons.chances import share
 from workbench.lessons.constructing import subset_steps
 from workbench.lessons.films import called
-from workbench.lessons.lesson import Kind, LessonError, Table
+from workbench.lessons.lesson import Kind, Table
 from workbench.lessons.running import set_name
 from workbench.lessons.taking import choices, needed
 from workbench.lessons.world import World, spelt
-from workbench.resources import GRAMMARS
 from workbench.vocabulary.vocabulary import Vocabulary
 
 _YES, _NO = "✓", "✗"
@@ -86,115 +98,12 @@ def live_stack(world: World, *, text: str) -> Table:
     return Table("The live rules", ("read", "rules", "may follow"), tuple(rows))
 
 
-def cuts(world: World, *, rows: Sequence[_Given], terminals: Sequence[str] = ()) -> Table:
-    """Tokenizations with their scores: accepted or not, and whether a token crosses terminals.
-
-    Source: Koo et al. 2024, Appendix A.
-    """
-    made = []
-    for row in rows:
-        tokens = [str(token) for token in row["tokens"]]
-        text = "".join(tokens)
-        accepted = _YES if world.grammar.accepts(text) else _NO
-        crossing = _crossing(tokens, _borders(text, terminals))
-        made.append(
-            (str(row["score"]), " ".join(map(visible, tokens)), text, accepted, crossing or "none")
-        )
-    heads = ("score", "tokens", "text", "accepted", "crosses terminals")
-    return Table("Ways to spell a call", heads, tuple(made))
-
-
-def _borders(text: str, terminals: Sequence[str]) -> set[int]:
-    """The places between the terminals a text is made of."""
-    places, place = set(), 0
-    while place < len(text):
-        found = max((t for t in terminals if text.startswith(t, place)), key=len, default="")
-        if not found:
-            raise LessonError(f"expected terminals that spell {text!r}")
-        place += len(found)
-        places.add(place)
-    return places - {len(text)}
-
-
-def _crossing(tokens: Sequence[str], borders: set[int]) -> str:
-    place, found = 0, []
-    for token in tokens:
-        if borders & set(range(place + 1, place + len(token))):
-            found.append(visible(token))
-        place += len(token)
-    return "  ".join(found)
-
-
-def spellings(world: World, *, text: str) -> Table:
-    """Every way to cut a text into tokens."""
-    made = tuple(
-        (str(i), "  ".join(map(visible, cut))) for i, cut in enumerate(cut_ways(world, text), 1)
-    )
-    return Table(f"Every way to spell {visible(text)}", ("", "tokens"), made)
-
-
-def cut_ways(world: World, text: str) -> list[tuple[bytes, ...]]:
-    """Every sequence of tokens that spells a text."""
-    data = text.encode()
-    ways: list[list[tuple[bytes, ...]]] = [[] for _ in range(len(data) + 1)]
-    ways[0] = [()]
-    for place in range(len(data)):
-        for token in world.words:
-            if data.startswith(token, place):
-                ways[place + len(token)] += [(*way, token) for way in ways[place]]
-    return ways[len(data)]
-
-
 def utf8(world: World, *, characters: Sequence[str]) -> Table:
     """Characters as the bytes that run."""
     rows = tuple(
         (c, f"U+{ord(c):04X}", " ".join(f"<0x{b:02X}>" for b in c.encode())) for c in characters
     )
     return Table("UTF-8", ("character", "code point", "bytes"), rows)
-
-
-def path(world: World, *, tokens: Sequence[str]) -> Table:
-    """A text token by token: probability, surprisal, kept mass, bits of the mask."""
-    ids = tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
-    made = turns(world, ids)
-    rows = [
-        (
-            world.shown(t.token_id),
-            share(t.before),
-            number(bits(t.before)),
-            share(t.kept),
-            number(bits(t.kept)),
-            share(t.after),
-            number(bits(t.after)),
-        )
-        for t in made
-    ]
-    numbers = [
-        [bits(t.before) for t in made],
-        [bits(t.kept) for t in made],
-        [bits(t.after) for t in made],
-    ]
-    totals = [sum(column) for column in numbers]
-    rows.append(("together", "", number(totals[0]), "", number(totals[1]), "", number(totals[2])))
-    heads = ("token", "before", "bits", "kept", "mask bits", "after", "bits")
-    return Table("Token by token", heads, tuple(rows))
-
-
-def conditional(world: World) -> Table:
-    """A finite language: what masking samples, and what the model itself thinks of valid texts."""
-    every = wholes(world)
-    valid = sum(one.free for one in every)
-    rows = [
-        (
-            " ".join(world.shown(i) for i in one.ids[:-1]),
-            share(one.free),
-            share(one.free / valid),
-            share(one.masked),
-        )
-        for one in every
-    ]
-    heads = ("text", "model", "model, given that it is valid", "under the mask")
-    return Table(f"{share(valid)} of what the model would write is valid", heads, tuple(rows))
 
 
 def widths(world: World, *, vocabulary: str = "builtin") -> Table:
@@ -210,39 +119,6 @@ def widths(world: World, *, vocabulary: str = "builtin") -> Table:
     return Table(f"{len(tokens):,} tokens, {sum(counts):,} edges", heads, rows)
 
 
-def recorded(world: World, *, example: str, first: int = 12) -> Table:
-    """The run of the embedded model recorded for an example, its first tokens and its sums."""
-    kept = GRAMMARS / f"{example}.trace.ndjson"
-    if not example.isidentifier() or not kept.is_file():
-        raise LessonError(f"expected an example with a recorded run, not {example!r}")
-    records = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
-    steps = [r for r in records if r["k"] == "step"]
-    rows = [
-        (
-            _token_text(r["token"]),
-            str(r["rank"]),
-            number(r["s"]),
-            share(r["kept"]),
-            number(r["m"]),
-            f"{r['allowed']:,}",
-        )
-        for r in steps[:first]
-    ]
-    asked = [r for r in steps if r["s"] is not None and not r["token"].get("end")]
-    together = sum(r["s"] for r in asked)
-    taken = sum(r["m"] for r in steps if r["m"] is not None)
-    rows.append((f"all {len(steps)}", "", number(together), "", number(taken), ""))
-    mean = 2 ** (together / len(asked))
-    heads = ("token", "rank", "surprisal (bits)", "kept", "mask bits", "allowed")
-    return Table(f"perplexity {number(mean)} over {len(asked)} tokens", heads, tuple(rows))
-
-
-def _token_text(token: _Given) -> str:
-    if token.get("end"):
-        return "end"
-    return visible(bytes.fromhex(token["hex"]) if "hex" in token else str(token["text"]))
-
-
 def written(
     world: World, *, caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Table:
@@ -250,7 +126,7 @@ def written(
     return Table(caption, tuple(heads), tuple(tuple(map(str, row)) for row in rows))
 
 
-def passing(world: World) -> Table:
+def automaton(world: World) -> Table:
     """The transition table of the minimal automaton over its characters."""
     dfa = world.dfa
     letters = [b for b in range(33, 127) if any(dfa.step(s, b) != DEAD for s in range(len(dfa)))]
@@ -269,18 +145,38 @@ def passing(world: World) -> Table:
 TABLES: dict[str, Callable[..., Table]] = {
     "index": index,
     "subsets": subset_table,
-    "automaton": passing,
+    "automaton": automaton,
     "verdicts": verdicts,
     "blocked": blocked,
     "live rules": live_stack,
-    "cuts": cuts,
-    "spellings": spellings,
+    "cuts": cutting.cuts,
+    "spellings": cutting.spellings,
     "utf-8": utf8,
-    "path": path,
-    "conditional": conditional,
+    "path": sums.path,
+    "conditional": sums.conditional,
     "widths": widths,
-    "recorded run": recorded,
+    "recorded run": sums.recorded,
     "written": written,
+    "runs": methods.runs,
+    "masks": methods.masks,
+    "calls": methods.calls,
+    "machines": methods.machines,
+    "shares": judging.shares,
+    "invasive": judging.invasive,
+    "table 1": merging.table_1,
+    "encoders": merging.encoders,
+    "merge rules": pairing.live,
+    "proper": proper.sequences,
+    "cases": direct.cases,
+    "pieces": subterminals.pieces,
+    "strategies": passing.strategies,
+    "counts": passing.counted,
+    "algorithm 3": tracing.sub_sequences,
+    "ranking": judging.ranking,
+    "asked": asked_online.asked,
+    "online costs": asked_online.costs,
+    "top k": asked_online.top_k,
+    "opportunistic": passing.opportunistic,
 }
 
 

@@ -21,8 +21,11 @@ from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.source import Source
 from workbench.syntax.regex_parser import parse_regex
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: What messages call the tokens of a step.
+_NAME = "this lesson's"
 
 #: A byte in a token of a lesson, where the token is no text: ``<0xC3>``.
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -33,14 +36,20 @@ class World:
     """A language over characters and the tokens it is spelt with; made when first asked for.
 
     ``chances`` is a model: for each text so far how likely every token is, the end under
-    the name ``end``.
+    the name ``end``; ``…`` before a text says so of all texts that end with it.
     """
 
     regex: str = ""
     kbnf: str = ""
     start: str = "start"
     tokens: tuple[str, ...] = ()
+    #: The regex that cuts a text into pieces before merging, where there is one.
+    pretokenizer: str = ""
+    #: Merge rules in rank order; single characters of the tokens need none.
+    merges: tuple[tuple[str, str], ...] = ()
     chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    #: Runs, token by token, that counts are learned on.
+    warm: tuple[tuple[str, ...], ...] = ()
 
     @cached_property
     def grammar(self) -> Grammar:
@@ -74,7 +83,9 @@ class World:
         """The tokens of the step, and an end token after them."""
         if not self.tokens:
             raise WorkbenchError("expected tokens in this step")
-        return toy([spelt(token) for token in self.tokens], name="this lesson's")
+        tokens = [*map(spelt, self.tokens), None]
+        merges = [(spelt(left), spelt(right)) for left, right in self.merges] or None
+        return Vocabulary(tokens, len(self.tokens), merges, self.pretokenizer or None, name=_NAME)
 
     @cached_property
     def words(self) -> tuple[bytes, ...]:
@@ -87,6 +98,11 @@ class World:
         made = compile_constraint(self.grammar, self.vocabulary)
         assert isinstance(made, AutomatonConstraint), "the usual method"
         return made
+
+    @cached_property
+    def bpe(self) -> Bpe:
+        """The tokenizer of the step, by its merge rules."""
+        return Bpe.of(self.vocabulary)
 
     @cached_property
     def model(self) -> KnownModel:
@@ -140,14 +156,20 @@ class KnownModel:
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logarithms of the chances (V,)."""
-        text = self.vocabulary.decode(token_ids).decode("utf-8", "backslashreplace")
-        if text not in self.chances:
-            raise WorkbenchError(f"expected chances after {text!r}")
-        row = self.chances[text]
+        row = self._row(self.vocabulary.decode(token_ids).decode("utf-8", "backslashreplace"))
         given = [row.get(self._name(i), 0.0) for i in range(len(self.vocabulary))]
         with np.errstate(divide="ignore"):
             logits: Logits = np.log(np.array(given)).astype(np.float32)
         return logits
+
+    def _row(self, text: str) -> Mapping[str, float]:
+        """The chances after a text: its own, or those of its longest ending named with ``…``."""
+        if text in self.chances:
+            return self.chances[text]
+        for length in range(len(text), -1, -1):
+            if (ending := "…" + text[len(text) - length :]) in self.chances:
+                return self.chances[ending]
+        raise WorkbenchError(f"expected chances after {text!r}")
 
     def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """As ``Session`` says."""

@@ -12,9 +12,10 @@ from workbench.drawing.render import renderer
 from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.lessons import shelf
-from workbench.lessons.films import BROAD, EXPLAINED, film
+from workbench.lessons.asking import LONGEST, Answer
+from workbench.lessons.films import BROAD, EXPLAINED, UPRIGHT, film
 from workbench.lessons.lesson import Film, Frame, Given, Lesson, LessonError, Opening, Step, View
-from workbench.lessons.questions import LONGEST, Answer, question
+from workbench.lessons.questions import question
 from workbench.lessons.running import LONGEST as LONGEST_READ
 from workbench.lessons.tables import table
 from workbench.ui.explain import why
@@ -118,7 +119,7 @@ def lesson_figure(handlers: Handlers, sent: _Sent) -> Record:
         if step.figure is None:
             raise LessonError("this step has no figure")
         made = film(step.figure, step.world, _given(sent))
-        direction: Direction = "TB" if sent.get("narrow") or step.figure.name == "trees" else "LR"
+        direction: Direction = "TB" if sent.get("narrow") or step.figure.name in UPRIGHT else "LR"
         graphs = [] if sent.get("again") is True else [_graph(g, direction) for g in made.graphs]
         return {"ok": True, **_film(made), "graphs": graphs}
     except WorkbenchError as error:

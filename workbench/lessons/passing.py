@@ -1,0 +1,302 @@
+"""Passes of a model counted: a world and a strategy come in, films of what each judges go out.
+
+Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5 and §3.6; Tran-Thien 2024, challenge 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.generate import generate
+from workbench.decoding.model import Logits, one_by_one
+from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.proposers import Counts
+from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
+from workbench.decoding.trace import Step, Trace
+from workbench.lessons.chances import number, share
+from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
+from workbench.lessons.methods import Way, constrained, ids_of
+from workbench.lessons.world import KnownModel, World
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: The tokens a run may take.
+_LONGEST = 60
+
+#: How sure all guesses together have to be.
+_LEAST = 0.3
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A conversation that notes what is judged in each pass."""
+
+    model: KnownModel
+    #: For each pass how many tokens were read before the guesses, and the guesses.
+    passes: list[tuple[int, tuple[TokenId, ...]]] = field(default_factory=list)
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        """One place."""
+        rows: Logits = self.judge(token_ids, 1)[0]
+        return rows
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """Several places at once."""
+        read = len(token_ids) - last + 1
+        self.passes.append((read, tuple(token_ids[read:])))
+        return self.model.judge(token_ids, last)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One pass: what was proposed to it, and the tokens that came of it."""
+
+    proposed: tuple[TokenId, ...]
+    taken: tuple[TokenId, ...]
+
+    @property
+    def right(self) -> int:
+        """How many proposals were right."""
+        return _right(self.proposed, self.taken)
+
+
+def _right(proposed: Sequence[TokenId], taken: Sequence[TokenId]) -> int:
+    pairs = zip(proposed, taken, strict=False)
+    return next((i for i, (p, t) in enumerate(pairs) if p != t), len(proposed))
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """A run as the passes it took; what no pass was made for stands at the end."""
+
+    steps: tuple[Step, ...]
+    passes: tuple[Judged, ...]
+    unasked: tuple[TokenId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scripted:
+    """A model that writes one sequence and nothing else."""
+
+    vocabulary: Vocabulary
+    ids: tuple[TokenId, ...]
+    name: str = "scripted"
+
+    def encode(self, text: str) -> list[TokenId]:
+        """The end token, as ``KnownModel`` has it."""
+        return [len(self.vocabulary) - 1]
+
+    def session(self) -> _Scripted:
+        return self
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        """All for the token that comes next in the script; the end after the last."""
+        rows = np.full(len(self.vocabulary), -np.inf, np.float32)
+        place = len(token_ids) - 1
+        rows[self.ids[place] if place < len(self.ids) else len(self.vocabulary) - 1] = 0
+        return rows
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """As ``Session`` says."""
+        return one_by_one(self.logits, token_ids, last)
+
+
+def warmed(world: World, constraint: Constraint) -> list[Trace]:
+    """The step's warm-up runs, as traces.
+
+    Raises: LessonError where it has none.
+    """
+    if not world.warm:
+        raise LessonError("expected warm, the runs to learn from, in this step")
+    runs = []
+    for tokens in world.warm:
+        scripted = _Scripted(world.vocabulary, ids_of(world, tokens))
+        run = generate(scripted, constraint, "", max_tokens=_LONGEST, top=0)
+        for _ in run:
+            pass
+        runs.append(run.trace)
+    return runs
+
+
+def warm_up(world: World, given: Given) -> Film:
+    """The runs the counts are learned on."""
+    rows = tuple(
+        Row(f"run {number}", tuple(map(world.shown, ids_of(world, tokens))))
+        for number, tokens in enumerate(world.warm, start=1)
+    )
+    return Film((), (Frame("Counted is which token was taken at which place.", rows=rows),))
+
+
+def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) -> Strategy:
+    """A strategy by the name a lesson uses.
+
+    Raises: LessonError for a name that is none.
+    """
+    match name:
+        case "plain":
+            return Plain()
+        case "skipping":
+            return Skipping()
+        case "speculating":
+            counts = Counts.learnt(constraint, warmed(world, constraint), memory=0)
+            return Speculating(counts, tokens, _LEAST)
+    raise LessonError(f"expected plain, skipping or speculating, not {name!r}")
+
+
+def passed(world: World, by: Way, strategy: str, tokens: int = 0) -> Passed:
+    """The greedy run of the world's model, pass by pass."""
+    constraint = constrained(world, by)
+    session = _Watched(world.model)
+    how = strategy_of(world, constraint, strategy, tokens)
+    run = generate(
+        world.model, constraint, "", max_tokens=_LONGEST, top=0, strategy=how, session=session
+    )
+    steps = tuple(run)
+    ids = [step.token_id for step in steps]
+    begin = len(world.model.encode(""))
+    starts = [read - begin for read, _ in session.passes]
+    made = []
+    for place, (_, proposed) in enumerate(session.passes):
+        rest = ids[starts[place] :]
+        last = place + 1 == len(starts)
+        end = _right(proposed, rest) + 1 if last else starts[place + 1] - starts[place]
+        made.append(Judged(proposed, tuple(rest[:end])))
+    over = sum(len(judged.taken) for judged in made)
+    return Passed(steps, tuple(made), tuple(ids[over:]))
+
+
+def passes(
+    world: World,
+    given: Given,
+    *,
+    strategy: str,
+    tokens: int = 0,
+    by: Way = {},  # noqa: B006  # never written to
+) -> Film:
+    """What each pass is given to judge, and what comes of it."""
+    run = passed(world, by, strategy, tokens)
+    frames, written = [Frame("Nothing is written yet.", rows=(Row("text", ()),))], list[str]()
+    for count, judged in enumerate(run.passes, start=1):
+        written += map(world.shown, judged.taken)
+        rows = (
+            Row("proposed", tuple(map(world.shown, judged.proposed)), _wrong(judged)),
+            Row("text", tuple(written), len(written) - 1),
+        )
+        frames.append(Frame(f"Pass {count}: {_told(world, judged)}", rows=rows))
+    if run.unasked:
+        written += map(world.shown, run.unasked)
+        rows = (Row("proposed", ()), Row("text", tuple(written), len(written) - 1))
+        left = " ".join(map(world.shown, run.unasked))
+        frames.append(Frame(f"No choice is left: {left} without a pass.", rows=rows))
+    say = f"{_tokens(len(run.steps))} in {len(run.passes)} passes."
+    frames.append(Frame(say, rows=(Row("proposed", ()), Row("text", tuple(written)))))
+    return Film((), tuple(frames))
+
+
+def _tokens(count: int) -> str:
+    return f"{count} token{'s' * (count != 1)}"
+
+
+def _wrong(judged: Judged) -> int:
+    return judged.right if judged.right < len(judged.proposed) else -1
+
+
+def _told(world: World, judged: Judged) -> str:
+    if not judged.proposed:
+        return f"the model is asked, and writes {world.shown(judged.taken[-1])}."
+    if judged.right == len(judged.proposed):
+        told = "all proposals are right" if judged.right > 1 else "the proposal is right"
+    else:
+        wanted = world.shown(judged.taken[judged.right])
+        told = f"{judged.right} right, then the model wants {wanted}"
+    return f"{len(judged.proposed)} proposed; {told}. {_tokens(len(judged.taken))} in one pass."
+
+
+def strategies(world: World, *, rows: Sequence[Way], by: Way = {}) -> Table:  # noqa: B006
+    """Passes for the same text under several strategies.
+
+    Source: Beurer-Kellner et al. 2024, Figure 5, with passes in place of seconds.
+    """
+    made = []
+    plain = passed(world, by, "plain")
+    for row in rows:
+        tokens = int(row.get("tokens", 0))
+        run = passed(world, by, str(row["strategy"]), tokens)
+        proposed = sum(len(judged.proposed) for judged in run.passes)
+        right = sum(judged.right for judged in run.passes)
+        alike = [s.token_id for s in run.steps] == [s.token_id for s in plain.steps]
+        made.append(
+            (
+                str(row["name"]),
+                str(len(run.steps)),
+                str(len(run.passes)),
+                number(len(run.steps) / max(1, len(run.passes))),
+                f"{right} of {proposed}" if proposed else "",
+                "✓" if alike else "✗",
+            )
+        )
+    heads = ("strategy", "tokens", "passes", "tokens a pass", "proposals right", "same tokens")
+    return Table("The same text in fewer passes", heads, tuple(made))
+
+
+def counted(world: World, *, by: Way = {}) -> Table:  # noqa: B006
+    """What the warm-up runs chose at each place of the greedy run: P(l | α, β).
+
+    Source: Beurer-Kellner et al. 2024, §3.6.
+    """
+    constraint = constrained(world, by)
+    counts = Counts.learnt(constraint, warmed(world, constraint), memory=0)
+    run = passed(world, by, "plain")
+    rows, so_far = [], ""
+    for step in run.steps:
+        guess = counts.propose(constraint, step.state, ())
+        told = ("", "") if guess is None else (world.shown(guess[0]), share(guess[1]))
+        rows.append((so_far or "(nothing)", *told, world.shown(step.token_id)))
+        so_far += world.shown(step.token_id)
+    heads = ("after", "likeliest in the warm-up", "its share", "the model takes")
+    return Table(f"Counted on {len(world.warm)} warm-up runs", heads, tuple(rows))
+
+
+def pass_count(world: World, *, strategy: str, tokens: int = 0, by: Way = {}) -> float:  # noqa: B006
+    """How many passes a strategy takes."""
+    return len(passed(world, by, strategy, tokens).passes)
+
+
+def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
+    """The steps of an opportunistic run, each with whether the whole mask was made for it."""
+    constraint, found = constrained(world, by), []
+    run = generate(
+        world.model, constraint, "", max_tokens=_LONGEST, top=0, strategy=Opportunistic()
+    )
+    for step in run:
+        assert isinstance(step.mask, LateMask), "of an opportunistic run"
+        found.append((step, step.mask.is_made and not step.is_end))
+    return found
+
+
+def whole_masks(world: World, *, by: Way) -> float:
+    """How many masks an opportunistic run makes."""
+    return sum(whole for _, whole in chosen_first(world, by))
+
+
+def opportunistic(world: World, *, by: Way = {}) -> Table:  # noqa: B006
+    """Token by token: whether the model's own choice was enough, or the whole mask was needed.
+
+    Source: Beurer-Kellner et al. 2024, §3.5 (opportunistic masking).
+    """
+    rows = []
+    for place, (step, whole) in enumerate(chosen_first(world, by), start=1):
+        rows.append(
+            (
+                str(place),
+                world.shown(step.favourite_id),
+                "✗" if whole else "✓",
+                "the whole mask" if whole else "this token alone",
+                world.shown(step.token_id),
+            )
+        )
+    heads = ("", "the model's choice", "allowed", "what is computed", "taken")
+    return Table("The model's choice is checked first", heads, tuple(rows))

@@ -1,0 +1,211 @@
+"""Subterminal trees told aloud: how tokens are planted in one, and how a parser prunes it.
+
+In come a grammar, tokens and a text; out come films of DOMINO's Figure 3 (b), (d) and (e). Scanner,
+trees and parser are the engine's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workbench.constraint.domino.constraint import DominoConstraint
+from workbench.constraint.domino.scanner import BETWEEN
+from workbench.constraint.protocol import State
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.machines import draw_nfa
+from workbench.drawing.text import visible
+from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, View
+from workbench.lessons.running import arcs_between, closure, moved, opens_at, reading
+from workbench.lessons.subterminals import Pieces, domino_of, read_as, terminal_name, written
+from workbench.lessons.world import World, spelt
+from workbench.vocabulary.vocabulary import TokenId
+
+_ROOT = "root"
+
+
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """The trees of every place the scanner can be in after a text, as one picture."""
+
+    made: DominoConstraint
+    state: State
+    graph: Graph
+    #: For each token what it is read as, with the ids of the nodes from the root down to its own.
+    ways: tuple[tuple[TokenId, Pieces, tuple[str, ...]], ...]
+
+
+def planted(world: World, after: str) -> Planted:
+    """The trees after a text.
+
+    Raises: LessonError where the grammar cannot read it.
+    """
+    made = domino_of(world)
+    state = made.readings.after(made.initial, spelt(after))
+    if state is None:
+        raise LessonError(f"expected a text the grammar can read, not {after!r}")
+    nodes, edges, ways = [Node(_ROOT, "", ("initial",), "the root")], list[Edge](), []
+    for at in dict.fromkeys(at for at, _ in made.readings[state]):
+        tree = made.trees.get(at)
+        if tree is None:
+            continue
+        parents = tree.parent.tolist()
+        for node, parent in enumerate(parents):
+            own, above = f"{at}-{node}", _ROOT if parent < 0 else f"{at}-{parent}"
+            begun = "…" if at != BETWEEN and parent < 0 else ""
+            label = begun + terminal_name(made, int(tree.terminal[node]))
+            nodes.append(Node(own, label, ("call",), label))
+            edges.append(Edge(above, own))
+        for token_id, pieces in read_as(made, tree):
+            node = _node_of(tree.nodes_of(token_id), pieces, made, at)
+            leaf = f"{at}-{node}-{token_id}"
+            path = [leaf]
+            while node >= 0:
+                path.append(f"{at}-{node}")
+                node = parents[node]
+            if leaf not in {n.id for n in nodes}:
+                nodes.append(Node(leaf, world.shown(token_id), ("final",), written(pieces)))
+                edges.append(Edge(path[1], leaf, (), ("epsilon",)))
+            ways.append((token_id, pieces, (_ROOT, *reversed(path))))
+    order = sorted(ways, key=lambda way: (way[0], len(way[1])))
+    return Planted(made, state, Graph("subterminal tree", tuple(nodes), tuple(edges)), tuple(order))
+
+
+def _node_of(nodes: Sequence[int], pieces: Pieces, made: DominoConstraint, at: int) -> int:
+    """Of a token's nodes the one with this sequence of terminals."""
+    tree = made.trees.each[at]
+    names = [piece.terminal for piece in pieces]
+    for node in nodes:
+        if [terminal_name(made, terminal) for terminal in tree.path(node)] == names:
+            return node
+    raise AssertionError("a token is attached to what it is read as")
+
+
+def tree(world: World, given: Given, *, after: str) -> Film:
+    """Algorithm 2: token by token the sequences it can be read as, put into the tree."""
+    made = planted(world, after)
+    shown, drawn = {_ROOT}, set[int]()
+    frames = [Frame("The tree is empty.", (View((), (), frozenset(shown), frozenset()),))]
+    known = dict.fromkeys(token_id for token_id, _, _ in made.ways)
+    for token_id in known:
+        ways = [(pieces, path) for i, pieces, path in made.ways if i == token_id]
+        new = [arc for _, path in ways for arc in _arcs(made.graph, path)]
+        shown.update(node for _, path in ways for node in path)
+        drawn.update(new)
+        told = " or ".join(written(pieces).replace("\u00a0", " ") for pieces, _ in ways)
+        say = f"{world.shown(token_id)} is read as {told}."
+        lit = tuple(path[-1] for _, path in ways)
+        view = View(lit, tuple(new), frozenset(shown), frozenset(drawn))
+        frames.append(Frame(say, (view,), _rows(world, known, token_id)))
+    lost = [world.shown(i) for i in range(len(world.vocabulary)) if i not in known]
+    lost = [name for name in lost if name != "end"]
+    rest = f"; {', '.join(lost)} cannot be read here at all" if lost else ""
+    frames.append(Frame(f"{len(known)} tokens are in the tree{rest}.", (View(),)))
+    return Film((made.graph,), tuple(frames))
+
+
+def _rows(
+    world: World, known: Sequence[TokenId] | dict[TokenId, None], now: TokenId
+) -> tuple[Row, ...]:
+    ids = list(known)
+    return (Row("tokens", tuple(map(world.shown, ids)), ids.index(now)),)
+
+
+def _arcs(graph: Graph, path: Sequence[str]) -> Iterator[int]:
+    for one, other in pairwise(path):
+        yield from arcs_between(graph, (one,), (other,))
+
+
+def pruned(world: World, given: Given, *, after: str) -> Film:
+    """Level by level: what the parser refuses goes, and the tokens that are left are the mask."""
+    made = planted(world, after)
+    every = {node.id for node in made.graph.nodes}
+    kept = {_ROOT}
+    for read in made.made.readings[made.state]:
+        kept |= {f"{read[0]}-{node}" for node in made.made.kept(read)}
+    depth = {_ROOT: 0}
+    for edge in made.graph.edges:
+        if len(edge.target.split("-")) == 2:
+            depth[edge.target] = depth[edge.source] + 1
+    alive = kept | {path[-1] for _, _, path in made.ways if path[-2] in kept}
+    frames = [Frame("The tree knows the tokens; it does not know the brackets.", (View(),))]
+    deepest = max(depth.values())
+    for level in range(1, deepest + 1):
+        near = {node for node, its in depth.items() if its <= level}
+        dead = _below(made.graph, {node for node in near if node not in kept})
+        within = {i: None for i, _, path in made.ways if path[-1] in alive and path[-2] in near}
+        lit = tuple(sorted(node for node in near & kept if depth[node] == level))
+        say = f"k = {level - 1}: {_asked(made, level, depth, kept)}"
+        row = Row("mask", tuple(map(world.shown, sorted(within))) or ("∅",))
+        frames.append(Frame(say, (View(lit, dead=frozenset(dead)),), (row,)))
+    allowed = sorted({i for i, _, path in made.ways if path[-1] in alive})
+    row = Row("mask", tuple(map(world.shown, allowed)) or ("∅",))
+    say = f"All levels are asked about: the mask has {len(allowed)} of {len(world.words)} tokens."
+    frames.append(Frame(say, (View(dead=frozenset(every - alive)),), (row,)))
+    return Film((made.graph,), tuple(frames))
+
+
+def _below(graph: Graph, roots: set[str]) -> set[str]:
+    found = set(roots)
+    for edge in graph.edges:  # parents come before their children
+        if edge.source in found:
+            found.add(edge.target)
+    return found
+
+
+def _asked(made: Planted, level: int, depth: dict[str, int], kept: set[str]) -> str:
+    label = {node.id: node.label for node in made.graph.nodes}
+    above = {edge.target: edge.source for edge in made.graph.edges}
+    asked = [node for node, its in depth.items() if its == level and above[node] in kept]
+    good = dict.fromkeys(label[node] for node in asked if node in kept)
+    bad = dict.fromkeys(label[node] for node in asked if node not in kept)
+    told = f"the parser can go on with {', '.join(good)}" if good else "nothing can go on"
+    return f"{told}{', not with ' + ', '.join(bad) if bad else ''}."
+
+
+def scanner(world: World, given: Given, *, text: str = "") -> Film:
+    """The scanner reading a text: all terminals at once, and again after each."""
+    made = domino_of(world)
+    nfa = made.scanner.nfa
+    graph = draw_nfa(nfa, "character scanner")
+    read = given if isinstance(given, str) else text
+    here = closure(nfa, {nfa.initial})
+    frames = [_scan_frame(made, graph, here, read, 0, made.initial)]
+    for place in range(len(read)):
+        there = here
+        for byte in read[place].encode():
+            there = closure(nfa, moved(nfa, there, byte))
+        state = made.readings.after(made.initial, read[: place + 1].encode())
+        frames.append(_scan_frame(made, graph, there, read, place + 1, state))
+        if not there:
+            break
+        here = there
+    return Film((graph,), tuple(frames), "text", opens_at(given))
+
+
+def _scan_frame(
+    made: DominoConstraint,
+    graph: Graph,
+    here: frozenset[int],
+    text: str,
+    place: int,
+    state: State | None,
+) -> Frame:
+    lit = tuple(map(str, sorted(here)))
+    if not here:
+        failed = visible(text[place - 1])
+        say = f"No terminal goes on with {failed}: this is no sequence of terminals."
+        return Frame(say, (View(lit),), reading(text, place - 1), good=False)
+    if state is None:
+        say = (
+            "The scanner reads on: this is a sequence of terminals. The parser knows it is no text."
+        )
+        return Frame(say, (View(lit),), reading(text, place), good=False)
+    owners = {int(made.scanner.owner[at]) for at, _ in made.readings[state]} - {-1}
+    names = ", ".join(terminal_name(made, owner) for owner in sorted(owners))
+    between = any(at == BETWEEN for at, _ in made.readings[state])
+    inside = f"inside {names}" if names else ""
+    edge = "between two terminals" if between else ""
+    say = f"It is {' or '.join(filter(None, (inside, edge)))}."
+    return Frame(say, (View(lit),), reading(text, place))

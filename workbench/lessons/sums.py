@@ -1,0 +1,90 @@
+"""Surprisals added up: a world with known chances, or a recorded run, comes in; tables go out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.drawing.text import visible
+from workbench.lessons.chances import bits, number, share, turns, wholes
+from workbench.lessons.lesson import LessonError, Table
+from workbench.lessons.world import World, spelt
+from workbench.resources import GRAMMARS
+
+
+def path(world: World, *, tokens: Sequence[str]) -> Table:
+    """A text token by token: probability, surprisal, kept mass, bits of the mask."""
+    ids = tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    made = turns(world, ids)
+    rows = [
+        (
+            world.shown(t.token_id),
+            share(t.before),
+            number(bits(t.before)),
+            share(t.kept),
+            number(bits(t.kept)),
+            share(t.after),
+            number(bits(t.after)),
+        )
+        for t in made
+    ]
+    numbers = [
+        [bits(t.before) for t in made],
+        [bits(t.kept) for t in made],
+        [bits(t.after) for t in made],
+    ]
+    totals = [sum(column) for column in numbers]
+    rows.append(("together", "", number(totals[0]), "", number(totals[1]), "", number(totals[2])))
+    heads = ("token", "before", "bits", "kept", "mask bits", "after", "bits")
+    return Table("Token by token", heads, tuple(rows))
+
+
+def conditional(world: World) -> Table:
+    """A finite language: what masking samples, and what the model itself thinks of valid texts."""
+    every = wholes(world)
+    valid = sum(one.free for one in every)
+    rows = [
+        (
+            " ".join(world.shown(i) for i in one.ids[:-1]),
+            share(one.free),
+            share(one.free / valid),
+            share(one.masked),
+        )
+        for one in every
+    ]
+    heads = ("text", "model", "model, given that it is valid", "under the mask")
+    return Table(f"{share(valid)} of what the model would write is valid", heads, tuple(rows))
+
+
+def recorded(world: World, *, example: str, first: int = 12) -> Table:
+    """The run of the embedded model recorded for an example, its first tokens and its sums."""
+    kept = GRAMMARS / f"{example}.trace.ndjson"
+    if not example.isidentifier() or not kept.is_file():
+        raise LessonError(f"expected an example with a recorded run, not {example!r}")
+    records = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
+    steps = [r for r in records if r["k"] == "step"]
+    rows = [
+        (
+            _token_text(r["token"]),
+            str(r["rank"]),
+            number(r["s"]),
+            share(r["kept"]),
+            number(r["m"]),
+            f"{r['allowed']:,}",
+        )
+        for r in steps[:first]
+    ]
+    asked = [r for r in steps if r["s"] is not None and not r["token"].get("end")]
+    together = sum(r["s"] for r in asked)
+    taken = sum(r["m"] for r in steps if r["m"] is not None)
+    rows.append((f"all {len(steps)}", "", number(together), "", number(taken), ""))
+    mean = 2 ** (together / len(asked))
+    heads = ("token", "rank", "surprisal (bits)", "kept", "mask bits", "allowed")
+    return Table(f"perplexity {number(mean)} over {len(asked)} tokens", heads, tuple(rows))
+
+
+def _token_text(token: Mapping[str, Any]) -> str:
+    if token.get("end"):
+        return "end"
+    return visible(bytes.fromhex(token["hex"]) if "hex" in token else str(token["text"]))
