@@ -29,7 +29,7 @@ Arrays = Mapping[str, npt.NDArray[np.generic]]
 Made = TypeVar("Made")
 
 #: Counted up when what is written changes.
-_VERSION = 4
+_VERSION = 5
 
 #: Arrays begin at multiples of this many bytes.
 _ALIGNED = 64

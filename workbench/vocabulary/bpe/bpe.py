@@ -25,7 +25,7 @@ from workbench.vocabulary.bpe.pairs import pair_ok
 from workbench.vocabulary.bpe.pieces import splitter
 from workbench.vocabulary.bpe.pretokens import Pretokens, pretokens
 from workbench.vocabulary.bpe.rules import ids_by_spelling, rules_of, spellings
-from workbench.vocabulary.bpe.strict import strict
+from workbench.vocabulary.bpe.strict import is_monotone, strict
 from workbench.vocabulary.bpe.tables import NOWHERE, SYMBOL, Ints, Tables, Words
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -87,7 +87,7 @@ class Bpe:
                that are not canonical are in no row.
         Raises: VocabularyError in a table that is not monotone, where rows are no intervals.
         """
-        if not self.monotone:
+        if len(self.tables.judged):
             raise VocabularyError(
                 f"the merge rules of {self.vocabulary.name} are not monotone, so its rows are no"
                 " intervals",
@@ -106,10 +106,10 @@ class Bpe:
         rows.forbid(self.tables, token, self._room, bits)
         return ~bits
 
-    @property
+    @cached_property
     def monotone(self) -> bool:
-        """Whether no token is made by an earlier rule than its sides; then rows are intervals."""
-        return not len(self.tables.misjudged)
+        """Whether no token is made by an earlier rule than its sides are."""
+        return is_monotone(self.tables)
 
     @property
     def _room(self) -> Ints:
@@ -127,10 +127,7 @@ class Bpe:
 
         Raises: VocabularyError where there is no such order.
         """
-        tables = self.tables
-        made = np.flatnonzero(tables.rank > SYMBOL)
-        if len(np.unique(tables.rank[made])) < len(made) or not self.monotone:
-            tables = strict(rules_of(self.vocabulary), tables)
+        tables = strict(lambda: rules_of(self.vocabulary), self.tables)
         made = np.flatnonzero(tables.rank > SYMBOL)
         spelt = self.vocabulary.tokens
         ranked = made[np.argsort(tables.rank[made], kind="stable")]

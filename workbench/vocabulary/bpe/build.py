@@ -51,8 +51,8 @@ def built(rules: Rules) -> Tables:
     none = np.zeros(0, np.int32), np.zeros(len(splits.rank) + 1, np.int32)
     tables = Tables(splits.left, splits.right, splits.rank, table, *left, *none)
     if splits.offending.any():
-        wrong, wrong_from = misjudged(tables, splits, rules)
-        tables = tables._replace(misjudged=wrong, misjudged_from=wrong_from)
+        told, told_from = misjudged(tables, splits, rules)
+        tables = tables._replace(judged=told, judged_from=told_from)
     return tables
 
 
@@ -94,15 +94,15 @@ def _read(arrays: Arrays, tokens: int) -> Tables:
         and bool((keys == -1).any())
         and len(rules.results) == len(rules.ranks) == size
         and all(len(a) == tokens for a in (*tables[:3], tables.before, tables.after))
-        and all(len(a) == tokens + 1 for a in (tables.first_child, tables.misjudged_from))
+        and all(len(a) == tokens + 1 for a in (tables.first_child, tables.judged_from))
         and all(
-            _within(a, tokens)
-            for a in (*tables[:2], tables.order, tables.children, tables.misjudged, rules.results)
+            _within(a, tokens) for a in (*tables[:2], tables.order, tables.children, rules.results)
         )
+        and _within(np.maximum(tables.judged, -1 - tables.judged), tokens)
         and _within(tables.before, nodes)
         and _within(tables.after, nodes + 1)
         and _within(tables.first_child, made + 1)
-        and _within(tables.misjudged_from, len(tables.misjudged) + 1)
+        and _within(tables.judged_from, len(tables.judged) + 1)
         and nodes == int((tables.rank != NOWHERE).sum())
     )
     if not whole:

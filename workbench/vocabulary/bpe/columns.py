@@ -22,7 +22,7 @@ class Columns:
     """
 
     def __init__(self, tables: Tables) -> None:
-        if len(tables.misjudged):
+        if len(tables.judged):
             raise VocabularyError("columns are no intervals where merge rules are not monotone")
         self._tables = tables
         self._forest = _right_forest(tables)

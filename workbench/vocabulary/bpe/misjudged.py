@@ -13,19 +13,20 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import int64, njit
+from workbench.automata.kernel import inner, int64, njit
 from workbench.errors import VocabularyError
+from workbench.vocabulary.bpe.lookup import place_of
 from workbench.vocabulary.bpe.merging import merge_few
 from workbench.vocabulary.bpe.normalise import Rules, Splits
 from workbench.vocabulary.bpe.pairs import untouched
-from workbench.vocabulary.bpe.tables import NOWHERE, Bools, Ints, Tables
+from workbench.vocabulary.bpe.tables import NEVER, NOWHERE, Bools, Ints, Tables
 
 #: More pairs than this are not encoded: ten seconds of work.
 MOST = 30_000_000
 
 
 def misjudged(tables: Tables, splits: Splits, rules: Rules) -> tuple[Ints, Ints]:
-    """The next tokens each token is misjudged with, as two fields of ``Tables``.
+    """The next tokens each token is misjudged with, and the truth, as two fields of ``Tables``.
 
     Cost:   a microsecond for every pair with an offending token in it.
     Raises: VocabularyError where there are too many of them.
@@ -94,9 +95,26 @@ def _inherit(splits: Splits, by_length: npt.NDArray[np.int64], unsafe: Bools) ->
             unsafe[token] = unsafe[token] or sides
 
 
+@inner
+def _crossed(tables: Tables, first: int, second: int) -> bool:
+    """Whether a row says that a rule breaks the pair: all of one spine against all of the other."""
+    left, left_above = int64(first), int64(NEVER)
+    while left >= 0:
+        right, right_above = int64(second), int64(NEVER)
+        while right >= 0:
+            place = place_of(tables.rules, left, right)
+            if place >= 0 and left_above > tables.rules.ranks[place] <= right_above:
+                return True
+            right_above = tables.rank[right]
+            right = tables.left[right]
+        left_above = tables.rank[left]
+        left = tables.right[left]
+    return False
+
+
 @njit(cache=True, nogil=True, _nrt=False)
 def _compare(tables: Tables, rules: Rules, first: int, others: Ints, room: Ints, out: Ints) -> int:
-    """Write those of the others that the walk misjudges after ``first``, and tell how many."""
+    """Judge those of the others that the walk or the row misjudges after ``first``; how many."""
     count = 0
     for second in others:
         size = 0
@@ -106,7 +124,7 @@ def _compare(tables: Tables, rules: Rules, first: int, others: Ints, room: Ints,
                 size += 1
         left = merge_few(tables.rules, room[0], room[1], size, 1)
         stays = left == 2 and room[0, 0] == first and room[0, 1] == second
-        if stays != untouched(tables, first, second):
-            out[count] = second
+        if stays != untouched(tables, first, second) or stays == _crossed(tables, first, second):
+            out[count] = second if stays else -1 - second
             count += 1
     return count

@@ -24,11 +24,10 @@ def joined(tables: Tables, first: int, second: int) -> bool:
     """
     if tables.rank[first] == NOWHERE or tables.rank[second] == NOWHERE:
         return False
-    fine = untouched(tables, first, second)
-    for i in range(tables.misjudged_from[first], tables.misjudged_from[first + 1]):
-        if tables.misjudged[i] == second:
-            return not fine
-    return fine
+    for i in range(tables.judged_from[first], tables.judged_from[first + 1]):
+        if tables.judged[i] == second or tables.judged[i] == -1 - second:
+            return bool(tables.judged[i] == second)
+    return untouched(tables, first, second)
 
 
 @inner

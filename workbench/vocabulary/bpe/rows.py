@@ -11,7 +11,6 @@ import numpy as np
 
 from workbench.automata.kernel import inner, njit
 from workbench.vocabulary.bpe.forests import Forest
-from workbench.vocabulary.bpe.pairs import joined
 from workbench.vocabulary.bpe.tables import NEVER, Ints, Tables, Words
 
 
@@ -69,21 +68,22 @@ def forbid(tables: Tables, token: int, room: Ints, bits: Words) -> None:
     Cost:  a step for each forbidden token.
     """
     size = intervals(tables, token, room)
-    wrong = tables.misjudged[tables.misjudged_from[token] : tables.misjudged_from[token + 1]]
+    judged = tables.judged[tables.judged_from[token] : tables.judged_from[token + 1]]
     for i in range(size):
         for place in range(room[i, 0], room[i, 1]):
             after = tables.order[place]
-            if len(wrong) == 0 or not _among(wrong, after):
+            if len(judged) == 0 or not _among(judged, after):
                 bits[after >> 5] &= ~(np.uint32(1) << np.uint32(after & 31))
-    for after in wrong:
-        if not joined(tables, token, after):
+    for told in judged:
+        if told < 0:
+            after = -1 - told
             bits[after >> 5] &= ~(np.uint32(1) << np.uint32(after & 31))
 
 
 @inner
-def _among(tokens: Ints, token: int) -> bool:
-    for other in tokens:  # noqa: SIM110  # numba knows no any()
-        if other == token:
+def _among(judged: Ints, token: int) -> bool:
+    for told in judged:  # noqa: SIM110  # numba knows no any()
+        if max(told, -1 - told) == token:
             return True
     return False
 

@@ -42,7 +42,7 @@ def star_by_rows(tables: Tables) -> Star:
 
     Raises: VocabularyError in a table that is not monotone, where rows are no intervals.
     """
-    if len(tables.misjudged):
+    if len(tables.judged):
         raise VocabularyError("rows are no intervals where merge rules are not monotone")
     nodes = len(tables.order)
     state_of = np.full(len(tables.rank), -1, np.int32)

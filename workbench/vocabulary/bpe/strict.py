@@ -1,4 +1,4 @@
-"""Strict: a table with ties comes in, the same merges in an order without ties go out.
+"""Strict: a table comes in, the same merges in an order that is monotone and without ties go out.
 
 The pair test and the rows take ties as they are. Whatever applies rules one after the other needs
 an order: in Mistral's first vocabulary fifteen pieces of spaces share a score, and which of them is
@@ -7,6 +7,8 @@ taken first decides what a run of spaces becomes (reference, section 4).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from workbench.automata.kernel import njit
@@ -14,33 +16,70 @@ from workbench.errors import VocabularyError
 from workbench.vocabulary.bpe.build import built, frozen
 from workbench.vocabulary.bpe.normalise import Rules
 from workbench.vocabulary.bpe.rows import forbid, room_for
-from workbench.vocabulary.bpe.tables import NOWHERE, Ints, Tables, Words
+from workbench.vocabulary.bpe.tables import NOWHERE, SYMBOL, Ints, Tables, Words
 
 
-def strict(rules: Rules, tables: Tables) -> Tables:
-    """The tables where equal ranks are told apart by the id of the token they make.
+def is_monotone(tables: Tables) -> bool:
+    """Whether no token is made by an earlier rule than its sides are."""
+    made = tables.left >= 0
+    sides = np.maximum(tables.rank[tables.left], tables.rank[tables.right])
+    return not bool(np.any(made & (tables.rank < sides)))
 
-    By the pairwise theorem the two encode alike where they have the same canonical tokens and the
-    same rows, which is looked at.
 
-    Cost:   the rows of the vocabulary, twice.
-    Raises: VocabularyError where the order does not encode alike, or its ranks do not rise.
+def strict(rules: Callable[[], Rules], tables: Tables) -> Tables:
+    """The tables in an order, where there is one.
+
+    Tried are all rules with ties told apart by the id of the token they make, and the live rules
+    with those that come too early moved behind the rules of their sides. By the pairwise theorem
+    an order encodes alike where it has the same canonical tokens and the same rows.
+
+    Cost:   none for a table that is in order, else the rows of the vocabulary, twice.
+    Raises: VocabularyError where neither order encodes alike.
     """
+    ranks = tables.rank[tables.rank > SYMBOL]
+    if is_monotone(tables) and len(np.unique(ranks)) == len(ranks):
+        return tables
+    given = rules()
+    for tried in (_by_id(given), _lifted(given, tables)):
+        made = frozen(built(tried))
+        if is_monotone(made) and _encode_alike(tables, made):
+            return made
+    raise VocabularyError(
+        "these merge rules cannot be put into an order in which each encodes alike when it is"
+        " applied to the whole text",
+        "ask for pairs or rows, which need no order",
+    )
+
+
+def _by_id(rules: Rules) -> Rules:
+    """Ties told apart by the id of the token that is made."""
     order = np.lexsort((rules.result, rules.rank))
     pairs = np.stack((rules.rank[order], rules.result[order]))
-    new = np.any(np.diff(pairs, axis=1) != 0, axis=0)
-    ranks = np.empty(len(order), np.int32)
-    ranks[order] = np.concatenate(([0], np.cumsum(new)))[: len(order)]
-    made = frozen(built(rules._replace(rank=ranks)))
-    alike = not len(made.misjudged) and np.array_equal(made.rank == NOWHERE, tables.rank == NOWHERE)
-    words = (len(tables.rank) + 31) // 32
-    bits = np.empty((2, words), np.uint32)
-    if not alike or not _same_rows(tables, made, room_for(tables), room_for(made), bits):
-        raise VocabularyError(
-            "rules of equal rank cannot be put into an order that encodes alike",
-            "ask for pairs or rows, which need no order",
-        )
-    return made
+    ranks = np.zeros(len(order), np.int32)
+    ranks[order[1:]] = np.cumsum(np.any(np.diff(pairs, axis=1) != 0, axis=0))
+    return rules._replace(rank=ranks)
+
+
+def _lifted(rules: Rules, tables: Tables) -> Rules:
+    """The live rules, none before those of its sides."""
+    made = np.flatnonzero(tables.left >= 0)
+    lengths = np.diff(rules.symbols_from)[made]
+    lifted = tables.rank.copy()
+    for token in made[np.argsort(lengths, kind="stable")].tolist():
+        sides = lifted[tables.left[token]], lifted[tables.right[token]]
+        lifted[token] = max(lifted[token], *sides)
+    order = made[np.lexsort((made, lengths, lifted[made]))].astype(np.int32)
+    rank = np.arange(len(order), dtype=np.int32)
+    sides = tables.left[order], tables.right[order]
+    return Rules(*sides, order, rank, rules.symbols, rules.symbols_from)
+
+
+def _encode_alike(one: Tables, other: Tables) -> bool:
+    """Whether two tables have the same canonical tokens and the same rows."""
+    if not np.array_equal(one.rank == NOWHERE, other.rank == NOWHERE):
+        return False
+    bits = np.empty((2, (len(one.rank) + 31) // 32), np.uint32)
+    return bool(_same_rows(one, other, room_for(one), room_for(other), bits))
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -43,8 +43,9 @@ class Tables(NamedTuple):
            of a token in preorder, −1 where it is no node; ``after`` (V,) the first place past its
            subtree; ``order`` (N,) the token at each place; ``children[first_child[t]:first_child[
            t + 1]]`` the results of the rules with left side t, by rank.
-           ``misjudged[misjudged_from[t]:misjudged_from[t + 1]]`` the next tokens where the pair
-           test as such is wrong, none in a monotone table.
+           ``judged[judged_from[t]:judged_from[t + 1]]`` the next tokens where the pair test or
+           the row as such is wrong, u where it may follow and −1 − u where it may not; none in a
+           monotone table.
     """
 
     left: Ints
@@ -56,8 +57,8 @@ class Tables(NamedTuple):
     order: Ints
     children: Ints
     first_child: Ints
-    misjudged: Ints
-    misjudged_from: Ints
+    judged: Ints
+    judged_from: Ints
 
 
 def rule_table(left: Ints, right: Ints, results: Ints, ranks: Ints) -> RuleTable:
