@@ -1,0 +1,153 @@
+"""Intersections: what both accept, without dead ends, and what happens past the bounds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tests.constraint.test_outlines import regexes
+from tests.decoding.worlds import FiniteConstraint
+from workbench.automata.operations import intersection
+from workbench.constraint.automaton import DfaConstraint
+from workbench.constraint.compile import automaton, compile
+from workbench.constraint.intersection import Intersection, intersected
+from workbench.constraint.protocol import Constraint, State
+from workbench.errors import TokenNotAllowed, VocabularyError
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS, Limits
+from workbench.vocabulary.toy import all_bytes, toy
+
+WORDS = toy(["a", "b", "c", "ab", "bc", "abc", "aa", "é", "0", "1"])
+
+
+def of(pattern: str) -> Constraint:
+    return automaton(Grammar.from_regex(pattern), WORDS, LIMITS)
+
+
+def texts(constraint: Constraint, most: int) -> set[bytes]:
+    """Every text a constraint lets end within so many tokens; no mask may be empty."""
+    found = set()
+    waiting: list[tuple[State, bytes, int]] = [(constraint.initial, b"", 0)]
+    while waiting:
+        state, text, length = waiting.pop()
+        mask = constraint.mask(state)
+        assert len(mask), f"a dead end after {text!r}"
+        for token_id in mask:
+            if token_id == constraint.vocabulary.end:
+                assert constraint.is_final(state)
+                found.add(text)
+            elif length < most:
+                token = constraint.vocabulary.tokens[token_id] or b""
+                waiting.append((constraint.advance(state, token_id), text + token, length + 1))
+    return found
+
+
+#   one                     other               accepted                because
+PAIRS = [
+    ("(a|b)*",              "a*b*",             {b"", b"a", b"b", b"aa", b"ab", b"bb"}, "one in the other"),
+    ("a(b|c)?",             "ab|ac|b",          {b"ab", b"ac"},         "an end only one has"),
+    ("(ab)*c?",             "(abc|ab)",         {b"ab", b"abc"},        "several tokens of one text"),
+    ("a*b|c",               "a*c",              {b"c"},                 "a is a dead end: b and c never agree"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other", "accepted", "because"), PAIRS, ids=[r[3] for r in PAIRS])
+def test_what_both_accept(one: str, other: str, accepted: set[bytes], because: str) -> None:
+    both = Intersection(of(one), of(other))
+    assert {text for text in texts(both, 3) if len(text) <= 2 or text == b"abc"} == accepted
+    assert both.is_exact, because
+
+
+def test_dead_ends_are_pruned() -> None:
+    both = Intersection(of("a*b|c"), of("a*c"))
+    assert {WORDS.tokens[i] for i in both.mask(both.initial)} == {b"c"}
+    with pytest.raises(TokenNotAllowed):
+        both.advance(both.initial, 0)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@given(regexes, regexes)
+def test_it_is_the_product_of_the_automata(one: str, other: str) -> None:
+    left, right = Grammar.from_regex(one).dfa, Grammar.from_regex(other).dfa
+    assert left is not None
+    assert right is not None
+    product = intersection(left, right)
+    try:
+        both = Intersection(DfaConstraint(left, WORDS), DfaConstraint(right, WORDS))
+    except VocabularyError:
+        with pytest.raises(VocabularyError):
+            _ = [DfaConstraint(dfa, WORDS) for dfa in (left, right, product)]
+        return
+    exact = DfaConstraint(product, WORDS)
+    waiting = [(both.initial, exact.initial)]
+    for here, there in waiting:  # grows while it is read
+        mask = both.mask(here)
+        assert mask == exact.mask(there)
+        assert exact.forced(there).startswith(both.forced(here))
+        for token_id in mask:
+            after = both.advance(here, token_id), exact.advance(there, token_id)
+            if token_id != WORDS.end and after not in waiting and len(waiting) < 15:
+                waiting.append(after)
+
+
+def test_two_automata_become_one() -> None:
+    both = intersected(of("(a|b)*"), of("a*b*"))
+    assert type(both) is DfaConstraint
+    assert texts(both, 3) == texts(Intersection(of("(a|b)*"), of("a*b*")), 3)
+    finite = FiniteConstraint(WORDS, [b"ab", b"b", b"ba"])
+    assert texts(intersected(finite, of("a*b*")), 3) == {b"ab", b"b"}
+
+
+def test_a_stack_and_an_automaton() -> None:
+    """Brackets at most two deep: the first needs a stack, the second none; together neither."""
+    brackets = Grammar.from_kbnf("start ::= '(' start ')' start | '';")
+    words = toy(["(", ")", "()", "))"])
+    shallow = automaton(Grammar.from_regex(r"(\((\(\))*\))*"), words, LIMITS)
+    both = Intersection(automaton(brackets, words, LIMITS), shallow)
+    found = texts(both, 4)
+    assert {b"", b"()", b"(())", b"()()", b"(()())"} <= found
+    assert all(brackets.accepts(text) and b"(((" not in text for text in found)
+
+
+def test_methods_may_differ() -> None:
+    one = compile(Grammar.from_regex("(ab|c)+"), WORDS, "outlines")
+    other = compile(Grammar.from_kbnf("start ::= 'a' start | 'b' start | 'c';"), WORDS, "lalr")
+    both = Intersection(one, other)
+    assert texts(both, 5) == {b"c", b"abc", b"ababc"}
+    assert both.forced(both.initial) == b""
+    assert both.forced(both.advance(both.initial, 0)) == b"b"
+
+
+def test_ends_are_those_of_both() -> None:
+    both = Intersection(of("ab?"), of("a*b*"))
+    a = both.advance(both.initial, 0)
+    end = WORDS.end
+    assert end is not None
+    assert end in both.mask(a)
+    assert both.advance(a, end) == a
+    with pytest.raises(TokenNotAllowed):
+        both.advance(both.initial, end)
+
+
+def test_past_its_bounds_the_search_gives_up_and_says_so() -> None:
+    """aⁿbⁿ and aⁿb²ⁿ agree on no text but the empty one, and there are ever more pairs to look at."""
+    grammar = Grammar.from_kbnf
+    equal = automaton(grammar("start ::= 'a' start 'b' | 'c' | 'x' | 'y';"), all_bytes(), LIMITS)
+    twice = automaton(grammar("start ::= 'a' start 'bb' | 'c' | 'd';"), all_bytes(), LIMITS)
+    both = Intersection(equal, twice, Limits(states=50))
+    assert set(both.mask(both.initial)) == {ord("a"), ord("c")}, (
+        "a leads nowhere, which it cannot see"
+    )
+    assert not both.is_exact
+
+
+def test_error_nothing_is_accepted_by_both() -> None:
+    with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+        Intersection(of("a+"), of("b+"))
+
+
+def test_error_two_vocabularies() -> None:
+    other = automaton(Grammar.from_regex("a"), toy(["a", "b"]), LIMITS)
+    with pytest.raises(VocabularyError, match="over one vocabulary"):
+        Intersection(of("a"), other)
