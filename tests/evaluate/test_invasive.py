@@ -7,7 +7,7 @@ from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.sampling import Sampling
 from workbench.evaluate.contenders import CONTENDERS, Prepared
-from workbench.evaluate.invasive import forbidden_at, searched, tried
+from workbench.evaluate.invasive import alone, forbidden_at, searched, tried
 from workbench.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
@@ -51,23 +51,19 @@ def prepared(model: TableModel, constraint: Constraint) -> Prepared:
 )
 def test_outputs_that_count_are_valid_ones(written: tuple[int, ...], valid: int, why: str) -> None:
     model = likes(*written)
-    found = tried(model, GRAMMAR, prepared(model, exact()), [""], [Sampling()], max_tokens=5)
+    outputs = alone(model, GRAMMAR, [""], [Sampling()], max_tokens=5)
+    found = tried(prepared(model, exact()), outputs, max_tokens=5)
     assert (found.outputs, found.valid, found.kept) == (1, valid, ()), why
     assert found.holds is (True if valid else None)
 
 
 def test_a_forbidden_token_is_a_counterexample_with_what_came_instead() -> None:
     model = likes(0, 2, 3)
-    found = tried(
-        model,
-        GRAMMAR,
-        prepared(model, WithoutBridges(VOCABULARY, (b"ab", b"aab"))),
-        [""],
-        [Sampling()],
-    )
+    constraint = WithoutBridges(VOCABULARY, (b"ab", b"aab"))
+    found = tried(prepared(model, constraint), alone(model, GRAMMAR, [""], [Sampling()]))
     assert found.holds is False
     (kept,) = found.kept
-    assert (kept.text, kept.token_ids, kept.index) == (b"aab", (0, 2), 1)
+    assert (kept.output.token_ids, kept.index) == ((0, 2), 1)
     assert kept.instead.text in (b"ab", b"aab")
     assert kept.instead.token_ids != [0, 2, 3]
 

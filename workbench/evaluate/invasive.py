@@ -9,7 +9,7 @@ be kept from; one counterexample of either settles it, and no number of tries pr
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.constraint.mask import TokenMask
@@ -29,19 +29,44 @@ _MOST_TRIED = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """A valid output of the model alone which the constrained model does not generate.
+class Alone:
+    """What the model alone wrote, up to the last token after which the grammar accepts the text.
 
-    Source: DOMINO, definition 2.1.
+    Where it goes on beyond, a minimally invasive constraint ends (DOMINO §2). No tokens at all:
+    the output was not valid.
     """
 
     prompt: str
     sampling: Sampling
-    #: What the model alone wrote, up to the last place where it was valid.
-    text: bytes
     token_ids: tuple[TokenId, ...]
-    #: The first of them the mask forbids, counted from 0; None where there is no mask to say so.
-    index: int | None
+
+
+def alone(
+    model: LanguageModel,
+    grammar: Grammar,
+    prompts: Sequence[str],
+    samplings: Iterable[Sampling],
+    *,
+    max_tokens: int = 128,
+) -> Iterator[Alone]:
+    """The model's own outputs; a sampling of temperature 0 is greedy.
+
+    Raises: ModelError, LimitError.
+    """
+    free = Unconstrained(model.vocabulary)
+    for sampling in samplings:
+        for prompt in prompts:
+            run = generate(model, free, prompt, sampling, max_tokens=max_tokens, top=0)
+            yield Alone(prompt, sampling, _valid(grammar, _trace(run)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """A valid output of the model alone which the constrained model does not generate."""
+
+    output: Alone
+    #: The first of its tokens the mask forbids, counted from 0.
+    index: int
     #: What the method wrote instead, with the same seed.
     instead: Trace
 
@@ -61,43 +86,25 @@ class Tried:
         return False if self.kept else True if self.valid else None
 
 
-def tried(
-    model: LanguageModel,
-    grammar: Grammar,
-    prepared: Prepared,
-    prompts: Sequence[str],
-    samplings: Iterable[Sampling],
-    *,
-    max_tokens: int = 128,
-    stop: Callable[[], bool] | None = None,
-) -> Tried:
-    """Definition 2.1 on some prompts and samplings (greedy is one of temperature 0).
+def tried(prepared: Prepared, outputs: Iterable[Alone], *, max_tokens: int = 128) -> Tried:
+    """Definition 2.1 on some outputs of the model alone.
 
-    A valid output is what the model wrote up to the last token after which the grammar accepts:
-    where it goes on beyond, the constrained model ends (DOMINO §2). The constrained model *can*
-    generate it if the mask allows each of its tokens; with greedy decoding it then does.
+    The constrained model *can* generate an output if the mask allows each of its tokens; with
+    greedy decoding it then does.
 
     Raises: ModelError, LimitError.
+    Source: DOMINO, definition 2.1.
     """
-    outputs, valid = 0, 0
+    count, valid = 0, 0
     kept: list[Kept] = []
-    free = Unconstrained(model.vocabulary)
-    for sampling in samplings:
-        for prompt in prompts:
-            if stop is not None and stop():
-                return Tried(outputs, valid, tuple(kept))
-            alone = _trace(generate(model, free, prompt, sampling, max_tokens=max_tokens, top=0))
-            outputs += 1
-            ids = _valid(grammar, alone)
-            if not ids:
-                continue
-            valid += 1
-            index = forbidden_at(prepared.constraint, ids)
-            if index is not None:
-                run = prepared.start(prompt, sampling, max_tokens=max_tokens, top=0)
-                text = model.vocabulary.decode(ids)
-                kept.append(Kept(prompt, sampling, text, tuple(ids), index, _trace(run)))
-    return Tried(outputs, valid, tuple(kept))
+    for output in outputs:
+        count += 1
+        valid += bool(output.token_ids)
+        index = forbidden_at(prepared.constraint, output.token_ids)
+        if index is not None:
+            run = prepared.start(output.prompt, output.sampling, max_tokens=max_tokens, top=0)
+            kept.append(Kept(output, index, _trace(run)))
+    return Tried(count, valid, tuple(kept))
 
 
 def _trace(run: Generation) -> Trace:
@@ -106,7 +113,7 @@ def _trace(run: Generation) -> Trace:
     return run.trace
 
 
-def _valid(grammar: Grammar, trace: Trace) -> list[TokenId]:
+def _valid(grammar: Grammar, trace: Trace) -> tuple[TokenId, ...]:
     """The tokens of a text up to the last after which the grammar accepts it; none without one."""
     text, longest = b"", 0
     told = [step for step in trace.steps if not step.is_end]
@@ -116,7 +123,7 @@ def _valid(grammar: Grammar, trace: Trace) -> list[TokenId]:
             longest = number
         elif not grammar.is_prefix(text):
             break
-    return [step.token_id for step in told[:longest]]
+    return tuple(step.token_id for step in told[:longest])
 
 
 def forbidden_at(constraint: Constraint, token_ids: Sequence[TokenId]) -> int | None:

@@ -11,58 +11,55 @@ from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.evaluate.contenders import CONTENDERS
 from workbench.evaluate.experiment import Experiment, Record, Setting, Stopped, Unit
-from workbench.evaluate.invasive import Kept, searched, tried
+from workbench.evaluate.invasive import Alone, Kept, alone, searched, tried
 from workbench.evaluate.tasks import TASKS, Task
 from workbench.training.card import table
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: One for each mask there is; strategies change no text.
 METHODS = ("automaton", "domino", "domino-1", "domino-0", "lalr", "proper")
 _MOST_TOKENS = 200
 
 
-def _measured(task: Task, name: str, setting: Setting) -> Record:
-    model, grammar = setting.model, task.grammar
+def _measured(task: Task, setting: Setting) -> Record:
+    """Every method on the same outputs of the model alone."""
     seeds = range(setting.size.repetitions)
     samplings = [Sampling(), *(Sampling(temperature=1.0, seed=seed) for seed in seeds)]
-    try:
-        prepared = CONTENDERS[name].prepare(model, grammar)
-        found = tried(
-            model,
-            grammar,
-            prepared,
-            task.prompts[:5],
-            samplings,
-            max_tokens=_MOST_TOKENS,
-            stop=setting.stop,
-        )
+    written = alone(
+        setting.model, task.grammar, task.prompts[:5], samplings, max_tokens=_MOST_TOKENS
+    )
+    outputs = []
+    for output in written:
         if setting.stop():
             raise Stopped
-        static = searched(compile_grammar(grammar, model.vocabulary), prepared.constraint)
+        outputs.append(output)
+    return {name: _of(task, name, outputs, setting) for name in METHODS if name in CONTENDERS}
+
+
+def _of(task: Task, name: str, outputs: Sequence[Alone], setting: Setting) -> Record:
+    """One method: what it keeps the model from, and what its masks forbid whatever the model."""
+    vocabulary, grammar = setting.model.vocabulary, task.grammar
+    try:
+        prepared = CONTENDERS[name].prepare(setting.model, grammar)
+        found = tried(prepared, outputs, max_tokens=_MOST_TOKENS)
+        static = searched(compile_grammar(grammar, vocabulary), prepared.constraint)
     except WorkbenchError as error:
         return {"failed": error.message}
-    spelt = model.vocabulary.decode
-    forbidden = static.forbidden
     return {
         "outputs": found.outputs,
         "valid": found.valid,
         "kept": len(found.kept),
-        "example": _example(found.kept[0], model.vocabulary.tokens) if found.kept else None,
-        "static": forbidden
-        and {
-            "before": spelt(forbidden.before).decode("utf-8", "backslashreplace"),
-            "token": spelt([forbidden.token_id]).decode("utf-8", "backslashreplace"),
-        },
+        "example": _example(found.kept[0], vocabulary) if found.kept else None,
+        "forbids": static.forbidden is not None,
         "complete": static.complete,
     }
 
 
-def _example(kept: Kept, tokens: Sequence[bytes | None]) -> Record:
-    index = kept.index or 0
-    before = b"".join(tokens[i] or b"" for i in kept.token_ids[:index])
+def _example(kept: Kept, vocabulary: Vocabulary) -> Record:
+    before, after = kept.output.token_ids[: kept.index], kept.output.token_ids[kept.index :][:1]
     return {
-        "before": before.decode("utf-8", "backslashreplace"),
-        "token": (tokens[kept.token_ids[index]] or b"").decode("utf-8", "backslashreplace"),
-        "instead": kept.instead.text.decode("utf-8", "backslashreplace"),
+        "before": vocabulary.decode(before).decode("utf-8", "backslashreplace"),
+        "token": vocabulary.decode(after).decode("utf-8", "backslashreplace"),
     }
 
 
@@ -74,7 +71,7 @@ definition 2.1 unbroken here is not shown to keep it, unless by that mark."""
 def _section(records: Mapping[str, Record]) -> str:
     head = ["method", *(task.title for task in TASKS.values())]
     rows = [
-        [name, *(_cell(records.get(_key(task, name))) for task in TASKS.values())]
+        [name, *(_cell(records.get(_key(task), {}).get(name)) for task in TASKS.values())]
         for name in METHODS
         if name in CONTENDERS
     ]
@@ -83,7 +80,7 @@ def _section(records: Mapping[str, Record]) -> str:
         f" `{visible(example['token'])}`, which is forbidden."
         for name in METHODS
         for task in TASKS.values()
-        if (example := (records.get(_key(task, name)) or {}).get("example"))
+        if (example := records.get(_key(task), {}).get(name, {}).get("example"))
     ]
     return "\n\n".join(
         [_INTRODUCTION, table(head, rows), *(["\n".join(examples)] if examples else [])]
@@ -95,7 +92,7 @@ def _cell(record: Record | None) -> str:
         return ""
     if "failed" in record:
         return "does not apply"
-    mark = " ∎" if record["complete"] and not record["static"] else ""
+    mark = " ∎" if record["complete"] and not record["forbids"] else ""
     return f"{record['kept']} of {record['valid']}{mark}"
 
 
@@ -103,18 +100,14 @@ def _end(text: str) -> str:
     return visible(text[-24:])
 
 
-def _key(task: Task, name: str) -> str:
-    return f"definition 2.1/{task.name}/{name}"
+def _key(task: Task) -> str:
+    return f"definition 2.1/{task.name}"
 
 
 INVADING = Experiment(
     name="invasive",
     title="Minimally invasive, or not",
     source="DOMINO, definition 2.1 and table 1",
-    units=lambda _: tuple(
-        Unit(_key(task, name), partial(_measured, task, name))
-        for task in TASKS.values()
-        for name in METHODS
-    ),
+    units=lambda _: [Unit(_key(task), partial(_measured, task)) for task in TASKS.values()],
     section=_section,
 )
