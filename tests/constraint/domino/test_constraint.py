@@ -188,6 +188,17 @@ def test_what_no_vocabulary_spells_is_refused() -> None:
 
 
 @pytest.mark.parametrize("k", [0, None])
+def test_a_regex_of_the_empty_text_alone_ends_at_once(k: int | None) -> None:
+    constraint = compile(Grammar.from_regex(""), FIGURE_3C, "domino", k=k)
+    assert words(constraint, b"") == {"EOS"}
+
+
+def test_what_accepts_nothing_is_refused() -> None:
+    with pytest.raises(VocabularyError):
+        compile(Grammar.from_regex(r"[^\s\S]"), FIGURE_3C, "domino")
+
+
+@pytest.mark.parametrize("k", [0, None])
 def test_a_token_outside_the_mask_is_not_taken(k: int | None) -> None:
     constraint = compile(FIGURE_3, FIGURE_3C, "domino", k=k)
     plus, crossing = FIGURE_3C.ids("+", "+1")

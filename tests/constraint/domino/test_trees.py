@@ -9,10 +9,10 @@ from tests.constraint.domino.toys import PIECES, subterminals
 from tests.laws.test_mask_laws import grammar_of, slow, trees
 from workbench.constraint.domino.constraint import DominoConstraint, domino
 from workbench.constraint.domino.scanner import BETWEEN
-from workbench.constraint.domino.trees import SubterminalTree
+from workbench.constraint.domino.trees import SubterminalTree, Trees
 from workbench.errors import LimitError, VocabularyError
 from workbench.grammar import Grammar
-from workbench.limits import LIMITS
+from workbench.limits import LIMITS, Limits
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.vocabulary.toy import toy
 
@@ -87,3 +87,16 @@ def test_terminals_that_overlap_without_end_say_so() -> None:
     text = "start ::= (#'[a-b]' | #'[a-c]' | #'[ad]' | #'[ae]' | x)*; x ::= 'b' x 'b' | 'bb';"
     with pytest.raises(LimitError, match="too many sequences"):
         domino(Grammar.from_kbnf(text), vocabulary, LIMITS)
+
+
+def test_trees_the_time_does_not_suffice_for_are_made_when_asked_for() -> None:
+    constraint = domino(Grammar.from_regex("(ab){1,9}c"), PIECES, LIMITS)
+    trie, follows = PIECES.trie, constraint.parser.follows
+    hurried = Trees(constraint.scanner, follows, trie, Limits(seconds=1e-9))
+    assert not hurried.each
+    for state in (BETWEEN, *constraint.scanner.inside):
+        tree, patient = hurried.get(state), constraint.trees.get(state)
+        assert tree is not None
+        assert patient is not None
+        assert attached(tree) == attached(patient)
+    assert hurried.get(int(constraint.scanner.initials[0])) is None, "nothing is begun there"

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import State as ScannerState
+from workbench.constraint.compose import cannot_spell
 from workbench.constraint.domino.endings import Endings
 from workbench.constraint.domino.parser import Parser
 from workbench.constraint.domino.pruning import pruned, reaches
@@ -62,6 +63,8 @@ class DominoConstraint:
             raise WorkbenchError(
                 f"expected a lookahead k of 0 or more, not {k!r}", "leave it out for no end"
             )
+        if not grammar.is_prefix(b""):
+            raise cannot_spell(vocabulary)
         begun = limits.begun()
         self.grammar, self.vocabulary, self.limits, self.k = grammar, vocabulary, limits, k
         terminals = terminals_of(grammar)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.constraint.domino.terminals import Terminals
 from workbench.limits import Limits
@@ -33,7 +35,7 @@ class Parser:
     def __init__(self, terminals: Terminals, limits: Limits) -> None:
         self._codes = [terminals.code(number) for number in range(len(terminals.each))]
         self._width = terminals.width
-        machine = build(terminals.tree, terminals.start, limits)
+        machine = build(terminals.tree, terminals.start, limits) if self._codes else _only_nothing()
         self._machine = machine if isinstance(machine, Dfa) else Runner(machine, limits)
         self.network = machine if isinstance(machine, Network) else network_of(machine)
         self._steps: dict[tuple[ParserState, int], ParserState] = {}
@@ -134,3 +136,8 @@ class Parser:
     @cached_property
     def _known_after(self) -> dict[State, set[int]]:
         return {}
+
+
+def _only_nothing() -> Dfa:
+    """The machine of a grammar without terminals: it accepts the empty sequence."""
+    return Dfa(np.zeros(CALLS, np.uint16), np.full((1, 1), DEAD, np.int32), np.ones(1, np.bool_))
