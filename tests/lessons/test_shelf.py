@@ -148,6 +148,16 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
         {'{  "  age  "  :  "  ten  "  }', '{  ⏎  ·  "  name  "  :  "  ann  "  ⏎  }'},
         {'{  "  age  ":·"  ten  "  }'},
     ),
+    ("improper", 0): ({"aaaa  ab", "aa  ab  bb"}, {"a  a  b"}),
+    # ue 2, rue 3, true 6: after a space 6, after ·t 3, after ·tr 2, and ·true
+    ("improper", 1): ("12", "6"),
+    ("improper", 2): ("50", "15"),
+    ("improper", 3): ({"·William", "·Theod"}, {"·William", "·The"}),
+    ("improper", 4): ({"·", "·T", "·The", "·W", "·Will"}, {"·The", "·Theod"}),
+    ("product", 0): ("3", "4"),
+    ("product", 1): ({"a  ab", "aa  ab", "ac  a"}, {"a  aa"}),
+    ("product", 2): ({"a", "ab"}, {"a", "aa"}),
+    ("product", 3): ({"a  ··", "·  ·  a", "⏎·  ⏎", "a  ⏎  ·"}, {"⏎  ·  ⏎"}),
     ("merges", 0): ("a ab ac", "aa b ac"),
     ("merges", 1): ("aa aa aa aa", "aaaaa aaa"),
     ("merges", 2): ({"(b, ab)", "(ab, a)"}, {"(b, ab)", "(a, ba)"}),
@@ -233,6 +243,6 @@ def test_every_kind_of_picture_and_question_is_used_or_tested() -> None:
     used = {s.figure.name for one in lessons().values() for s in one.steps if s.figure}
     assert set(FILMS) - used == {"figure"}
     tables = {s.table.name for one in lessons().values() for s in one.steps if s.table}
-    assert set(TABLES) - tables == {"automaton", "shares", "calls", "machines"}
+    assert set(TABLES) - tables == {"automaton"}
     asked = {s.question.name for one in lessons().values() for s in one.steps if s.question}
     assert asked == set(QUESTIONS)

@@ -216,6 +216,63 @@ def test_passes_of_the_same_text() -> None:
     assert all(row[5] == "✓" for row in rows)
 
 
+def test_figures_2_and_3_of_tran_thien() -> None:
+    # the reference's numbers: 17 states, 48 edges, 1,369 sequences, one choice in 6, 7 and 13
+    assert _rows("improper", 1) == [
+        ("permissive", "17", "48", "1,369", "3"),
+        ("proper", "5", "4", "2", "2"),
+    ]
+
+
+def test_challenge_1_by_hand() -> None:
+    # valid: 0.3 + 0.15 · 0.02 = 0.303 William, 0.05 + 0.4 · 0.01 = 0.054 Theodore;
+    # permissive: 0.45 of 0.9 each; proper: 0.3 and 0.05 of 0.35
+    assert _rows("improper", 2) == [
+        ("·Theodore", "15.13 %", "50 %", "14.29 %"),
+        ("·William", "84.87 %", "50 %", "85.71 %"),
+        ("total variation", "", "0.35", "0.01"),
+    ]
+
+
+def test_calls_where_single_choices_are_skipped() -> None:
+    assert [row[2:] for row in _rows("improper", 3)] == [("4", "3"), ("2", "1")]
+
+
+def test_proper_is_not_minimally_invasive() -> None:
+    assert [row[:2] for row in _rows("improper", 4)] == [("permissive", "✓"), ("proper", "✗")]
+
+
+def test_figure_5_of_tran_thien() -> None:
+    assert _rows("product", 0) == [
+        ("2", "16", "13", "8", "6"),
+        ("3", "61", "40", "17", "10"),
+        ("4", "232", "121", "33", "15"),
+        ("5", "880", "364", "60", "21"),
+    ]
+
+
+def test_appendix_figure_9() -> None:
+    # six tokens after anything, one after a, five after aa
+    made = table(Kind("classes"), lessons()["product"].steps[1].world)
+    assert made.caption == "3 states, 12 edges"
+    assert set(made.rows) == {
+        ("0", "the start  b  c  ab  ac", "nothing"),
+        ("1", "a", "a  b  c  aa  ac"),
+        ("2", "aa", "b"),
+    }
+
+
+def test_the_product_is_smaller_than_what_it_is_made_of() -> None:
+    # aab as a, ab; ab as ab; what begins with aa is dead
+    assert _rows("product", 2)[1] == ("proper", "3", "3", "2", "1")
+
+
+def test_pairs_are_not_enough_where_pieces_are_cut() -> None:
+    rows = {row[0]: row[1:] for row in _rows("product", 3)}
+    assert rows["⏎  ·  ⏎"] == ("✓", "⏎·  ⏎", "✗")
+    assert rows["·  ·  a"] == ("✗", "·  ·  a", "✓")
+
+
 def test_table_1_of_tran_thien() -> None:
     assert _rows("merges", 0) == [
         ("characters", "a  a  a  a  b  a  a  c  a  c"),

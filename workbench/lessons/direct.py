@@ -76,7 +76,8 @@ def direct_merge(
     first, made = merged(world, edges, start, accept)
     reel = _Reel(first, made)
     rules = tuple(rule_name(rule) for rule in in_order(world))
-    said = f"{len(first)} states and {first.edge_count} edges, single characters all."
+    size = f"{_count(len(first), 'state')} and {_count(first.edge_count, 'edge')}"
+    said = f"{size}; every token is a single character."
     frames = [Frame(said, (reel.view(first),), (_rules_row(rules, 0, now=False),))]
     last, idle = first, 0
     for number, step in enumerate(made):

@@ -148,11 +148,15 @@ def _turn_words(world: World, runs: Sequence[Run], place: int) -> str:
 
 def _ending(runs: Sequence[Run]) -> str:
     told = [
-        f"{run.name}: {len(run.spelt)} tokens, {number(run.bits)} bits,"
+        f"{run.name}: {_tokens(len(run.spelt))}, {number(run.bits)} bits,"
         f" perplexity {number(run.perplexity)}"
         for run in runs
     ]
     return "; ".join(told) + "."
+
+
+def _tokens(count: int) -> str:
+    return f"{count} token{'s' * (count != 1)}"
 
 
 def runs(world: World, *, methods: Sequence[Way]) -> Table:

@@ -10,6 +10,7 @@ from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.lessons.asked_online import asked_flat, smallest_top
 from workbench.lessons.chances import bits, path_perplexity, turn, wholes
 from workbench.lessons.constructing import subset_steps
+from workbench.lessons.crossing import in_both
 from workbench.lessons.cutting import cut_ways
 from workbench.lessons.direct import merged
 from workbench.lessons.films import called
@@ -132,6 +133,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "per cent, given that it is valid": _given_valid,
     "per cent under a method": _share,
     "merged edges": _merged_edges,
+    "in both": in_both,
     "nodes of the tree": _tree_nodes,
     "sub-sequences": paths,
     "bytes asked": asked_flat,

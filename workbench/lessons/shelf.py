@@ -24,7 +24,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     "Reading a run": ("masked", "perplexity"),
     "Older ways to a mask": ("index", "terminals", "online"),
     "DOMINO": ("bridge", "subterminals", "lookahead", "speculation"),
-    "Proper tokens": ("merges", "direct"),
+    "Proper tokens": ("improper", "merges", "direct", "product"),
 }
 
 ORDER = tuple(name for shelf in SHELVES.values() for name in shelf)

@@ -10,6 +10,7 @@ from workbench.constraint.compose import compose
 from workbench.drawing.text import visible
 from workbench.lessons import (
     asked_online,
+    crossing,
     cutting,
     direct,
     judging,
@@ -171,6 +172,9 @@ TABLES: dict[str, Callable[..., Table]] = {
     "pieces": subterminals.pieces,
     "strategies": passing.strategies,
     "counts": passing.counted,
+    "intersection": crossing.intersection,
+    "classes": crossing.classes,
+    "pieces cut": crossing.piece_table,
     "algorithm 3": tracing.sub_sequences,
     "ranking": judging.ranking,
     "asked": asked_online.asked,
