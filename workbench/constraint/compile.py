@@ -78,6 +78,20 @@ def _proper(
     return proper(grammar, vocabulary, limits, joined)
 
 
+def _direct_merge(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+    from workbench.constraint.proper.method import direct  # it reads merge tables
+
+    return direct(grammar, vocabulary, limits)
+
+
+def _template(
+    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, healing: bool = True
+) -> Constraint:
+    from workbench.constraint.inserting import Inserting  # it reads merge tables
+
+    return Inserting(automaton(grammar, vocabulary, limits), healing)
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """A way to constrain, as the front door, the command line and the page speak of it."""
@@ -131,6 +145,17 @@ METHODS: dict[str, Method] = {
         "Tran-Thien 2024, CartesianMerge",
         _proper,
         {"joined": "the tokens of a prompt the text is to join properly; without, it stands alone"},
+    ),
+    "direct_merge": Method(
+        "merge rules rewrite the automaton one by one; small vocabularies without a pre-tokenizer",
+        "Tran-Thien 2024, DirectMerge",
+        _direct_merge,
+    ),
+    "template": Method(
+        "fixed text in the tokenizer's own tokens, the model asked for the holes alone",
+        "GUIDANCE, as in Beurer-Kellner, Fischer & Vechev 2024, §2 and appendix A",
+        _template,
+        {"healing": "whether the last token before a hole may join with what fills it (true)"},
     ),
     "unconstrained": Method("the model alone", "all of them compare with it", _unconstrained),
 }

@@ -109,7 +109,7 @@ class ProperConstraint:
         there = self.dfa.run(self.vocabulary.tokens[token_id] or b"", state.state)
         with self._growing:
             found = {
-                self._guesses.take(guess, token_id, mark)
+                self._guesses.take_one(guess, token_id, mark)
                 for guess in state.guesses
                 for mark, row in zip((INSIDE, ANEW), self._rows(state, guess), strict=True)
                 if row[token_id >> 5] >> np.uint32(token_id & 31) & np.uint32(1)

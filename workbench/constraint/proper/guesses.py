@@ -15,6 +15,7 @@ from workbench.automata.kernel import njit
 from workbench.constraint.proper.tables import INSIDE, Bytes, Ints, Numbers
 from workbench.vocabulary.bpe import guide as kernels
 from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.bpe.guide import taken
 from workbench.vocabulary.bpe.tables import NOWHERE
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -82,17 +83,20 @@ class Guesses:
             known = self._after[guess, mark] = self._computed(guess, mark)
         return known
 
-    def take(self, guess: Guess, token: TokenId, mark: int) -> Guess:
-        """The guess after one token, or −1."""
+    def take(self, guess: Guess, tokens: Ints, mark: int) -> Ints:
+        """The guess after each of some tokens, −1 where there is none, (n,)."""
         row = self._after.get((guess, mark))
         if row is not None:
-            return int(row[token])
+            return row[tokens]
         assert self._guide is not None
-        code = self._guide.take(self._met[guess], token, bool(mark))
-        if code is None:
-            return -1
+        codes = np.empty(len(tokens), np.int64)
+        take_some(self._guide.tables, self._met[guess], tokens, mark, codes)
         with self._lock:
-            return int(self._numbered(np.array([code], np.int64))[0])
+            return self._numbered(codes)
+
+    def take_one(self, guess: Guess, token: TokenId, mark: int) -> Guess:
+        """The guess after one token, or −1."""
+        return int(self.take(guess, np.array([token], np.int32), mark)[0])
 
     def _computed(self, guess: Guess, mark: int) -> Ints:
         assert self._guide is not None
@@ -117,6 +121,15 @@ class Guesses:
             put(self._codes, self._numbers, np.array(self._met, np.int64), 0)
         else:
             put(self._codes, self._numbers, np.array(self._met[-1:], np.int64), len(self._met) - 1)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def take_some(
+    guide: kernels.GuideTables, code: int, tokens: Ints, mark: int, codes: Numbers
+) -> None:
+    """Write where a guide is after each of some tokens, −1 where it takes none."""
+    for i in range(len(tokens)):
+        codes[i] = taken(guide, code, tokens[i], mark)
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -26,9 +26,9 @@ def after_prompt(bpe: Bpe, token_ids: Sequence[TokenId]) -> tuple[tuple[Guess, .
         if bpe.vocabulary.tokens[token] is None:
             held, last = {guesses.start}, -1
             continue
-        found = {guesses.take(guess, token, ANEW) for guess in held}
+        found = {guesses.take_one(guess, token, ANEW) for guess in held}
         if last < 0 or bpe.pair_ok(last, token):
-            found |= {guesses.take(guess, token, INSIDE) for guess in held}
+            found |= {guesses.take_one(guess, token, INSIDE) for guess in held}
         held, last = found - {-1}, token
         if not held:
             raise VocabularyError(

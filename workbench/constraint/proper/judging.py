@@ -38,17 +38,18 @@ class Known(NamedTuple):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def judge(tables: Tables, known: Known, tokens: Ints, targets: Ints, count: int) -> int:
+def judge(tables: Tables, known: Known, tokens: Ints, targets: Ints, ends: Ints) -> int:
     """Bring the edges that are seen to be live to the front, and tell how many they are.
 
-    The order of those is kept; the others stand behind them, with their targets.
+    The order of those is kept; the others stand behind them.
     """
     live = 0
-    for i in range(count):
+    for i in range(len(tokens)):
         token, target = tokens[i], targets[i]
         if target >= 0 and _is_seen(tables, known, token, target):
             tokens[i], targets[i] = tokens[live], targets[live]
             tokens[live], targets[live] = token, target
+            ends[i], ends[live] = ends[live], ends[i]
             live += 1
     return live
 
@@ -78,6 +79,20 @@ def follow(tables: Tables, tokens: Ints, row: Words, room: Ints, bits: Words, fo
         for word in bits:
             some |= word
         found[i] = some != 0
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def precede(tables: Tables, tokens: Ints, after: int, found: Bytes) -> None:
+    """For each token whether another may follow it; ``found`` (n,) is written."""
+    for i in range(len(tokens)):
+        found[i] = joined(tables, tokens[i], after)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def succeed(tables: Tables, before: int, tokens: Ints, found: Bytes) -> None:
+    """For each token whether it may follow another; ``found`` (n,) is written."""
+    for i in range(len(tokens)):
+        found[i] = joined(tables, before, tokens[i])
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -27,7 +27,6 @@ from workbench.constraint.proper.judging import WITNESSES, Known, Row
 from workbench.constraint.proper.tables import (
     ANEW,
     INSIDE,
-    NO_ROOM,
     WITHIN,
     Bytes,
     Ints,
@@ -48,10 +47,12 @@ class Edges:
 
     #: Live ones.
     row: Row
-    #: Tokens whose end is in the middle of a character, or hangs on such; sorted by nothing.
+    #: Tokens whose end is in the middle of a character, or hangs on such: (3, n), the token, the
+    #: state and the guess it leads to.
     open: Ints
-    #: Tokens and targets of those nothing is known of; of dead ones, when all is done.
-    waiting: tuple[Ints, Ints]
+    #: Nothing is known of these; in the end they are dead: (3, n), the token, the number of the
+    #: place and the state it leads to.
+    waiting: Ints
     #: How many edges there are.
     count: int
 
@@ -150,10 +151,8 @@ class _Settling:
         while place < len(self._walker):
             self._clock.check()
             for mark in (INSIDE, ANEW):
-                _, targets = self._walker.edges(*self._walker.place(place), mark, _SAMPLED)
+                _, targets, _ = self._walker.edges(*self._walker.place(place), mark, _SAMPLED)
                 for target in distinct(targets):
-                    if target == NO_ROOM:
-                        self._limits.check("states", self._limits.states + 1)
                     if target != WITHIN:
                         before[target].append(place)
             place += 1
@@ -162,17 +161,16 @@ class _Settling:
     def _write(self, place: int) -> None:
         """The edges of a place, as far as what they lead to is known."""
         for mark in (ANEW, INSIDE):
-            tokens, targets = self._walker.edges(*self._walker.place(place), mark)
-            count = len(tokens)
+            state, guess = self._walker.place(place)
+            tokens, targets, ends = self._walker.edges(state, guess, mark)
             self._meet()
-            live = judging.judge(self._bpe.tables, self._known, tokens, targets, count)
-            rest, there = tokens[live:], targets[live:]
-            inner = there == WITHIN
-            edges = Edges(
-                self._row(tokens[:live]), rest[inner].copy(),
-                (rest[~inner].copy(), there[~inner].copy()), count,
-            )  # fmt: skip
-            self._edges[mark][place] = edges
+            live = judging.judge(self._bpe.tables, self._known, tokens, targets, ends)
+            rest = np.stack((tokens[live:], targets[live:], ends[live:]))
+            inner = rest[1] == WITHIN
+            opened = rest[:, inner]
+            opened[1], opened[2] = opened[2], self._walker.guesses.after(guess, mark)[opened[0]]
+            row = self._row(tokens[:live])
+            self._edges[mark][place] = Edges(row, opened, rest[:, ~inner], len(tokens))
             self._learn(place, mark, tokens[:live])
         for mark in (ANEW, INSIDE):
             self._look_again(place, mark)
@@ -220,13 +218,12 @@ class _Settling:
     def _look_again(self, place: int, mark: int) -> bool:
         """Whether witnesses show more edges of a place to be live."""
         edges = self._edges[mark][place]
-        tokens, targets = edges.waiting
-        if not len(tokens):
+        if not edges.waiting.size:
             return False
-        live = judging.judge(self._bpe.tables, self._known, tokens, targets, len(tokens))
+        live = judging.judge(self._bpe.tables, self._known, *edges.waiting)
         if live:
-            self._add(place, mark, tokens[:live])
-            edges.waiting = tokens[live:].copy(), targets[live:].copy()
+            self._add(place, mark, edges.waiting[0, :live])
+            edges.waiting = edges.waiting[:, live:].copy()
         return live > 0
 
     def _settle(self) -> None:
@@ -238,7 +235,7 @@ class _Settling:
                 (place, mark)
                 for mark, way in enumerate(self._edges)
                 for place, edges in way.items()
-                if len(edges.waiting[0])
+                if edges.waiting.size
             ]
             looked = [self._look_again(place, mark) for place, mark in unsettled]
             if not any(looked):
@@ -248,7 +245,7 @@ class _Settling:
     def _look_closely(self, place: int, mark: int) -> bool:
         """Whether the rows of what edges lead to show more of them to be live."""
         edges = self._edges[mark][place]
-        tokens, targets = edges.waiting
+        tokens, targets, _ = edges.waiting
         live = np.zeros(len(tokens), np.uint8)
         for target in np.unique(targets).tolist():
             here = targets == target
@@ -258,7 +255,7 @@ class _Settling:
             live[here] = found | self._known.free[target]
         if live.any():
             self._add(place, mark, tokens[live == 1])
-            edges.waiting = tokens[live == 0], targets[live == 0]
+            edges.waiting = edges.waiting[:, live == 0]
         return bool(live.any())
 
     def _open(self) -> None:
@@ -267,16 +264,18 @@ class _Settling:
         while changed:
             changed = False
             opened = [
-                any(len(way[place].open) for way in self._edges)
+                any(way[place].open.size for way in self._edges)
                 for place in range(len(self._walker))
             ]
             for way in self._edges:
                 for edges in way.values():
-                    tokens, targets = edges.waiting
-                    hanging = np.array([opened[target] for target in targets], np.bool_)
+                    hanging = np.array([opened[to] for to in edges.waiting[1]], np.bool_)
                     if hanging.any():
-                        edges.open = np.concatenate([edges.open, tokens[hanging]])
-                        edges.waiting = tokens[~hanging], targets[~hanging]
+                        found = edges.waiting[:, hanging]
+                        places = [self._walker.place(to) for to in found[1].tolist()]
+                        found[1:] = np.array(places, np.int32).T
+                        edges.open = np.concatenate([edges.open, found], axis=1)
+                        edges.waiting = edges.waiting[:, ~hanging]
                         changed = True
 
 

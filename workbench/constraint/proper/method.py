@@ -7,12 +7,14 @@ from functools import cache
 
 from workbench.automata.dfa import Dfa
 from workbench.constraint.proper.constraint import ProperConstraint
+from workbench.constraint.proper.explicit import ExplicitConstraint, merged
 from workbench.constraint.protocol import Constraint
-from workbench.errors import VocabularyError
+from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
+_OTHER = "choose the method 'proper', or a grammar without recursion"
 #: A new installation compiles kernels for seconds; that is nobody's grammar's doing.
 _PATIENT = Limits(seconds=600.0)
 
@@ -31,7 +33,18 @@ def proper(
     machine = grammar.machine
     if isinstance(machine, Dfa):
         return ProperConstraint(machine, vocabulary, limits, joined)
-    raise VocabularyError("the method 'proper' reads grammars without a stack")
+    raise WorkbenchError("the method 'proper' reads grammars without a stack")
+
+
+def direct(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+    """Proper tokens by DirectMerge, all edges written out; for small vocabularies.
+
+    Raises: VocabularyError where merges are not all there is; LimitError where it grows too large.
+    """
+    machine = grammar.machine
+    if isinstance(machine, Dfa):
+        return ExplicitConstraint(merged(machine, vocabulary, limits), vocabulary)
+    raise WorkbenchError("DirectMerge rewrites automata, and this grammar needs a stack", _OTHER)
 
 
 @cache

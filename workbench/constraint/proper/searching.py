@@ -7,15 +7,17 @@ whose rows are known.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
-from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.dfa import Dfa, State
 from workbench.constraint.proper import judging
 from workbench.constraint.proper.guesses import Guess
 from workbench.constraint.proper.live import Live
-from workbench.constraint.proper.tables import ANEW, INSIDE, Words
+from workbench.constraint.proper.tables import ANEW, INSIDE, Ints, Words
 from workbench.limits import Limits
 from workbench.vocabulary.bpe import rows as rows_of_bpe
 from workbench.vocabulary.vocabulary import TokenId
@@ -27,6 +29,8 @@ _Node = tuple[Place, TokenId]
 
 #: What is remembered before it is forgotten.
 _MOST = 200_000
+#: Ways on from a place that are held against all tokens that lead there.
+_WITNESSES = 24
 
 
 class Searching:
@@ -39,7 +43,7 @@ class Searching:
         self._room = rows_of_bpe.room_for(self._bpe.tables)
         self._rows: dict[Place, tuple[Words, Words]] = {}
         self._leads_on: dict[_Node, bool] = {}
-        self._edges: dict[Place, tuple[tuple[int, TokenId, Place], ...]] = {}
+        self._edges: dict[tuple[Place, int], tuple[Ints, list[Place]]] = {}
 
     def rows(self, place: Place) -> tuple[Words, Words]:
         """The tokens that may follow a place inside the piece, and those that may begin one.
@@ -61,10 +65,32 @@ class Searching:
             else self._live.bits(number, mark)
             for mark in (INSIDE, ANEW)
         ]
-        for mark, token, target in self._undecided(place):
-            if self.leads_on(target, token):
-                made[mark][token >> 5] |= np.uint32(1 << (token & 31))
+        together: dict[tuple[int, Place], list[TokenId]] = defaultdict(list)
+        for mark in (INSIDE, ANEW):
+            for token, target in zip(*self._undecided(place, mark), strict=True):
+                together[mark, target].append(int(token))
+        for (mark, target), tokens in together.items():
+            judging.to_bits(self._decided(np.array(tokens, np.int32), target), made[mark])
         return made[INSIDE], made[ANEW]
+
+    def _decided(self, tokens: Ints, target: Place) -> Ints:
+        """Of tokens that lead to one place, those after which something leads on.
+
+        What goes on after one goes on after most: it is held against all of them at once.
+        """
+        found = [tokens[:0]]
+        for witness, further in islice(
+            zip(*self._undecided(target, INSIDE), strict=True), _WITNESSES
+        ):
+            if len(tokens) < 2:
+                break
+            if self.leads_on(further, witness):
+                fine = np.zeros(len(tokens), np.uint8)
+                judging.precede(self._bpe.tables, tokens, witness, fine)
+                found.append(tokens[fine == 1])
+                tokens = tokens[fine == 0]
+        rest = [token for token in tokens.tolist() if self.leads_on(target, token)]
+        return np.concatenate([*found, np.array(rest, np.int32)])
 
     def without_row(self, row: Words, last: TokenId) -> Words:
         """A row without what may not follow a token; a new array. −1: nothing stands before it."""
@@ -81,26 +107,25 @@ class Searching:
         root = (place, last)
         if len(self._leads_on) > _MOST:
             self._leads_on.clear()
-        before: dict[_Node, _Node | None] = {root: None}
-        waiting = [root]
-        while waiting:
-            node = waiting.pop()
+        path: list[tuple[_Node, Iterator[_Node]]] = []
+        seen: set[_Node] = set()
+        following = iter((root,))
+        while True:
+            node = next(following, None)
+            if node is None:
+                if not path:
+                    self._leads_on.update(dict.fromkeys(seen, False))
+                    return False
+                following = path.pop()[1]
+                continue
             known = self._leads_on.get(node)
-            if known is None and self._is_settled(node):
-                known = True
-            if known:
-                at: _Node | None = node
-                while at is not None:
-                    self._leads_on[at] = True
-                    at = before[at]
+            if known or (known is None and self._is_settled(node)):
+                self._leads_on.update(dict.fromkeys([node, *(at for at, _ in path)], True))
                 return True
-            if known is None:
-                for further in self._further(node):
-                    if further not in before:
-                        before[further] = node
-                        waiting.append(further)
-        self._leads_on.update(dict.fromkeys(before, False))
-        return False
+            if known is None and node not in seen:
+                seen.add(node)
+                path.append((node, following))
+                following = self._further(node)
 
     def _is_settled(self, node: _Node) -> bool:
         """Whether the rows that are known lead on."""
@@ -117,32 +142,33 @@ class Searching:
     def _further(self, node: _Node) -> Iterator[_Node]:
         """Where undecided edges lead."""
         place, last = node
-        for mark, token, target in self._undecided(place):
-            if mark == ANEW or last < 0 or self._bpe.pair_ok(last, token):
-                yield target, token
+        for mark in (INSIDE, ANEW):
+            tokens, targets = self._undecided(place, mark)
+            fine = np.ones(len(tokens), np.uint8)
+            if mark == INSIDE and last >= 0:
+                judging.succeed(self._bpe.tables, last, tokens, fine)
+            for i in np.flatnonzero(fine).tolist():
+                yield targets[i], int(tokens[i])
 
-    def _undecided(self, place: Place) -> tuple[tuple[int, TokenId, Place], ...]:
-        """The edges of a place that are not known to be live or dead."""
-        known = self._edges.get(place)
+    def _undecided(self, place: Place, mark: int) -> tuple[Ints, list[Place]]:
+        """The edges of a place that are not known to be live or dead: tokens, and where to."""
+        known = self._edges.get((place, mark))
         if known is None:
             if len(self._edges) > _MOST:
                 self._edges.clear()
-            known = self._edges[place] = tuple(self._looked_up(place))
+            known = self._edges[place, mark] = self._looked_up(place, mark)
         return known
 
-    def _looked_up(self, place: Place) -> Iterator[tuple[int, TokenId, Place]]:
+    def _looked_up(self, place: Place, mark: int) -> tuple[Ints, list[Place]]:
         state, guess = place
         number = self._live.places.get(place)
-        for mark in (INSIDE, ANEW):
-            if number is None:
-                tokens, states = (a.tolist() for a in self._live.walker.permissive(state))
-            else:
-                tokens = self._live.edges[mark][number].open.tolist()
-                states = [self._dfa.run(self._text(token), state) for token in tokens]
-            for token, there in zip(tokens, states, strict=True):
-                after = self._guesses.take(guess, token, mark)
-                if after >= 0 and there != DEAD:
-                    yield mark, token, (there, after)
-
-    def _text(self, token: TokenId) -> bytes:
-        return self._bpe.vocabulary.tokens[token] or b""
+        if number is not None:
+            tokens, states, after = self._live.edges[mark][number].open
+        else:
+            tokens, states = self._live.walker.permissive(state)
+            after = self._guesses.take(guess, tokens, mark)
+        taken = np.flatnonzero(after >= 0)
+        # whole characters first: there rows are known
+        taken = taken[np.argsort(self._guesses.within[after[taken]], kind="stable")]
+        targets = zip(states[taken].tolist(), after[taken].tolist(), strict=True)
+        return tokens[taken], list(targets)

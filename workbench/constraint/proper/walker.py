@@ -7,7 +7,7 @@ import numpy as np
 from workbench.automata.dfa import Dfa, State
 from workbench.constraint.proper import walking
 from workbench.constraint.proper.guesses import Guess, Guesses
-from workbench.constraint.proper.tables import Ints, Machine, Nodes, Places
+from workbench.constraint.proper.tables import NO_ROOM, Ints, Machine, Nodes, Places
 from workbench.limits import Limits
 from workbench.vocabulary.bpe.bpe import Bpe
 
@@ -36,7 +36,7 @@ class Walker:
             np.zeros(1, np.int64),
             np.zeros(0, np.uint8),
         )
-        self._room = tuple(np.empty(size, np.int32) for _ in range(4))
+        self._room = tuple(np.empty(size, np.int32) for _ in range(5))
         self._walked: tuple[State, int] = -1, 0
         self._met = 0
 
@@ -62,7 +62,7 @@ class Walker:
 
         The arrays are written anew by the next walk.
         """
-        tokens, states, _, _ = self._room
+        tokens, states = self._room[:2]
         if self._walked[0] != state:
             count = walking.permissive(
                 self._machine, self._nodes, self._path, state, tokens, states
@@ -70,19 +70,25 @@ class Walker:
             self._walked = state, count
         return tokens[: self._walked[1]], states[: self._walked[1]]
 
-    def edges(self, state: State, guess: Guess, mark: int, every: int = 1) -> tuple[Ints, Ints]:
-        """The tokens that can be read from a place, and the numbers of where they lead.
+    def edges(
+        self, state: State, guess: Guess, mark: int, every: int = 1
+    ) -> tuple[Ints, Ints, Ints]:
+        """The tokens that can be read from a place, the numbers and the states of where they lead.
 
         The arrays are written anew by the next walk. Of long rows only one edge in ``every``.
+
+        Raises: LimitError where there are more places than states are allowed.
         """
         after = self.guesses.after(guess, mark)
         self._grow()
         tokens, states = self.permissive(state)
         if every > 1 and len(tokens) > _LONG:
             tokens, states = tokens[::every].copy(), states[::every].copy()
-        taken, targets = self._room[2:]
-        count = walking.guided(self._places, after, tokens, states, len(tokens), taken, targets)
-        return taken[:count], targets[:count]
+        taken, targets, ends = self._room[2:]
+        count = walking.guided(self._places, after, tokens, states, taken, targets, ends)
+        if len(self) == self._limits.states and (targets[:count] == NO_ROOM).any():
+            self._limits.check("states", self._limits.states + 1)
+        return taken[:count], targets[:count], ends[:count]
 
     def _grow(self) -> None:
         """Make room for guesses that were met since, by this machine or another."""

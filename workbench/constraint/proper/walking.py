@@ -57,20 +57,20 @@ def permissive(
 
 @njit(cache=True, nogil=True, _nrt=False)
 def guided(
-    places: Places, after: Ints, tokens: Ints, states: Ints, count: int, taken: Ints, targets: Ints
-) -> int:
-    """Of some edges write those a guide takes, and the places they lead to; how many.
+    places: Places, after: Ints, tokens: Ints, states: Ints, taken: Ints, targets: Ints, ends: Ints
+) -> int:  # fmt: skip
+    """Of some edges write those a guide takes, the places and states they lead to; how many.
 
     A place that is met for the first time is numbered.
 
     Shape: ``after`` (V,) the guess after each token, −1 where there is none.
     """
     kept = 0
-    for i in range(count):
+    for i in range(len(tokens)):
         guess = after[tokens[i]]
         if guess < 0:
             continue
-        taken[kept] = tokens[i]
+        taken[kept], ends[kept] = tokens[i], states[i]
         if places.within[guess]:
             targets[kept] = WITHIN
         else:

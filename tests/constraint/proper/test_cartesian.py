@@ -1,0 +1,90 @@
+"""The explicit product against the case files, the figures, and DirectMerge."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.constraint.proper.oracles import cases, encode, figures, labels, proper_sequences, toy
+from workbench.constraint.proper.cartesian import cartesian_merge
+from workbench.constraint.proper.explicit import merged
+from workbench.constraint.proper.token_dfa import TokenDfa, permissive, smallest
+from workbench.grammar import Grammar
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def product(regex: str, vocabulary: Vocabulary) -> TokenDfa:
+    dfa = Grammar.from_regex(regex).dfa
+    assert dfa is not None
+    return cartesian_merge(dfa, Bpe.of(vocabulary))
+
+
+@pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
+def test_least_automata_of_the_case_files(case: dict[str, Any]) -> None:
+    least = smallest(product(case["regex"], toy(case["alphabet"], case["merges"])))
+    assert (len(least), least.edge_count) == (
+        case["dfa_min_states"],
+        case["dfa_min_transitions"],
+    )
+
+
+@pytest.mark.parametrize("case", cases("proper_pretokenized.json"), ids=lambda case: case["id"])
+def test_sequences_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
+    vocabulary = toy(
+        case["alphabet"], case["merges"], extra=case["extra_tokens"],
+        pattern=case["pattern"], ignore_merges=case["ignore_merges"],
+    )  # fmt: skip
+    found = product(case["regex"], vocabulary).sequences(case["max_len"])
+    assert sorted(found) == sorted(labels(tokens) for tokens in case["proper_sequences"])
+
+
+def test_what_a_forbids_leads_nowhere() -> None:
+    """Rule (a, b), regex ab: after a only b could come; both factors are trim, the product not."""
+    found = product("ab", toy("ab", [("a", "b")]))
+    assert found.edges == {0: {b"ab": 1}, 1: {}}
+
+
+def test_a_language_that_cannot_be_spelt_is_noticed() -> None:
+    assert not product("ac", toy("ab", [])).finals
+
+
+def test_figure_5() -> None:
+    vocabulary = toy("abc", [("a", "b"), ("a", "a"), ("a", "c")])
+    matching = Grammar.from_regex("a*b*").dfa
+    everything = Grammar.from_regex("[abc]*").dfa
+    assert matching is not None
+    assert everything is not None
+    tokens = labels(["a", "b", "c", "ab", "aa", "ac"])
+    automata = [
+        product("[abc]*", vocabulary),
+        permissive(matching, tokens),
+        product("a*b*", vocabulary),
+        permissive(everything, tokens),
+    ]
+    for longest, *counts in figures()["figure_5"]["rows"]:
+        assert [len(automaton.sequences(longest)) for automaton in automata] == counts
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_tables(seed: int) -> None:
+    """The product, DirectMerge and the encoder agree; the least automata are identical."""
+    choose = random.Random(seed)
+    tokens, rules = ["a", "b"], []
+    for _ in range(choose.randint(0, 5)):
+        rule = choose.choice(tokens), choose.choice(tokens)
+        if rule[0] + rule[1] not in tokens:
+            rules.append(rule)
+            tokens.append(rule[0] + rule[1])
+    vocabulary = toy("ab", rules)
+    for regex in ("(a|b)*", "a*b*", "(ab|ba)*b?", "(a|bb){0,4}"):
+        found = product(regex, vocabulary)
+        wanted = proper_sequences(lambda text: encode(rules, text), regex, "ab", 6)
+        assert sorted(found.sequences(6)) == sorted(map(labels, wanted))
+        if Bpe.of(vocabulary).monotone:
+            dfa = Grammar.from_regex(regex).dfa
+            assert dfa is not None
+            one, other = smallest(found), smallest(merged(dfa, vocabulary))
+            assert (one.edges, one.finals) == (other.edges, other.finals)
