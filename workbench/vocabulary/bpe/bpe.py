@@ -193,6 +193,8 @@ class Bpe:
         """A stretch of text without added tokens."""
         if not text:
             return []
+        if self.vocabulary.byte_fallback:
+            text = text.replace(SPACE_SIGN, " ")  # so the tokenizer takes it
         symbols = self.alphabet.read(text)
         cuts = self._cuts(text, len(symbols))
         if self.words:
@@ -227,7 +229,7 @@ class Bpe:
         code = -1 - token
         spelling = chr(code).encode() if self.alphabet.characters else bytes([code])
         found = tuple(self._fallback.get(byte, -1) for byte in spelling)
-        if min(found) < 0 or chr(code) == SPACE_SIGN:
+        if min(found) < 0:
             told = chr(code) if self.alphabet.characters else spelling
             raise VocabularyError(f"{self.vocabulary.name} has no token for {told!r}")
         return found

@@ -29,9 +29,10 @@ def is_monotone(tables: Tables) -> bool:
 def strict(rules: Callable[[], Rules], tables: Tables) -> Tables:
     """The tables in an order, where there is one.
 
-    Tried are all rules with ties told apart by the id of the token they make, and the live rules
-    with those that come too early moved behind the rules of their sides. By the pairwise theorem
-    an order encodes alike where it has the same canonical tokens and the same rows.
+    Rules that come too early are moved behind those of their sides. Tried are all rules with ties
+    told apart by the id of the token they make, and the live rules alone with ties told apart by
+    its length. By the pairwise theorem an order encodes alike where it has the same canonical
+    tokens and the same rows.
 
     Cost:   none for a table that is in order, else the rows of the vocabulary, twice.
     Raises: VocabularyError where neither order encodes alike.
@@ -40,7 +41,8 @@ def strict(rules: Callable[[], Rules], tables: Tables) -> Tables:
     if is_monotone(tables) and len(np.unique(ranks)) == len(ranks):
         return tables
     given = rules()
-    for tried in (_by_id(given), _lifted(given, tables)):
+    lifted = _lifted(given, tables)
+    for tried in (_by_result(given, lifted), _live(given, tables, lifted)):
         made = frozen(built(tried))
         if is_monotone(made) and _encode_alike(tables, made):
             return made
@@ -51,27 +53,33 @@ def strict(rules: Callable[[], Rules], tables: Tables) -> Tables:
     )
 
 
-def _by_id(rules: Rules) -> Rules:
-    """Ties told apart by the id of the token that is made."""
-    order = np.lexsort((rules.result, rules.rank))
-    pairs = np.stack((rules.rank[order], rules.result[order]))
+def _by_result(rules: Rules, lifted: Ints) -> Rules:
+    """All rules by the token they make, and tokens that tie by their id."""
+    order = np.lexsort((rules.result, lifted[rules.result]))
     ranks = np.zeros(len(order), np.int32)
-    ranks[order[1:]] = np.cumsum(np.any(np.diff(pairs, axis=1) != 0, axis=0))
+    ranks[order[1:]] = np.cumsum(np.diff(rules.result[order]) != 0)
     return rules._replace(rank=ranks)
 
 
-def _lifted(rules: Rules, tables: Tables) -> Rules:
-    """The live rules, none before those of its sides."""
+def _live(rules: Rules, tables: Tables, lifted: Ints) -> Rules:
+    """The live rules alone; those that tie by how long the token is that they make."""
+    made = np.flatnonzero(tables.left >= 0)
+    lengths = np.diff(rules.symbols_from)[made]
+    order = made[np.lexsort((made, lengths, lifted[made]))].astype(np.int32)
+    rank = np.arange(len(order), dtype=np.int32)
+    sides = tables.left[order], tables.right[order]
+    return Rules(*sides, order, rank, rules.symbols, rules.symbols_from)
+
+
+def _lifted(rules: Rules, tables: Tables) -> Ints:
+    """The ranks of tokens, none below those of its sides."""
     made = np.flatnonzero(tables.left >= 0)
     lengths = np.diff(rules.symbols_from)[made]
     lifted = tables.rank.copy()
     for token in made[np.argsort(lengths, kind="stable")].tolist():
         sides = lifted[tables.left[token]], lifted[tables.right[token]]
         lifted[token] = max(lifted[token], *sides)
-    order = made[np.lexsort((made, lengths, lifted[made]))].astype(np.int32)
-    rank = np.arange(len(order), dtype=np.int32)
-    sides = tables.left[order], tables.right[order]
-    return Rules(*sides, order, rank, rules.symbols, rules.symbols_from)
+    return lifted
 
 
 def _encode_alike(one: Tables, other: Tables) -> bool:
