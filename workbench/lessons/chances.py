@@ -56,11 +56,12 @@ def turns(world: World, ids: tuple[TokenId, ...]) -> list[Turn]:
 
 
 def bars(made: Turn, world: World, taken_id: TokenId | None) -> tuple[Bar, ...]:
-    """Every token, likeliest first, before the mask and after it."""
+    """Every token with a chance, likeliest first, before the mask and after it."""
     after = {c.token_id: c.masked_probability for c in made.step.allowed}
     return tuple(
         Bar(world.shown(c.token_id), c.probability, after.get(c.token_id), c.token_id == taken_id)
         for c in made.step.wanted
+        if c.probability > 0 or after.get(c.token_id)
     )
 
 

@@ -127,6 +127,8 @@ class Kind:
     ask: str = ""
     #: A world of its own, where it is not about that of the step.
     world: World | None = None
+    #: Whether a figure wants the whole width.
+    broad: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from workbench.automata.dfa import DEAD
 from workbench.constraint.domino.constraint import DominoConstraint
 from workbench.constraint.domino.scanner import BETWEEN
 from workbench.constraint.protocol import State
@@ -165,47 +166,58 @@ def _asked(made: Planted, level: int, depth: dict[str, int], kept: set[str]) -> 
 
 
 def scanner(world: World, given: Given, *, text: str = "") -> Film:
-    """The scanner reading a text: all terminals at once, and again after each."""
+    """The scanner reading a text: all terminals at once, and again after each.
+
+    Source: Beurer-Kellner et al. 2024, Figure 3 (b) and Lemma 3.1.
+    """
     made = domino_of(world)
     nfa = made.scanner.nfa
     graph = draw_nfa(nfa, "character scanner")
     read = given if isinstance(given, str) else text
-    here = closure(nfa, {nfa.initial})
-    frames = [_scan_frame(made, graph, here, read, 0, made.initial)]
-    for place in range(len(read)):
-        there = here
-        for byte in read[place].encode():
-            there = closure(nfa, moved(nfa, there, byte))
-        state = made.readings.after(made.initial, read[: place + 1].encode())
-        frames.append(_scan_frame(made, graph, there, read, place + 1, state))
-        if not there:
+    here, places = closure(nfa, {nfa.initial}), frozenset({BETWEEN})
+    frames = [_scan_frame(made, graph, here, places, read, 0)]
+    for place, character in enumerate(read):
+        for byte in character.encode():
+            here = closure(nfa, moved(nfa, here, byte))
+            places = frozenset(_scanned(made, places, byte))
+        frames.append(_scan_frame(made, graph, here, places, read, place + 1))
+        if not here:
             break
-        here = there
     return Film((graph,), tuple(frames), "text", opens_at(given))
+
+
+def _scanned(made: DominoConstraint, here: frozenset[int], byte: int) -> Iterator[int]:
+    """The places of the scanner after a byte, the parser not asked."""
+    scanner, kind = made.scanner, int(made.scanner.classes[byte])
+    for at in here:
+        ends = [int(scanner.table[at, kind])]
+        if at == BETWEEN:
+            ends = [end for _, end in scanner.starting[kind]]
+        for end in ends:
+            if end != DEAD:
+                yield end
+                if scanner.accepting[end]:
+                    yield BETWEEN
 
 
 def _scan_frame(
     made: DominoConstraint,
     graph: Graph,
     here: frozenset[int],
+    places: frozenset[int],
     text: str,
     place: int,
-    state: State | None,
 ) -> Frame:
-    lit = tuple(map(str, sorted(here)))
-    if not here:
+    view = View(tuple(map(str, sorted(here))))
+    if not places:
         failed = visible(text[place - 1])
         say = f"No terminal goes on with {failed}: this is no sequence of terminals."
-        return Frame(say, (View(lit),), reading(text, place - 1), good=False)
-    if state is None:
-        say = (
-            "The scanner reads on: this is a sequence of terminals. The parser knows it is no text."
-        )
-        return Frame(say, (View(lit),), reading(text, place), good=False)
-    owners = {int(made.scanner.owner[at]) for at, _ in made.readings[state]} - {-1}
-    names = ", ".join(terminal_name(made, owner) for owner in sorted(owners))
-    between = any(at == BETWEEN for at, _ in made.readings[state])
-    inside = f"inside {names}" if names else ""
-    edge = "between two terminals" if between else ""
-    say = f"It is {' or '.join(filter(None, (inside, edge)))}."
-    return Frame(say, (View(lit),), reading(text, place))
+        return Frame(say, (view,), reading(text, place - 1), good=False)
+    if made.readings.after(made.initial, text[:place].encode()) is None:
+        say = "A sequence of terminals, so the scanner reads on. The parser knows it is no text."
+        return Frame(say, (view,), reading(text, place), good=False)
+    owners = sorted({int(made.scanner.owner[at]) for at in places if at != BETWEEN})
+    names = ", ".join(terminal_name(made, owner) for owner in owners)
+    where = [f"in {names}"] if names else []
+    where += ["between two terminals"] if BETWEEN in places else []
+    return Frame(f"It is {' and '.join(where)}.", (view,), reading(text, place))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.gallery import load_gallery
-from workbench.lessons.films import FILMS
+from workbench.lessons.films import BROAD, FILMS
 from workbench.lessons.lesson import Kind, Lesson, LessonError, Opening, Step
 from workbench.lessons.questions import QUESTIONS
 from workbench.lessons.tables import TABLES
@@ -107,8 +107,8 @@ def _kind(data: _Table, key: str, known: Mapping[str, object]) -> Kind | None:
     name = settings.pop("kind", None)
     if name not in known:
         raise LessonError(f"expected a {key}, not {name!r}", f"there are {', '.join(known)}")
-    own = settings.pop("world", None)
-    return Kind(str(name), settings, world=None if own is None else _world(own, {}))
+    own, broad = settings.pop("world", None), bool(settings.pop("broad", name in BROAD))
+    return Kind(str(name), settings, world=None if own is None else _world(own, {}), broad=broad)
 
 
 def _question(data: _Table) -> Kind | None:

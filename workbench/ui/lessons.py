@@ -13,7 +13,7 @@ from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.lessons import shelf
 from workbench.lessons.asking import LONGEST, Answer
-from workbench.lessons.films import BROAD, EXPLAINED, UPRIGHT, film
+from workbench.lessons.films import EXPLAINED, UPRIGHT, film
 from workbench.lessons.lesson import Film, Frame, Given, Lesson, LessonError, Opening, Step, View
 from workbench.lessons.questions import question
 from workbench.lessons.running import LONGEST as LONGEST_READ
@@ -72,7 +72,7 @@ def _page(step: Step) -> Record:
         "paragraphs": list(step.paragraphs),
         "source": step.source,
         "figure": step.figure is not None,
-        "broad": step.figure is not None and step.figure.name in BROAD,
+        "broad": step.figure is not None and step.figure.broad,
         "explained": step.figure is not None and step.figure.name in EXPLAINED,
         "caption": step.caption,
         "given": _given_world(step),
