@@ -61,13 +61,12 @@
       tests: tests.filter(Boolean),
       settings: settings(held.settings),
       tab: typeof held.tab === "string" && /^[a-z_]{1,40}$/.test(held.tab) ? held.tab : "",
-      compare: comparison(held.compare),
+      ...(held.compare ? { compare: comparison(held.compare) } : {}),
     };
   }
 
   /** What is set side by side; only where the view that does so is open. */
   function comparison(held) {
-    if (!held || typeof held !== "object") return undefined;
     const methods = (Array.isArray(held.methods) ? held.methods : []).filter((name) => typeof name === "string" && name.length <= 80).slice(0, 100);
     const { temperature, seed } = settings(held);
     return JSON.parse(JSON.stringify({ methods, temperature, seed, seeds: number(held.seeds, 1, 30), max_tokens: number(held.max_tokens, 1, 512), prompts: text(held.prompts) ?? undefined, whose: held.whose === "example" ? "example" : undefined }));

@@ -379,16 +379,17 @@ def test_a_researcher_forks_a_run_and_takes_its_numbers(
 ) -> None:
     with visit("?example=date", dark=look == "dark") as v:
         v.page.wait_for_function("wb.state.steps.length && !wb.state.running")
-        v.page.locator("#wb-run .tokens .tok").nth(3).click()
+        at = v.page.evaluate("wb.state.steps.findIndex((step) => step.i > 1 && step.allowed > 1)")
+        v.page.locator("#wb-run .tokens .tok").nth(at).click()
         v.shot(f"researcher-1-columns-{look}")
-        taken = v.page.evaluate("wb.state.steps[3].id")
+        taken = v.page.evaluate(f"wb.state.steps[{at}].id")
         v.page.locator("#wb-run .insp .may button.cand:not(.taken)").first.click()
-        v.page.wait_for_function(f"wb.state.steps[3]?.id !== {taken} && !wb.state.running")
+        v.page.wait_for_function(f"wb.state.steps[{at}]?.id !== {taken} && !wb.state.running")
         v.page.wait_for_function("wb.state.steps[wb.state.steps.length - 1]?.token.end")
         v.shot(f"researcher-2-fork-{look}")
         with file_of(v, "CSV", tmp_path).open(encoding="utf-8", newline="") as table:
             rows = list(csv.DictReader(table))
-        assert int(rows[3]["token_id"]) != taken
+        assert int(rows[at]["token_id"]) != taken
         for row in rows:
             assert float(row["probability"]) <= float(row["probability_after_mask"]) + 1e-6
             assert 0 < float(row["kept"]) <= 1
