@@ -185,7 +185,7 @@ _ALL = (
     ),
     Contender(
         name="speculation",
-        title="the exact mask; tokens guessed from counts over the state and four tokens before",
+        title="the exact mask; tokens guessed from counts that also know up to four tokens before",
         method="automaton",
         strategy="speculation",
         speculation=Speculation(memory=4),
@@ -230,7 +230,7 @@ _ALL = (
         name="online",
         title="every token put to a recogniser at every step",
         method="online",
-        source=f"Synchromesh and GCD, as in {_DOMINO}, table 1",
+        source=f"GCD, as in {_DOMINO}, table 1",
     ),
     Contender(
         name="online-trie",
@@ -238,13 +238,6 @@ _ALL = (
         method="online",
         options={"how": "trie"},
         source=f"{_KOO}, §4.2",
-    ),
-    Contender(
-        name="online-opportunistic",
-        title="the model's own choice put to a recogniser first, as llama.cpp does",
-        method="online",
-        strategy="opportunistic",
-        source=f"llama.cpp, as in {_DOMINO}, §3.5 and table 3",
     ),
     Contender(
         name="synchromesh",

@@ -87,16 +87,21 @@ def answer_of(text: str) -> float | None:
     return float(answer) if isinstance(answer, int | float) else None
 
 
+def _first_prompts(name: str) -> tuple[str, ...]:
+    return tuple(question.prompt for question in questions(name, 5))
+
+
 _LISTINGS = "DOMINO, appendix C, listing"
 
 _ALL = (
     Task("json", "JSON", "domino_json", json_person.PROMPTS, f"{_LISTINGS} 3"),
+    Task("gsm8k", "JSON, GSM8K", "domino_gsm8k", _first_prompts("gsm8k"), f"{_LISTINGS} 4"),
     Task(
-        "gsm8k",
-        "JSON, worked problems",
+        "word_problems",
+        "JSON, easy problems",
         "domino_gsm8k",
-        tuple(q.prompt for q in [*questions("gsm8k", 3), *questions("word_problems", 2)]),
-        f"{_LISTINGS} 4",
+        _first_prompts("word_problems"),
+        f"{_LISTINGS} 4, problems the embedded model can do",
     ),
     Task("c", "C", "domino_c", c_programs.PROMPTS[:6], f"{_LISTINGS} 5"),
     Task("xml", "XML", "domino_xml", xml_person.PROMPTS[:5], f"{_LISTINGS} 6"),

@@ -25,7 +25,7 @@ _TABLE_2 = (
     UNCONSTRAINED,
     "template",
     "template-ws",
-    "online-opportunistic",
+    "llama-cpp",
     "automaton",
     "domino",
     "domino-speculation",
