@@ -122,7 +122,7 @@ def _domino_graph(
     from workbench.drawing.subterminals import draw_pruned, draw_scanner
 
     if machine is Picture.SCANNER:
-        return draw_scanner(Scanner.of(terminals_of(grammar).each))
+        return draw_scanner(Scanner.of(terminals_of(grammar, LOCAL_LIMITS).each))
     constraint = domino(grammar, Vocabulary.load(vocab), LOCAL_LIMITS, k)
     state = constraint.readings.after(constraint.initial, utf8(after))
     if state is None:

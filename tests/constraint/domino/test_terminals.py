@@ -8,7 +8,7 @@ from workbench.automata.dfa import Dfa
 from workbench.constraint.domino.terminals import terminals_of
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.limits import Limits
 from workbench.pushdown.build import build
 from workbench.source import Source
 from workbench.syntax.kbnf_parser import parse_kbnf
@@ -40,10 +40,10 @@ def test_terminals(text: str, names: list[str], because: str) -> None:
     assert not any(terminal.dfa.accepts(b"") for terminal in cut.each)
 
 
-def as_written(text: str, limits: Limits = LIMITS) -> Grammar:
+def as_written(text: str) -> Grammar:
     """A grammar whose own machine nobody asks for."""
     tree = parse_kbnf(Source(text, "grammar"))
-    return Grammar(tree.source, "kbnf", Grammar.from_regex("").reader, tree=tree, limits=limits)
+    return Grammar(tree.source, "kbnf", Grammar.from_regex("").reader, tree=tree)
 
 
 def test_what_a_regex_may_not_read_is_left_to_the_rules() -> None:
@@ -84,4 +84,4 @@ def test_loops_of_rules_that_double_are_not_written_out() -> None:
 
 def test_a_terminal_that_explodes_says_so() -> None:
     with pytest.raises(LimitError):
-        terminals_of(as_written("start ::= 'x' | #'(a|b)*a(a|b){3}';", Limits(states=8)))
+        terminals_of(as_written("start ::= 'x' | #'(a|b)*a(a|b){3}';"), Limits(states=8))

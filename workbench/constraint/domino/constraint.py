@@ -67,9 +67,9 @@ class DominoConstraint:
             raise cannot_spell(vocabulary)
         begun = limits.begun()
         self.grammar, self.vocabulary, self.limits, self.k = grammar, vocabulary, limits, k
-        terminals = terminals_of(grammar)
+        terminals = terminals_of(grammar, begun)
         self.scanner = Scanner.of(terminals.each)
-        self.parser = Parser(terminals, limits)
+        self.parser = Parser(terminals, begun)
         self.trees = Trees(self.scanner, self.parser.follows, vocabulary.trie, begun)
         self.readings = Readings(self.scanner, self.parser, limits)
         self._endings = Endings.of(self.scanner, self.parser, vocabulary, k, limits)
@@ -187,11 +187,12 @@ class DominoConstraint:
         if known is None:
             if len(self._rows) >= self._most // 8:  # they take eight times as much as masks
                 self._rows.clear()
-            known = self._rows[reading] = np.zeros(len(self.vocabulary), np.bool_)
+            known = np.zeros(len(self.vocabulary), np.bool_)
             tree = self.trees.get(reading[0])
             if tree is not None:
                 for low, high in tree.spans(self.kept(reading)):
                     known[tree.tokens[low:high]] = True
+            self._rows[reading] = known  # not before it is whole: the parser may give up
         return known
 
     def _leads_to(self, reading: Reading, token_id: TokenId) -> bool:

@@ -7,6 +7,7 @@ state is a number, branching and going back cost nothing (§3.4).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -36,7 +37,9 @@ class Parser:
         self._codes = [terminals.code(number) for number in range(len(terminals.each))]
         self._width = terminals.width
         machine = build(terminals.tree, terminals.start, limits) if self._codes else _only_nothing()
-        self._machine = machine if isinstance(machine, Dfa) else Runner(machine, limits)
+        # building has a clock of its own; every step while decoding has another
+        unhurried = replace(limits, began=None)
+        self._machine = machine if isinstance(machine, Dfa) else Runner(machine, unhurried)
         self.network = machine if isinstance(machine, Network) else network_of(machine)
         self._steps: dict[tuple[ParserState, int], ParserState] = {}
         self._most = 16 * limits.rows

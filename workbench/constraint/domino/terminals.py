@@ -25,7 +25,7 @@ from workbench.automata.operations import difference
 from workbench.constraint.domino.joining import expanded, goes_round, is_character, loop_of
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
-from workbench.limits import Limits
+from workbench.limits import LIMITS, Limits
 from workbench.pushdown.build import context_free, machine
 from workbench.pushdown.cfg import Cfg, calls
 from workbench.source import Source, Span
@@ -76,12 +76,11 @@ class Terminals:
         return terminal.to_bytes(self.width, "big")
 
 
-def terminals_of(grammar: Grammar) -> Terminals:
+def terminals_of(grammar: Grammar, limits: Limits = LIMITS) -> Terminals:
     """The terminals of a grammar, in the order they are written.
 
     Raises: LimitError where one is too large, or there are too many.
     """
-    limits = grammar.limits.begun()
     if grammar.tree is None:
         dfa = grammar.dfa
         assert dfa is not None, "a regex needs no stack"
