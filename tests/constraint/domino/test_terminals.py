@@ -21,7 +21,7 @@ CUTS = [
     ("start ::= int; int ::= #'[1-9][0-9]*|0+';",          ["int"],                    "a terminal that is all of a rule has its name"),
     ("start ::= '<' #'[0-9]'+ '>';",                       ["'<'", "#'[0-9]'+", "'>'"], "digits go round"),
     ("start ::= '<' digit+ '>'; digit ::= #'[0-9]';",      ["'<'", "digit+", "'>'"],   "what goes round is called"),
-    ("start ::= '\"' (#'[a-z]' | '\\\\' #'[nt]')* '\"';",  ["'\"'", "(#'[a-z]' | '\\\\' #'[nt]')*"], "a string's inside, with escapes"),
+    ("start ::= '\"' (#'[a-z]' | '\\\\' #'[nt]')* '\"';",  ["'\"'", "inside start"], "a string's inside, with escapes"),
     ("start ::= 'a' ws; ws ::= (#'[ \t]' ws)?;",           ["'a'", "ws"],              "white space that calls itself is a loop"),
     ("start ::= name '='; name ::= #'[a-z_]' #'[a-z_0-9]'*;", ["'='", "name"],         "the first letter could be in the loop"),
     ("start ::= #'[eE]' #'[0-9]'+;",                       ["#'[eE]'", "#'[0-9]'+"],   "an e is no digit"),

@@ -47,6 +47,9 @@ from workbench.syntax.regex_tree import Bytes, Concat
 #: What stands for a terminal in the rules is one byte, or two where there are more of them.
 _ONE_BYTE, _TWO_BYTES = 256, 65_536
 
+#: Letters of a loop that are still a name.
+_READABLE = 24
+
 _NOWHERE = Span(0, 0)
 
 
@@ -54,7 +57,7 @@ _NOWHERE = Span(0, 0)
 class Terminal:
     """A piece of a grammar that the scanner reads: ``r_i`` of Lemma 3.1."""
 
-    #: The name of the rule it is all of, else the text it was written as.
+    #: The rule it is all of, else the text it was written as; of a long loop the rule it is in.
     name: str
     #: The smallest automaton of its texts; the empty text is none of them.
     dfa: Dfa
@@ -91,7 +94,7 @@ def terminals_of(grammar: Grammar, limits: Limits = LIMITS) -> Terminals:
     waiting = [grammar.start]
     for name in waiting:  # grows while it is read; rules that are called inside terminals go
         if name not in rules:
-            rules[name] = cutter.cut(loop_of(name, cfg.rules[name]), name)
+            rules[name] = cutter.rule(name)
             waiting.extend(call.name for call in calls(rules[name]))
     tree = GrammarTree(
         tuple(Rule(name, body, _NOWHERE, _NOWHERE) for name, body in rules.items()), grammar.source
@@ -125,6 +128,12 @@ class _Cutter:
             )
         self.width = 1 if leaves <= _ONE_BYTE else 2
         self._numbers: dict[tuple[bytes, ...], int] = {}
+        self._within = cfg.start
+
+    def rule(self, name: str) -> Expression:
+        """The body of a rule over codes."""
+        self._within = name
+        return self.cut(loop_of(name, self._cfg.rules[name]), name)
 
     def cut(self, expression: Expression, rule: str = "") -> Expression:
         """An expression over codes; ``rule`` is the name of the rule it is all of."""
@@ -155,11 +164,19 @@ class _Cutter:
         language = dfa.classes.tobytes(), dfa.table.tobytes(), dfa.finals.tobytes()
         number = self._numbers.setdefault(language, len(self.found))
         if number == len(self.found):
-            span = expression.span
-            written = " ".join(self._cfg.source.text[span.start : span.end].split())
-            named = rule and not isinstance(expression, Literal)
-            self.found.append(Terminal(rule if named else written, dfa))
+            self.found.append(Terminal(self._name(expression, rule), dfa))
         return number
+
+    def _name(self, expression: Expression, rule: str) -> str:
+        if rule and not isinstance(expression, Literal):
+            return rule
+        span = expression.span
+        written = " ".join(self._cfg.source.text[span.start : span.end].split())
+        inside = f"inside {self._within}"
+        is_loop = isinstance(expression, Repetition | Sequence)
+        if not is_loop or len(written) <= _READABLE or inside in (t.name for t in self.found):
+            return written
+        return inside
 
     def _machine(self, expression: Expression) -> Dfa:
         match expression:
