@@ -1,0 +1,61 @@
+"""Token healing: what a prompt loses the grammar begins with."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from workbench.decoding.generate import generate
+from workbench.decoding.healing import heal, with_prefix
+from workbench.decoding.toy_model import ToyModel
+from workbench.errors import WorkbenchError
+from workbench.vocabulary.toy import toy
+
+WORDS = toy(["the", " ", "re", "reply", "ply", "p", "l", "y", "s", "é", b"\xc3", b"\xa9"])
+MODEL = ToyModel(WORDS, sample="the reply")
+REGEX = wb.Grammar.from_regex("ply(s|e?)")
+KBNF = wb.Grammar.from_kbnf("start ::= 'ply' ('s' | 'e')? | '(' start ')';")
+
+
+@pytest.mark.parametrize("grammar", [REGEX, KBNF])
+def test_a_word_that_was_cut_is_written_as_one_token(grammar: wb.Grammar) -> None:
+    cut = generate(MODEL, wb.compile(grammar, WORDS), "the re")
+    assert next(step.token for step in cut) == b"ply"
+    healed = heal(MODEL, "the re", grammar)
+    assert (healed.prompt, healed.prefix) == (tuple(WORDS.ids("the", " ")), b"re")
+    run = generate(MODEL, wb.compile(healed.grammar, WORDS), healed.prompt)
+    assert [step.token for step in run] == [b"reply", b""]
+    assert healed.text(run.trace.text) == b"ply"
+    with pytest.raises(WorkbenchError, match="begins with b're'"):
+        healed.text(b"ply")
+
+
+@pytest.mark.parametrize("grammar", [REGEX, KBNF])
+@pytest.mark.parametrize("prefix", ["x", "re(", "é'\"\\\n"])
+def test_the_grammar_is_the_old_one_after_the_prefix(grammar: wb.Grammar, prefix: str) -> None:
+    whole = with_prefix(grammar, prefix.encode())
+    for text in ("ply", "plys", "plye", "", "pl", "(ply)", "((plys))", "ply)"):
+        assert whole.accepts(prefix + text) is grammar.accepts(text), text
+        assert not whole.accepts(text)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kept", "prefix", "because"),
+    [
+        ("the re", ["the", " "], b"re", "the last token"),
+        ("the", ["the"], b"", "a model has to read something"),
+        ("", [], b"", "the end token is all there is to read"),
+    ],
+)
+def test_what_is_taken_away(prompt: str, kept: list[str], prefix: bytes, because: str) -> None:
+    healed = heal(MODEL, prompt, REGEX)
+    assert healed.prefix == prefix, because
+    assert healed.prompt == (tuple(WORDS.ids(*kept)) or (WORDS.end,))
+    if not prefix:
+        assert healed.grammar is REGEX
+
+
+def test_half_characters_are_taken_away_whole() -> None:
+    halves = toy(["a", b"\xc3", b"\xa9"])
+    healed = heal(ToyModel(halves), "aaé", REGEX)
+    assert (healed.prompt, healed.prefix) == ((0, 0), "é".encode())
