@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
 import torch
 
 from tests.decoding.worlds import FiniteConstraint
+from workbench.decoding import logits_processor
 from workbench.decoding.generate import generate
 from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.transformers_model import TransformersModel
@@ -104,6 +106,49 @@ def test_number_formats_and_the_given_scores_are_kept() -> None:
         assert out.dtype == dtype
         assert out.tolist() == [[1.0, -torch.inf, -torch.inf]]
         assert scores.tolist() == [[1.0, 2.0, 3.0]]
+
+
+def test_scores_far_beyond_the_tokens_are_forbidden() -> None:
+    processor = LogitsProcessor(FiniteConstraint(toy("ab"), [b"b"]))
+    out = processor(torch.tensor([[0]]), torch.zeros(1, 100))
+    assert torch.isfinite(out)[0].nonzero().flatten().tolist() == [1]
+
+
+def test_infinite_scores_stay_what_they_are() -> None:
+    processor = LogitsProcessor(FiniteConstraint(toy("abc"), [b"a", b"b"]))
+    out = processor(torch.tensor([[0]]), torch.tensor([[torch.inf, -torch.inf, torch.inf, 0.0]]))
+    assert out.tolist() == [[torch.inf, -torch.inf, -torch.inf, -torch.inf]]
+
+
+def test_masks_met_again_are_kept_and_the_oldest_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Remembering(FiniteConstraint):
+        """One whose masks are remembered, as they are in all but the online methods."""
+
+        mask = functools.cache(FiniteConstraint.mask)
+
+    texts = [b"a" * 9 + b"b"]
+    processor = LogitsProcessor(Remembering(toy("ab"), texts))
+    for row in ([[5]], [[5, 0]], [[5, 0, 0]], [[5, 0]]):
+        processor(torch.tensor(row), torch.zeros(1, 3))
+    assert len(processor._ceilings._kept) == 3
+    monkeypatch.setattr(logits_processor, "_KEPT", 4 * 3)
+    processor(torch.tensor([[5, 0, 0, 0]]), torch.zeros(1, 3))
+    assert len(processor._ceilings._kept) == 2
+    again = processor(torch.tensor([[5, 0]]), torch.zeros(1, 3))
+    assert torch.isfinite(again).tolist() == [[True, False, False]]
+
+
+def test_a_batch_of_other_prompts_begins_a_generation() -> None:
+    processor = LogitsProcessor(FiniteConstraint(toy("ab"), [b"ab"]))
+
+    def allowed(*rows: list[int]) -> list[list[int]]:
+        out = processor(torch.tensor(rows), torch.zeros(len(rows), 3))
+        return [torch.isfinite(row).nonzero().flatten().tolist() for row in out]
+
+    assert allowed([7, 8], [8, 8]) == [[0], [0]]
+    assert allowed([7, 8, 0], [8, 8, 0]) == [[1], [1]]
+    assert allowed([7, 8, 0], [9, 8, 0]) == [[0], [0]], "the second prompt is another"
+    assert allowed([7, 8, 0, 0]) == [[0]], "one row where there were two"
 
 
 def test_error_too_few_scores() -> None:
