@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from workbench.errors import VocabularyError
-from workbench.vocabulary.unpredictable import unpredictable
+from workbench.vocabulary.unpredictable import parts, unpredictable
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: One token of the model as its file writes it → what it spells.
@@ -162,13 +162,11 @@ def _merges(model: dict[str, Any], speller: Speller) -> list[tuple[bytes, bytes]
 
 def _is_prefixed(spec: Spec) -> bool:
     """Whether the tokenizer puts a space before a whole text."""
-    parts = _sequence(spec.get("normalizer"), "normalizers")
-    parts += _sequence(spec.get("pre_tokenizer"), "pretokenizers")
     return any(
         part["type"] == "Prepend"
         or part.get("add_prefix_space") is True
         or (part["type"] == "Metaspace" and part.get("prepend_scheme", "always") != "never")
-        for part in parts
+        for part in parts(spec)
     )
 
 

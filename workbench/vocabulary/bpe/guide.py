@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import inner, njit
+from workbench.automata.kernel import inner, int64, njit
 from workbench.vocabulary.bpe.lookup import place_of
 from workbench.vocabulary.bpe.tables import Bools, Ints, RuleTable
 from workbench.vocabulary.bpe.utf8 import END, Table
 
-#: What a token is to a guide.
+#: What a token is to a guide; ``ADDED`` + i for the i-th added token.
 NEVER_TAKEN, ORDINARY, FALLBACK_BYTE, WORD, ADDED = -1, 0, 1, 2, 3
 #: Where the parts of a guess lie: K's state, the mark and the node of a character that is not
 #: complete, the node of byte fallback, of added tokens, of the piece among words.
@@ -40,21 +40,22 @@ START = 1 << _WORD
 class GuideTables(NamedTuple):
     """What kernels read of a guide; V tokens.
 
-    Shape: ``text[text_from[t]:text_from[t + 1]]`` the bytes of a token; ``kind`` (V,) int8.
+    Shape: ``text[text_from[t]:text_from[t + 1]]`` the bytes of a token; ``kind`` (V,) int16.
            ``characters`` and ``fallback`` as ``utf8_table`` makes them; ``steps`` (K, 2, C) and
-           ``accepts`` (K,) of K. ``added`` (A, 256) the matcher of added tokens' texts, −1 where
-           one is complete. ``word_edges`` the trie of words, (node, byte) → node from node 1,
-           ``word_ends`` its nodes where one ends.
+           ``accepts`` (K,) of K. ``added_bytes`` (S, 256) and ``added_tokens`` (S, A) as
+           ``AddedTable`` has them. ``word_edges`` the trie of words, (node, byte) → node, from
+           node 1 on, ``word_ends`` its nodes where one ends.
     """
 
     text: npt.NDArray[np.uint8]
     text_from: Ints
-    kind: npt.NDArray[np.int8]
+    kind: npt.NDArray[np.int16]
     characters: Table
     fallback: Table
     steps: Table
     accepts: Bools
-    added: Table
+    added_bytes: Table
+    added_tokens: Table
     word_edges: RuleTable
     word_ends: Bools
 
@@ -68,8 +69,10 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
     kind = guide.kind[token]
     if kind == NEVER_TAKEN:
         return -1
-    if kind == ADDED:
-        return START if marked and ends(guide, guess) else -1
+    if kind >= ADDED:
+        added = guide.added_tokens[(guess >> _ADDED) & _TEN, kind - ADDED]
+        cut = marked and added >= 0 and ends(guide, guess)
+        return int(START | (int64(added) << _ADDED)) if cut else -1
     begin, end = guide.text_from[token], guide.text_from[token + 1]
     fallback = _fallback(guide, guess, kind, guide.text[begin])
     word = _word(guide, guess, kind, begin, end, marked)
@@ -81,7 +84,7 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
         return -1
     for place in range(begin, end):
         byte = guide.text[place]
-        added = guide.added[added, byte]
+        added = guide.added_bytes[added, byte]
         if added < 0:
             return -1
         if node == 0:

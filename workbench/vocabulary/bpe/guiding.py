@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from workbench.errors import VocabularyError
 from workbench.vocabulary.bpe import guide as kernels
+from workbench.vocabulary.bpe.added import added_table
 from workbench.vocabulary.bpe.classes import NONE
 from workbench.vocabulary.bpe.guide import (
     ADDED,
@@ -82,11 +82,13 @@ def _tables(
 ) -> GuideTables:
     packed = Packed.of(vocabulary.tokens)
     edges, word_ends = _trie([vocabulary.tokens[token] or b"" for token in words])
-    kind = np.where(tables.rank == NOWHERE, NEVER_TAKEN, ORDINARY).astype(np.int8)
+    kind = np.where(tables.rank == NOWHERE, NEVER_TAKEN, ORDINARY).astype(np.int16)
     fallback = np.array(sorted(vocabulary.byte_fallback), np.int64)
     kind[fallback[tables.rank[fallback] != NOWHERE]] = FALLBACK_BYTE
     kind[words] = WORD
-    kind[sorted(vocabulary.added)] = ADDED
+    added = sorted(vocabulary.added)
+    kind[added] = ADDED + np.arange(len(added))
+    around = added_table([vocabulary.tokens[t] or b"" for t in added], kernels.MOST_ADDED)
     if pretokens is None:
         of, steps, accepts = _one_class(), _one_piece(), np.ones(2, np.bool_)
     else:
@@ -99,7 +101,8 @@ def _tables(
         fallback=utf8_table(_of_no_token(vocabulary), NONE),
         steps=steps,
         accepts=accepts,
-        added=matcher([vocabulary.tokens[token] or b"" for token in vocabulary.added]),
+        added_bytes=around.bytes,
+        added_tokens=around.tokens,
         word_edges=edges,
         word_ends=word_ends,
     )
@@ -110,7 +113,6 @@ def _tables(
         (len(made.accepts), kernels.MOST_K),
         (len(made.characters), kernels.MOST_NODES),
         (len(made.fallback), kernels.MOST_NODES),
-        (len(made.added), kernels.MOST_ADDED),
         (len(made.word_ends), kernels.MOST_WORD),
     )
     if any(size > most for size, most in parts):
@@ -156,23 +158,3 @@ def _trie(words: list[bytes]) -> tuple[RuleTable, npt.NDArray[np.bool_]]:
     columns = [rows[:, i].copy() for i in range(3)]
     table = rule_table(columns[0], columns[1], columns[2], np.zeros(len(rows), np.int32))
     return table, np.array([ends[node] for node in range(len(ends))], np.bool_)
-
-
-def matcher(texts: Iterable[bytes]) -> Table:
-    """An automaton that finds any of these texts, −1 where one is complete (Aho & Corasick 1975).
-
-    Shape: (nodes, 256) int16; node 0 is the start.
-    """
-    wanted = list(texts)
-    prefixes = list(dict.fromkeys(t[:n] for t in wanted for n in range(len(t))) or [b""])
-    nodes = {prefix: node for node, prefix in enumerate(prefixes)}
-    table = np.zeros((len(prefixes), 256), np.int16)
-    for prefix, node in nodes.items():
-        for byte in range(256):
-            read = prefix + bytes([byte])
-            if any(read.endswith(text) for text in wanted):
-                table[node, byte] = -1
-            else:
-                ends = (read[i:] for i in range(len(read) + 1))
-                table[node, byte] = next(nodes[end] for end in ends if end in nodes)
-    return table

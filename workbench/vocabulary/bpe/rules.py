@@ -100,13 +100,16 @@ def _all_splits(texts: list[str | None], ids: dict[str, TokenId], ranks: list[in
 
 
 def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
-    """The rules in their order.
+    """The rules in their order; those of added tokens never come to it, these are cut out before.
 
     Raises: VocabularyError where a side or a result is no token.
     """
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
+    cut_out = {vocabulary.tokens[token] for token in vocabulary.added}
     rows: list[Row] = []
     for rank, pair in enumerate(vocabulary.merges or ()):
+        if not cut_out.isdisjoint((*pair, pair[0] + pair[1])):
+            continue
         left, right = (side.decode(coding) for side in pair)
         try:
             rows.append((ids[left], ids[right], ids[left + right], rank))

@@ -1,0 +1,35 @@
+"""Atoms of patterns."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.errors import VocabularyError
+from workbench.vocabulary.bpe.atoms import atoms
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("", []),
+        (r" ?\p{L}+|\P{N}{1,3}", [r"\ ", r"\p{L}", r"\P{N}"]),
+        (r"\pL\x41\x{1F600}\u00e9", [r"\pL", r"\x41", r"\x{1F600}", r"\u00e9"]),
+        (r"[^\s\p{L}\]]+[]a][^]]", [r"[^\s\p{L}\]]", "[]a]", "[^]]"]),
+        (r"[a-z&&[^b]]", ["[a-z&&[^b]]"]),
+        (r"(?i:'s|'t)|s", ["(?i:')", "(?i:s)", "(?i:t)", "s"]),
+        (r"(?i)a(?-i:b)c", ["(?i:a)", "b", "(?i:c)"]),
+        (r"(?:(?i)a)b", ["(?i:a)", "b"]),
+        (r"a(?=b)(?!c)(?<=d)(?<!e)(?>f)(?<n>g)", list("abcdefg")),
+        (r"^a$|\bb\B", ["a", r"\w", "b"]),
+        (r"a*?b++c{2}d{,3}e{1,}", list("abcde")),
+        (r"\.\-\r\n.", [r"\.", r"\-", r"\r", r"\n", "."]),
+    ],
+)
+def test_atoms(pattern: str, found: list[str]) -> None:
+    assert atoms(pattern) == found
+
+
+@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?<n>a)\k<n>", r"\R", r"\X", "(?x)a", "[a"])
+def test_error_no_sets(pattern: str) -> None:
+    with pytest.raises(VocabularyError, match="the pre-tokenizer's pattern has"):
+        atoms(pattern)

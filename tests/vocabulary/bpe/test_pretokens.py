@@ -1,0 +1,165 @@
+"""K: patterns in use, small odd ones, and those no small automaton tells."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.vocabulary.bpe.obvious import cases
+from workbench.errors import VocabularyError
+from workbench.vocabulary import cache
+from workbench.vocabulary.bpe import pretokens as room
+from workbench.vocabulary.bpe.atoms import atoms
+from workbench.vocabulary.bpe.classes import NONE, classes
+from workbench.vocabulary.bpe.pretokens import Pretokens, check, marks_of, pretokens
+from workbench.vocabulary.load import load_vocabulary
+
+PATTERNS = {case["pattern_name"]: case["pattern"] for case in cases("proper_pretokenized")}
+
+
+@pytest.mark.parametrize(
+    ("name", "states", "classes"),
+    [("gpt2", 14, 10), ("llama3", 20, 11), ("tekken", 19, 10), ("words", 4, 3), ("digits3", 4, 2)],
+)
+def test_patterns_in_use_have_small_automata(name: str, states: int, classes: int) -> None:
+    made = pretokens(PATTERNS[name])
+    assert len(made) == states
+    assert made.steps.shape == (states, 2, classes)
+
+
+def test_builtin() -> None:
+    pattern = load_vocabulary("builtin").pretokenizer
+    assert pattern is not None
+    assert len(pretokens(pattern)) == 7
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "pieces"),
+    [
+        (PATTERNS["tekken"], "  1", [" ", " ", "1"]),  # one space stays behind, one goes along
+        (PATTERNS["tekken"], "  ", ["  "]),  # the same spaces at the end
+        (PATTERNS["llama3"], "\n \n", ["\n \n"]),  # a later line feed takes all before it
+        (PATTERNS["llama3"], "\n  a", ["\n", " ", " a"]),  # a letter does not
+        (PATTERNS["gpt2"], "'ll'lx", ["'ll", "'", "lx"]),  # decided two characters later
+        (PATTERNS["llama3"], "I'LL", ["I", "'LL"]),  # case does not count in contractions
+        (PATTERNS["llama3"], "12345", ["123", "45"]),  # counting
+        ("a+|b", "aacb", ["aa", "c", "b"]),  # what matches nothing is a piece too
+        (r"\bfoo\b|\w", "foo foox", ["foo", " ", "f", "o", "o", "x"]),  # borders of words
+    ],
+)
+def test_the_one_marking_of_a_text(pattern: str, text: str, pieces: list[str]) -> None:
+    made = pretokens(pattern)
+    (marks,) = made.markings(text)
+    starts = [*(i for i, mark in enumerate(marks) if mark), len(text)]
+    assert [text[i:j] for i, j in pairwise(starts)] == pieces
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_random_texts_of_any_characters(name: str) -> None:
+    made = pretokens(PATTERNS[name])
+    rng = random.Random(3)
+    pools = [
+        " \n\r\t\x0b\u00a0\u3000",
+        "'’\"",
+        "sStTrReEvVmMlLdDſK",
+        "aéßǅʰ你आ\u0301",
+        "1½٣",
+        "./-_😀",
+    ]
+    for _ in range(3000):
+        text = "".join(rng.choice(rng.choice(pools)) for _ in range(rng.randint(1, 14)))
+        assert made.markings(text) == [marks_of(made.split, text)], text
+
+
+def test_guesses_are_few() -> None:
+    """Reference: never more than three for these patterns; no text of up to eight classes more."""
+    for name in ("gpt2", "llama3", "tekken"):
+        made = pretokens(PATTERNS[name])
+        sets = {frozenset([0])}
+        grown = set(sets)
+        while grown:
+            targets = {
+                frozenset(
+                    int(made.steps[state, mark, kind])
+                    for state in states
+                    for mark in (0, 1)
+                    if made.steps[state, mark, kind] >= 0
+                )
+                for states, kind in product(grown, range(made.steps.shape[2]))
+            }
+            grown = targets - sets
+            sets |= grown
+        assert max(map(len, sets)) <= 3
+        assert frozenset() not in sets
+
+
+def test_every_state_can_end() -> None:
+    made = pretokens(PATTERNS["llama3"])
+    ending = made.accepts.copy()
+    for _ in range(len(made)):
+        targets = made.steps.reshape(len(made), -1)
+        ending |= ((targets >= 0) & ending[targets]).any(axis=1)
+    assert ending.all()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        (r"a{4,}b|\S|\s", "cuts .* in a way a small automaton does not tell|looks too far"),
+        (r"(a)\1|\S", r"pattern has \\1, which is no set"),
+        (r"(?x) a b", "has the flags 'x'"),
+        (r"[a", "cannot read the pre-tokenizer's pattern|a class without its end"),
+        (r"(a", "cannot read the pre-tokenizer's pattern"),
+    ],
+)
+def test_error_no_small_automaton(pattern: str, told: str) -> None:
+    with pytest.raises(VocabularyError, match=told):
+        pretokens(pattern)
+
+
+def test_error_an_automaton_that_is_wrong_is_found_out() -> None:
+    right = pretokens(PATTERNS["words"])
+    steps = right.steps.copy()
+    steps[0, 1, 0] = -1
+    wrong = Pretokens(right.pattern, right.classes, steps, right.accepts)
+    check(right, right.classes)
+    with pytest.raises(VocabularyError, match=r"the pre-tokenizer cuts '.x00' in a way"):
+        check(wrong, right.classes)
+
+
+def test_it_is_the_same_when_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    fresh = room.pretokens.__wrapped__
+    made = fresh(PATTERNS["words"])
+    (file,) = (tmp_path / "grammar-workbench").iterdir()
+    monkeypatch.setattr(room, "_made", lambda _: pytest.fail("it was not remembered"))
+    read = fresh(PATTERNS["words"])
+    monkeypatch.undo()
+    np.testing.assert_array_equal(made.steps, read.steps)
+    np.testing.assert_array_equal(made.classes.of, read.classes.of)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    steps = made.steps + np.int16(5)
+    with file.open("wb") as opened:
+        cache._put(opened, {"of": made.classes.of, "steps": steps, "accepts": made.accepts})
+    np.testing.assert_array_equal(fresh(PATTERNS["words"]).steps, made.steps)
+
+
+def test_characters_are_those_of_the_engine_of_tiktoken() -> None:
+    """Tekken's text is cut by another engine, whose sets of characters are unions of our classes."""
+    tiktoken = pytest.importorskip("tiktoken")
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    found = atoms(PATTERNS["tekken"])
+    of = classes(found).of
+    every = "".join(chr(code) for code in range(0x110000) if of[code] != NONE)
+    for atom in found:
+        encoding = tiktoken.Encoding(
+            "set", pat_str=f"(?:{atom})+", mergeable_ranks=ranks, special_tokens={}
+        )
+        matching = bytes(encoding.encode_to_numpy(every).astype(np.uint8)).decode()
+        codes = np.zeros(0x110000, np.bool_)
+        codes[[ord(character) for character in matching]] = True
+        assert not set(of[codes].tolist()) & set(of[~codes].tolist()) - {NONE}, atom

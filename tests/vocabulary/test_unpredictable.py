@@ -1,0 +1,102 @@
+"""Which tokenizers' encodings merges do not tell, and why."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
+
+from tests.vocabulary.tokenizers_made import byte_level, fallback_bpe
+from workbench.errors import VocabularyError
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.tokenizer import vocabulary_of
+
+
+def spec(tokenizer: Tokenizer) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(tokenizer.to_str())
+    return found
+
+
+def with_parts(**changed: object) -> dict[str, Any]:
+    """A byte-level tokenizer with parts of its model changed."""
+    made = spec(byte_level())
+    made["model"].update(changed)
+    return made
+
+
+def with_normaliser(normaliser: normalizers.Normalizer) -> dict[str, Any]:
+    tokenizer = byte_level()
+    tokenizer.normalizer = normaliser
+    return spec(tokenizer)
+
+
+def with_added(*tokens: AddedToken, prefix: bool = False) -> dict[str, Any]:
+    tokenizer = byte_level(pre_tokenizers.ByteLevel(add_prefix_space=prefix))
+    tokenizer.add_tokens(list(tokens))
+    return spec(tokenizer)
+
+
+def without_a_byte() -> dict[str, Any]:
+    made = spec(fallback_bpe())
+    made["model"]["vocab"]["other"] = made["model"]["vocab"].pop("<0x0A>")
+    return made
+
+
+def two_patterns() -> dict[str, Any]:
+    digits = pre_tokenizers.Split(Regex(r"\d"), "isolated")
+    return spec(byte_level(pre_tokenizers.Sequence([digits, pre_tokenizers.ByteLevel()])))
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (with_parts(dropout=0.1), "leaves merges out at random"),
+        (with_parts(end_of_word_suffix="</w>"), "signs for the inside or the end of words"),
+        (with_normaliser(normalizers.NFC()), r"changes texts before it cuts them \(NFC\)"),
+        (
+            with_normaliser(normalizers.Sequence([normalizers.Replace(" ", "_x"), normalizers.Lowercase()])),
+            r"changes texts before it cuts them \(Lowercase\)",
+        ),
+        (without_a_byte(), "has no token for the byte 0x0A"),
+        (two_patterns(), "cut in a way that one pattern does not tell"),
+        (with_added(AddedToken("<x>", lstrip=True)), "depends on what is around it"),
+        (
+            with_added(AddedToken("<xy", normalized=False), AddedToken("y>", normalized=True)),
+            "added tokens '<xy' and 'y>' overlap",
+        ),
+        (with_added(AddedToken("<x>"), prefix=True), "puts a space before every stretch"),
+    ],
+)  # fmt: skip
+def test_error_with_the_reason(made: dict[str, Any], reason: str) -> None:
+    vocabulary = vocabulary_of(made, name="made", end=None)
+    with pytest.raises(VocabularyError, match=reason):
+        Bpe.of(vocabulary)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        spec(byte_level()),
+        spec(fallback_bpe()),
+        spec(fallback_bpe(old=False)),
+        with_added(AddedToken("<xy", normalized=False), AddedToken("y>", normalized=False)),
+    ],
+)
+def test_the_others_are_told(made: dict[str, Any]) -> None:
+    bpe = Bpe.of(vocabulary_of(made, name="made", end=None))
+    assert bpe.is_proper(bpe.encode("the quick brown fox"))
+
+
+@pytest.mark.parametrize(
+    ("made", "prefix"),
+    [
+        (spec(byte_level()), b""),
+        (spec(byte_level(pre_tokenizers.ByteLevel(add_prefix_space=True))), b" "),
+        (spec(fallback_bpe()), b" "),  # a normaliser puts it there
+        (spec(fallback_bpe(old=False)), b" "),  # Metaspace does
+    ],
+)
+def test_what_is_put_before_a_text(made: dict[str, Any], prefix: bytes) -> None:
+    assert vocabulary_of(made, name="made", end=None).prefix == prefix
