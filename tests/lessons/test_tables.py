@@ -153,6 +153,42 @@ def test_opportunistic_masking_makes_a_mask_for_every_refusal() -> None:
     assert refused == ['·"', '":·"', '"⏎']
 
 
+def test_figure_2_of_domino_by_hand() -> None:
+    # {" 0.415, name 0, ": an eighth, a space a quarter, " a half, ann and "} 0.415: 7.25 bits;
+    # without the space: 0.415, 0, 3, a quarter, bob and "} 0.415
+    rows = [row[1:] for row in _rows("templates", 1)]
+    assert rows[:3] == [
+        ('{"name":·"ann"}', "5", "0", "1.66", "1.26"),
+        ('{"name":·"ann"}', "7", "2", "7.25", "2.05"),
+        ('{"name":"bob"}', "6", "2", "6.25", "2.06"),
+    ]
+    assert rows[3] == rows[0]
+
+
+def test_a_healed_border() -> None:
+    rows = {row[0]: row[1:] for row in _rows("templates", 2)}
+    assert rows['·"'] == ("✗", "✓", "✓")
+    assert rows["·"] == ("✓", "✓", "✓")
+    # healed: the space, 2 bits, and the quote, 1 bit, become one token of 1 bit
+    assert _rows("templates", 3)[0] == (
+        "template, healed",
+        '{"name":·"ann"}',
+        "6",
+        "1",
+        "5.25",
+        "1.83",
+    )
+
+
+def test_naturalised_perplexity() -> None:
+    # the first text is natural in other tokens, the second is not natural at all
+    assert [row[2:] for row in _rows("templates", 4)] == [
+        ("5", "1.26", "5", "1.26"),
+        ("7", "2.05", "5", "1.26"),
+        ("6", "2.06", "6", "2.06"),
+    ]
+
+
 def test_subterminals_of_figure_3() -> None:
     rows = {row[0]: row[1:] for row in _rows("subterminals", 1)}
     assert rows["+1"] == ("[+]\u00a0[int]", "✓")

@@ -77,7 +77,8 @@ def number(value: float) -> str:
     return f"{abs(value):.2f}".rstrip("0").rstrip(".")  # no minus before a rounded nothing
 
 
-def _told(amount: float) -> str:
+def in_bits(amount: float) -> str:
+    """An amount with its unit, one or more."""
     return f"{number(amount)} bit{'' if number(amount) == '1' else 's'}"
 
 
@@ -93,7 +94,7 @@ def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film
     for place, made in enumerate(turns(world, ids)):
         say = (
             f"The mask keeps {share(made.kept)} of the probability, which costs"
-            f" {_told(bits(made.kept))}; {world.shown(made.token_id)} rises from"
+            f" {in_bits(bits(made.kept))}; {world.shown(made.token_id)} rises from"
             f" {share(made.before)} to {share(made.after)}."
         )
         rows = (taken_row(world, ids, place), *_sums(made))
@@ -108,9 +109,9 @@ def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film
 def _sums(made: Turn) -> Iterator[Row]:
     """Surprisal before = what the mask takes + surprisal after."""
     parts = (
-        f"surprisal {_told(bits(made.before))}",
-        f"mask {_told(bits(made.kept))}",
-        f"after it {_told(bits(made.after))}",
+        f"surprisal {in_bits(bits(made.before))}",
+        f"mask {in_bits(bits(made.kept))}",
+        f"after it {in_bits(bits(made.after))}",
     )
     yield Row("bits", parts)
 

@@ -19,6 +19,7 @@ from workbench.lessons import (
     indexing,
     merging,
     methods,
+    naturalising,
     pairing,
     passing,
     planting,
@@ -29,6 +30,7 @@ from workbench.lessons import (
     transducing,
     translating,
     under,
+    warming,
 )
 from workbench.lessons.lesson import Film, Frame, Given, Kind, LessonError, View
 from workbench.lessons.world import World
@@ -65,9 +67,10 @@ FILMS: dict[str, Callable[..., Film]] = {
     "pair": pairing.pair,
     "direct merge": direct.direct_merge,
     "passes": passing.passes,
+    "algorithm 3 of domino": naturalising.algorithm_3,
     "star": crossing.star,
     "product": crossing.product,
-    "warm-up": passing.warm_up,
+    "warm-up": warming.warm_up,
     "scanner": planting.scanner,
     "subterminal tree": planting.tree,
     "pruned tree": planting.pruned,

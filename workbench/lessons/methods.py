@@ -11,14 +11,16 @@ from typing import Any
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
+from workbench.decoding.template import Template
 from workbench.decoding.trace import Step, perplexity
 from workbench.drawing.text import visible
-from workbench.lessons.chances import number
+from workbench.lessons.chances import in_bits, number
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
 from workbench.lessons.world import World, spelt
 from workbench.vocabulary.vocabulary import TokenId
 
 #: A method as a lesson names it: ``{ name = "k = 0", method = "domino", k = 0 }``.
+#: With ``template`` a program takes the place of the step's language, with ``flexible`` its variant.
 Way = Mapping[str, Any]
 
 #: The darkest shade there is; what a model holds for impossible has no number of bits.
@@ -34,12 +36,26 @@ def constrained(world: World, way: Way) -> Constraint:
     Raises: WorkbenchError for a method nobody knows.
     """
     settings = {key: value for key, value in way.items() if key != "name"}
-    return _constrained(world, settings.pop("method", "automaton"), tuple(settings.items()))
+    written, loose = settings.pop("template", ""), settings.pop("flexible", False)
+    method = settings.pop("method", "automaton")
+    return _constrained(world, written, loose, method, tuple(settings.items()))
 
 
 @lru_cache(maxsize=256)
-def _constrained(world: World, method: str, options: tuple[tuple[str, Any], ...]) -> Constraint:
-    return compile_constraint(world.grammar, world.vocabulary, method, **dict(options))
+def _constrained(
+    world: World, written: str, loose: bool, method: str, options: tuple[tuple[str, Any], ...]
+) -> Constraint:
+    grammar = template_of(written, loose).grammar if written else world.grammar
+    return compile_constraint(grammar, world.vocabulary, method, **dict(options))
+
+
+def template_of(written: str, loose: bool = False) -> Template:
+    """A template program; with its white space left to the model, where that is wanted.
+
+    Raises: ParseError.
+    """
+    template = Template.parse(written)
+    return template.flexible() if loose else template
 
 
 def name_of(way: Way) -> str:
@@ -139,7 +155,7 @@ def _turn_words(world: World, runs: Sequence[Run], place: int) -> str:
         if place >= len(run.spelt):
             continue
         step = run.spelt[place]
-        words = f"{run.name}: {world.shown(step.token_id)}, {number(surprise(step))} bits"
+        words = f"{run.name}: {world.shown(step.token_id)}, {in_bits(surprise(step))}"
         if step.intervened:
             words += f" ({world.shown(step.favourite_id)} is masked)"
         told.append(words)
@@ -148,7 +164,7 @@ def _turn_words(world: World, runs: Sequence[Run], place: int) -> str:
 
 def _ending(runs: Sequence[Run]) -> str:
     told = [
-        f"{run.name}: {_tokens(len(run.spelt))}, {number(run.bits)} bits,"
+        f"{run.name}: {_tokens(len(run.spelt))}, {in_bits(run.bits)},"
         f" perplexity {number(run.perplexity)}"
         for run in runs
     ]
@@ -202,89 +218,6 @@ def calls(world: World, *, methods: Sequence[Way]) -> Table:
         rows.append((run.name, told, str(len(run.steps)), str(len(asked))))
     heads = ("method", "tokens", "tokens taken", "calls of the model")
     return Table("Calls of the model, single choices skipped", heads, tuple(rows))
-
-
-# -- the machine a method is --------------------------------------------------------------------
-
-#: The states a lesson's machine may have.
-_MOST_STATES = 500
-
-
-@dataclass(frozen=True, eq=False)
-class Machine:
-    """Everything a constraint can come to: its states, and the tokens between them."""
-
-    #: For each state, the first one first, where its tokens lead.
-    edges: tuple[Mapping[TokenId, int], ...]
-    finals: frozenset[int]
-
-    @property
-    def single(self) -> int:
-        """The states in which one token is left, and the text may not end."""
-        return sum(len(row) == 1 and s not in self.finals for s, row in enumerate(self.edges))
-
-    @property
-    def sequences(self) -> int | None:
-        """How many sequences it accepts; None where it goes in circles."""
-        known: dict[int, int] = {}
-
-        def count(state: int, above: frozenset[int]) -> int | None:
-            if state in above:
-                return None
-            if state not in known:
-                below = [count(t, above | {state}) for t in self.edges[state].values()]
-                if None in below:
-                    return None
-                known[state] = (state in self.finals) + sum(n for n in below if n is not None)
-            return known[state]
-
-        return count(0, frozenset())
-
-
-def machine_of(world: World, way: Way) -> Machine:
-    """Every state a method's constraint reaches.
-
-    Raises: LessonError past a few hundred: a lesson's machine is to be looked at.
-    """
-    constraint = constrained(world, way)
-    numbers = {constraint.initial: 0}
-    edges: list[dict[TokenId, int]] = []
-    finals = set[int]()
-    waiting = [constraint.initial]
-    for place, state in enumerate(waiting):  # grows while it is read
-        row = {}
-        for token_id in map(int, constraint.mask(state).ids):
-            if token_id == world.vocabulary.end:
-                finals.add(place)
-                continue
-            there = constraint.advance(state, token_id)
-            if there not in numbers:
-                numbers[there] = len(numbers)
-                waiting.append(there)
-            row[token_id] = numbers[there]
-        edges.append(row)
-        if len(waiting) > _MOST_STATES:
-            raise LessonError(f"expected a machine of at most {_MOST_STATES} states in a lesson")
-    return Machine(tuple(edges), frozenset(finals))
-
-
-def machines(world: World, *, methods: Sequence[Way]) -> Table:
-    """The size of each method's machine, and how much it leaves to choose."""
-    rows = []
-    for way in methods:
-        made = machine_of(world, way)
-        count = made.sequences
-        rows.append(
-            (
-                name_of(way),
-                str(len(made.edges)),
-                str(sum(map(len, made.edges))),
-                "no end of them" if count is None else f"{count:,}",
-                str(made.single),
-            )
-        )
-    heads = ("method", "states", "edges", "sequences", "states with one choice")
-    return Table("The machines over tokens", heads, tuple(rows))
 
 
 def smallest_k(world: World, *, token: str, after: Sequence[str] = ()) -> float:

@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
-from workbench.decoding.model import Logits, one_by_one
+from workbench.decoding.model import Logits
 from workbench.decoding.opportunistic import LateMask, Opportunistic
-from workbench.decoding.proposers import Counts
 from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
-from workbench.decoding.trace import Step, Trace
+from workbench.decoding.trace import Step
 from workbench.lessons.chances import number, share
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
-from workbench.lessons.methods import Way, constrained, ids_of
+from workbench.lessons.methods import Way, constrained
+from workbench.lessons.warming import counts_of
 from workbench.lessons.world import KnownModel, World
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId
 
 #: The tokens a run may take.
 _LONGEST = 60
@@ -77,59 +75,6 @@ class Passed:
     unasked: tuple[TokenId, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scripted:
-    """A model that writes one sequence and nothing else."""
-
-    vocabulary: Vocabulary
-    ids: tuple[TokenId, ...]
-    name: str = "scripted"
-
-    def encode(self, text: str) -> list[TokenId]:
-        """The end token, as ``KnownModel`` has it."""
-        return [len(self.vocabulary) - 1]
-
-    def session(self) -> _Scripted:
-        return self
-
-    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """All for the token that comes next in the script; the end after the last."""
-        rows = np.full(len(self.vocabulary), -np.inf, np.float32)
-        place = len(token_ids) - 1
-        rows[self.ids[place] if place < len(self.ids) else len(self.vocabulary) - 1] = 0
-        return rows
-
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """As ``Session`` says."""
-        return one_by_one(self.logits, token_ids, last)
-
-
-def warmed(world: World, constraint: Constraint) -> list[Trace]:
-    """The step's warm-up runs, as traces.
-
-    Raises: LessonError where it has none.
-    """
-    if not world.warm:
-        raise LessonError("expected warm, the runs to learn from, in this step")
-    runs = []
-    for tokens in world.warm:
-        scripted = _Scripted(world.vocabulary, ids_of(world, tokens))
-        run = generate(scripted, constraint, "", max_tokens=_LONGEST, top=0)
-        for _ in run:
-            pass
-        runs.append(run.trace)
-    return runs
-
-
-def warm_up(world: World, given: Given) -> Film:
-    """The runs the counts are learned on."""
-    rows = tuple(
-        Row(f"run {number}", tuple(map(world.shown, ids_of(world, tokens))))
-        for number, tokens in enumerate(world.warm, start=1)
-    )
-    return Film((), (Frame("Counted is which token was taken at which place.", rows=rows),))
-
-
 def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) -> Strategy:
     """A strategy by the name a lesson uses.
 
@@ -141,7 +86,7 @@ def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) ->
         case "skipping":
             return Skipping()
         case "speculating":
-            counts = Counts.learnt(constraint, warmed(world, constraint), memory=0)
+            counts = counts_of(world, constraint)
             return Speculating(counts, tokens, _LEAST)
     raise LessonError(f"expected plain, skipping or speculating, not {name!r}")
 
@@ -248,7 +193,7 @@ def counted(world: World, *, by: Way = {}) -> Table:  # noqa: B006
     Source: Beurer-Kellner et al. 2024, §3.6.
     """
     constraint = constrained(world, by)
-    counts = Counts.learnt(constraint, warmed(world, constraint), memory=0)
+    counts = counts_of(world, constraint)
     run = passed(world, by, "plain")
     rows, so_far = [], ""
     for step in run.steps:

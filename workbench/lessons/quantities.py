@@ -17,6 +17,7 @@ from workbench.lessons.films import called
 from workbench.lessons.judging import share_of
 from workbench.lessons.lesson import Kind
 from workbench.lessons.methods import Way, smallest_k
+from workbench.lessons.naturalising import bits_of, natural_tokens
 from workbench.lessons.passing import pass_count, whole_masks
 from workbench.lessons.planting import planted
 from workbench.lessons.running import closure
@@ -133,6 +134,8 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "per cent, given that it is valid": _given_valid,
     "per cent under a method": _share,
     "merged edges": _merged_edges,
+    "natural tokens": natural_tokens,
+    "bits of a token": bits_of,
     "in both": in_both,
     "nodes of the tree": _tree_nodes,
     "sub-sequences": paths,

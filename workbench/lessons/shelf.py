@@ -23,7 +23,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     ),
     "Reading a run": ("masked", "perplexity"),
     "Older ways to a mask": ("index", "terminals", "online"),
-    "DOMINO": ("bridge", "subterminals", "lookahead", "speculation"),
+    "DOMINO": ("bridge", "templates", "subterminals", "lookahead", "speculation"),
     "Proper tokens": ("improper", "merges", "direct", "product"),
 }
 

@@ -1,0 +1,110 @@
+"""A text in the tokens a model prefers: a world and a text come in, films and tables go out.
+
+Source: Beurer-Kellner et al. 2024 (DOMINO), appendix B, Algorithm 3, and Figure 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.drawing.text import visible
+from workbench.lessons.chances import bits, number
+from workbench.lessons.lesson import Bar, Film, Frame, Given, LessonError, Row, Table
+from workbench.lessons.methods import Way, ids_of, run_of
+from workbench.lessons.world import World
+from workbench.vocabulary.vocabulary import TokenId
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One turn of Algorithm 3."""
+
+    #: The text still to be written.
+    rest: bytes
+    #: The tokens that are a beginning of it, likeliest first, with their probability.
+    fitting: tuple[tuple[TokenId, float], ...]
+
+    @property
+    def taken(self) -> tuple[TokenId, float]:
+        """The one the model likes best."""
+        return self.fitting[0]
+
+
+def retokenized(world: World, text: str) -> Iterator[Choice]:
+    """Line by line: of the tokens that begin the rest of the text the model's favourite is taken.
+
+    Raises: LessonError where no token fits.
+    """
+    ids, rest = [len(world.vocabulary) - 1], text.encode()
+    while rest:
+        chances = np.exp(world.model.logits(ids)).tolist()
+        fitting = [
+            (i, chances[i])
+            for i, token in enumerate(world.vocabulary.tokens)
+            if token is not None and rest.startswith(token)
+        ]
+        if not fitting:
+            raise LessonError(f"expected tokens that spell {text!r}")
+        choice = Choice(rest, tuple(sorted(fitting, key=lambda one: (-one[1], one[0]))))
+        yield choice
+        token_id = choice.taken[0]
+        ids.append(token_id)
+        rest = rest[len(world.vocabulary.tokens[token_id] or b"") :]
+
+
+def algorithm_3(world: World, given: Given, *, text: str) -> Film:
+    """The model's favourite among the tokens that fit, turn by turn."""
+    written, heat, frames = list[str](), list[float](), []
+    for turn in retokenized(world, text):
+        token_id, chance = turn.taken
+        shown = tuple(
+            Bar(world.shown(i), p, p if i == token_id else None, i == token_id)
+            for i, p in turn.fitting
+        )
+        say = f"{len(turn.fitting)} tokens begin {visible(turn.rest)}: {world.shown(token_id)}."
+        if len(turn.fitting) == 1:
+            say = f"Only {world.shown(token_id)} begins {visible(turn.rest)}."
+        written.append(world.shown(token_id))
+        heat.append(bits(chance))
+        row = Row("tokens", tuple(written), len(written) - 1, tuple(heat))
+        frames.append(Frame(say, rows=(row,), bars=shown))
+    total = math.fsum(heat)
+    say = f"{len(written)} tokens, {number(total)} bits."
+    frames.append(Frame(say, rows=(Row("tokens", tuple(written), -1, tuple(heat)),)))
+    return Film((), tuple(frames))
+
+
+def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
+    """What each writes, its perplexity, and that of the same text in the model's own tokens."""
+    rows = []
+    for way in methods:
+        run = run_of(world, way)
+        natural = [bits(turn.taken[1]) for turn in retokenized(world, run.text)]
+        rows.append(
+            (
+                run.name,
+                visible(run.text),
+                str(len(run.spelt)),
+                number(run.perplexity),
+                str(len(natural)),
+                number(2 ** (math.fsum(natural) / len(natural))),
+            )
+        )
+    heads = ("", "text", "tokens", "perplexity", "naturalised: tokens", "perplexity")
+    return Table("As written, and in the model's own tokens", heads, tuple(rows))
+
+
+def natural_tokens(world: World, *, text: str) -> float:
+    """How many tokens Algorithm 3 writes a text in."""
+    return sum(1 for _ in retokenized(world, text))
+
+
+def bits_of(world: World, *, token: str, after: Sequence[str] = ()) -> float:
+    """The surprisal of a token after some others, whatever any grammar says."""
+    (token_id,) = ids_of(world, [token])
+    ids = [len(world.vocabulary) - 1, *ids_of(world, after)]
+    return bits(math.exp(world.model.logits(ids)[token_id]))
