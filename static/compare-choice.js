@@ -4,7 +4,7 @@ wb.compareChoice = (find, doors) => {
   const { el, state } = wb;
   const knobs = { seeds: find(".seeds"), seed: find(".seed"), temperature: find(".temperature"), max_tokens: find(".max") };
   const groups = find(".groups"), count = find(".count"), whose = find(".whose"), prompts = find(".prompts"), says = find(".says");
-  let methods = [], limits = { prompts: 10, in_all: Infinity }, chosen = new Set(), kept = "", source = "run", wanted = null;
+  let methods = [], limits = { prompts: 10, in_all: Infinity }, chosen = new Set(), kept = "", source = "run", named = null;
 
   const number = (input) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? Number(input.defaultValue) : Math.max(Number(input.min), Number(input.value)));
   const values = () => Object.fromEntries(Object.entries(knobs).map(([name, input]) => [name, number(input)]));
@@ -42,15 +42,15 @@ wb.compareChoice = (find, doors) => {
   }
   function load(answer) {
     ({ methods, limits } = answer);
-    const named = new Map();
-    for (const method of methods) named.set(method.group, [...(named.get(method.group) ?? []), method]);
-    groups.replaceChildren(...[...named].map(([name, members]) => {
+    const gathered = new Map();
+    for (const method of methods) gathered.set(method.group, [...(gathered.get(method.group) ?? []), method]);
+    groups.replaceChildren(...[...gathered].map(([name, members]) => {
       const row = el("div", { class: "group", role: "group", "aria-label": name }, el("h3", {}, name), ...members.map(box));
       wb.roving(row, (button) => { for (const each of row.querySelectorAll("button")) each.tabIndex = each === button ? 0 : -1; });
       row.querySelector("button").tabIndex = 0;
       return row;
     }));
-    pick(wanted?.methods ?? usual());
+    pick(named ?? usual());
   }
   const usual = () => methods.filter((method) => method.usual).map((method) => method.name);
   /** Take these methods and no others; names nobody knows are passed over. */
@@ -80,7 +80,7 @@ wb.compareChoice = (find, doors) => {
   }
   const told = () => doors.changed(plan(), asked().fault);
   for (const input of [...Object.values(knobs), prompts]) input.addEventListener("input", told);
-  wb.on("example", () => { if (source === "own" && !wanted) source = "run"; wanted = null; kept = ""; from(source); });
+  wb.on("example", () => { kept = prompts.value = ""; from("run"); });
   wb.on("view", () => show());
 
   // -- kept in links ----------------------------------------------------------------------------------
@@ -88,9 +88,9 @@ wb.compareChoice = (find, doors) => {
   const settings = () => ({ methods: [...chosen], ...values(), ...(source === "own" ? { prompts: prompts.value } : source === "example" ? { whose: source } : {}) });
   /** Set it as a link says; what it does not say stays. */
   function apply(held) {
-    wanted = held;
     for (const [name, input] of Object.entries(knobs)) if (Number.isFinite(held[name])) input.value = String(held[name]);
-    if (held.methods && methods.length) pick(held.methods);
+    named = held.methods ?? named; // the list of methods may come later
+    if (named && methods.length) pick(named);
     if (typeof held.prompts === "string") { kept = held.prompts; source = "run"; from("own"); } else if (held.whose) from(held.whose);
   }
   from("run");

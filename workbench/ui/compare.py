@@ -35,7 +35,9 @@ from workbench.ui.runs import readable, room_left, with_faults
 from workbench.ui.turns import replayed
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: Beginnings, in tokens, of the texts of a language whose distribution the page computes.
+#: Beginnings, in tokens, of the texts of a language whose distribution the page computes: unasked,
+#: and where somebody wants it all the same. Nearly each of them is a pass of the model.
+_FEW_BEGINNINGS = 600
 _MOST_BEGINNINGS = 6_000
 
 #: Texts of it that are told one by one.
@@ -74,9 +76,10 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
         asked = request.grammar
         grammar = readable(handlers.pipeline.compile(asked.text, asked.notation, asked.start))
         model, prompt = handlers.room.model(), request.prompts[0]
-        found = exact(model, prompt, grammar, request.contenders, most=_MOST_BEGINNINGS).as_record()
+        most = _MOST_BEGINNINGS if sent.get("further") else _FEW_BEGINNINGS
+        found = exact(model, prompt, grammar, request.contenders, most=most).as_record()
     except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+        return {"ok": False, "why": error.message}
     texts = sorted(found["texts"], key=lambda one: -one["own"])
     names = [name for name in texts[0] if name not in ("text", "proper_share")]
     told, others = texts[:_MOST_TEXTS], texts[_MOST_TEXTS:]

@@ -1,0 +1,242 @@
+"""Methods side by side: chosen, run, stopped, sorted, opened, taken away; what does not apply says why."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.test_accessible import clean
+
+pytestmark = pytest.mark.browser
+
+COMPARE = "#wb-compare"
+TIME = "?example=time&compare"
+
+
+def ready(v: Any) -> None:
+    """Until something can be compared."""
+    v.page.wait_for_selector(f"{COMPARE} .way[aria-checked]")
+    v.page.wait_for_selector(f"{COMPARE} .go:enabled")
+
+
+def choose(v: Any, *names: str) -> None:
+    v.page.locator(f"{COMPARE} .sets button", has_text="none").click()
+    for name in names:
+        v.page.click(f"{COMPARE} .way[data-name='{name}']")
+
+
+def compared(v: Any) -> None:
+    v.page.click(f"{COMPARE} .go")
+    over(v)
+
+
+def over(v: Any) -> None:
+    v.page.wait_for_selector(f"{COMPARE} .halt:disabled")
+
+
+def order(v: Any) -> list[str]:
+    found: list[str] = v.page.eval_on_selector_all(
+        f"{COMPARE} .results tbody[data-name]", "rows => rows.map(row => row.dataset.name)"
+    )
+    return found
+
+
+def cell(v: Any, name: str, column: str) -> str:
+    found: str = v.page.inner_text(
+        f"{COMPARE} tbody[data-name='{name}'] > tr:first-child [data-of={column}] .n"
+    )
+    return found
+
+
+def test_methods_are_chosen_run_sorted_and_unfolded(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.page.click("#wb-header [data-view=compare]")
+        ready(v)
+        choose(v, "unconstrained", "automaton", "domino-0")
+        assert "9 runs of at most" in v.page.inner_text(f"{COMPARE} .plan")
+        compared(v)
+        assert order(v) == ["unconstrained", "automaton", "domino-0"]
+        assert cell(v, "automaton", "valid") == "✓ 3/3"
+        assert "×1.00" in cell(v, "unconstrained", "speed")
+        assert v.page.locator(f"{COMPARE} tbody[data-name=automaton] .strip .tok").count() > 1
+        v.shot("compare")
+        bits = {name: float(cell(v, name, "bits")) for name in order(v)}
+        v.page.click(f"{COMPARE} thead [data-of=bits] button")
+        assert order(v) == sorted(bits, key=lambda name: bits[name])
+        v.page.click(f"{COMPARE} thead [data-of=bits] button")
+        assert v.page.get_attribute(f"{COMPARE} thead [data-of=bits]", "aria-sort") == "descending"
+        assert bits[order(v)[0]] == max(bits.values())
+        fold = v.page.locator(f"{COMPARE} tbody[data-name=automaton] button.fold")
+        fold.click()
+        assert v.page.locator(f"{COMPARE} tbody[data-name=automaton] tr.numbers.one").count() == 3
+        fold.click()
+        assert v.page.locator(f"{COMPARE} tr.numbers.one").count() == 0
+
+
+def test_where_a_text_leaves_the_other_is_marked(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        choose(v, "automaton", "domino", "unconstrained")
+        v.page.fill(f"{COMPARE} .seeds", "1")
+        v.page.fill(f"{COMPARE} .temperature", "2")
+        compared(v)
+        alike = v.page.inner_text(f"{COMPARE} tbody[data-name=domino] .strip")
+        assert "tokens as automaton" in alike, "without a bound it is the exact mask"
+        sign = v.page.locator(f"{COMPARE} tbody[data-name=unconstrained] .part")
+        assert "leaves automaton" in sign.get_attribute("aria-label")
+        v.page.click(f"{COMPARE} [data-aligned=false]")
+        assert v.page.locator(f"{COMPARE} .strip.aligned").count() == 0
+        texts = {
+            name: v.page.locator(f"{COMPARE} tbody[data-name={name}] .strip .tok").all_inner_texts()
+            for name in ("automaton", "domino")
+        }
+        assert texts["automaton"] == texts["domino"]
+
+
+def test_a_comparison_is_stopped_at_once_and_another_may_follow(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        v.page.evaluate("wb.emit('open', {text: '[a-z ]{300,400}', notation: 'regex'})")
+        v.page.click("#wb-header [data-view=compare]")
+        ready(v)
+        choose(v, "automaton", "unconstrained")
+        v.page.fill(f"{COMPARE} .max", "200")
+        v.page.click(f"{COMPARE} .go")
+        v.page.wait_for_function(f"document.querySelectorAll('{COMPARE} .strip .tok').length > 10")
+        assert "run 1 of 6" in v.page.inner_text(f"{COMPARE} .wait")
+        v.page.keyboard.press("Escape")
+        over(v)
+        assert "stopped" in v.page.inner_text(f"{COMPARE} .wait")
+        v.page.fill(f"{COMPARE} .max", "3")
+        compared(v)
+        assert "6 of 6 runs" in v.page.inner_text(f"{COMPARE} .wait")
+        assert "cut off" in v.page.inner_text(f"{COMPARE} tbody[data-name=automaton]")
+
+
+def test_what_does_not_apply_says_why(visit: Any) -> None:
+    with visit("?example=expression&compare=outlines,automaton") as v:
+        ready(v)
+        checked = v.page.locator(f"{COMPARE} .way[aria-checked=true]")
+        assert [each.get_attribute("data-name") for each in checked.all()] == [
+            "automaton",
+            "outlines",
+        ]
+        compared(v)
+        assert "calls itself" in v.page.inner_text(f"{COMPARE} tbody[data-name=outlines] .refused")
+        assert cell(v, "automaton", "valid").startswith("✓")
+        assert "finite" in v.page.inner_text(f"{COMPARE} .exact")
+
+
+def test_a_finite_language_shows_what_each_method_makes_of_it(visit: Any) -> None:
+    with visit("?example=sentiment&compare") as v:
+        ready(v)
+        choose(v, "automaton", "domino", "unconstrained")
+        compared(v)
+        v.page.wait_for_selector(f"{COMPARE} .exact table")
+        rows = v.page.locator(f"{COMPARE} .exact tbody th").all_inner_texts()
+        assert sorted(rows) == ["Negative", "Neutral", "Positive"]
+        heads = v.page.locator(f"{COMPARE} .exact thead code").all_inner_texts()
+        assert heads[0] == "the model's own"
+        assert "automaton, domino" in heads, "one distribution, one column"
+        v.shot("compare_exact")
+
+
+def test_a_run_is_opened_in_the_workbench(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        choose(v, "domino-0")
+        compared(v)
+        row = v.page.locator(f"{COMPARE} tbody[data-name=domino-0]")
+        taken = row.locator(".strip .tok").all_inner_texts()
+        row.locator("button.open").click()
+        v.page.wait_for_selector("#wb-run .branch[aria-pressed=true]:has-text('domino-0')")
+        assert v.page.evaluate("document.body.dataset.view") == "workbench"
+        shown = v.page.locator("#wb-run .tokens .tok").all_inner_texts()
+        assert shown[-1] == taken[-1]
+        assert v.page.input_value("#wb-run select.mask") == "domino"
+        assert v.page.input_value("#wb-run input.k") == "0"
+        assert "Beurer-Kellner" in v.page.inner_text("#wb-run .note.method")
+        # the knobs run the same again
+        before = v.page.evaluate("wb.state.steps.map(step => step.id)")
+        v.page.click("#wb-run .go")
+        v.page.wait_for_selector("#wb-run .branch[aria-pressed=true]:not(:has-text('domino'))")
+        v.wait_run()
+        assert v.page.evaluate("wb.state.steps.map(step => step.id)") == before
+        v.shot("compare_opened")
+
+
+def test_it_leaves_as_files_and_as_a_link(visit: Any, tmp_path: Path) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        choose(v, "automaton", "unconstrained")
+        v.page.fill(f"{COMPARE} .seeds", "2")
+        v.page.click(f"{COMPARE} [data-whose=own]")
+        v.page.fill(f"{COMPARE} .prompts", "at \nby\\n")
+        assert "8 runs" in v.page.inner_text(f"{COMPARE} .plan")
+        compared(v)
+        kept = {}
+        for label in ("CSV", "NDJSON"):
+            with v.page.expect_download() as got:
+                v.page.locator(f"{COMPARE} .takes button", has_text=label).last.click()
+            kept[label] = tmp_path / got.value.suggested_filename
+            got.value.save_as(kept[label])
+        with kept["CSV"].open(encoding="utf-8", newline="") as table:
+            rows = list(csv.DictReader(table))
+        assert [json.loads(row["prompt"]) for row in rows] == ["at "] * 4 + ["by\n"] * 4
+        assert {row["valid"] for row in rows if row["method"] == "automaton"} == {"true"}
+        head, *runs = map(json.loads, kept["NDJSON"].read_text("utf-8").splitlines())
+        assert head["methods"] == ["unconstrained", "automaton"]
+        assert [len(run["steps"]) for run in runs] == [int(row["tokens"]) for row in rows]
+        link = v.page.evaluate("wb.link()")
+    with visit(link[link.index("#") :]) as v:
+        ready(v)
+        assert v.page.evaluate("document.body.dataset.view") == "compare"
+        assert "8 runs" in v.page.inner_text(f"{COMPARE} .plan")
+        assert v.page.input_value(f"{COMPARE} .prompts") == "at \nby\\n"
+
+
+def test_what_cannot_be_asked_is_said_before(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        choose(v)
+        assert "Choose at least one method" in v.page.inner_text(f"{COMPARE} .plan")
+        assert v.page.locator(f"{COMPARE} .go").is_disabled()
+        choose(v, "automaton")
+        v.page.fill(f"{COMPARE} .seeds", "30")
+        v.page.fill(f"{COMPARE} .max", "512")
+        v.page.click(f"{COMPARE} [data-whose=own]")
+        v.page.fill(f"{COMPARE} .prompts", "a\nb\nc\nd\ne")
+        assert "this page takes" in v.page.inner_text(f"{COMPARE} .plan")
+        v.page.evaluate("wb.emit('open', {text: '([', notation: 'regex'})")
+        v.page.wait_for_function("wb.state.compiled?.text === '([' && !wb.state.compiled.ok")
+        v.page.click("#wb-header [data-view=compare]")
+        choose(v, "automaton")
+        assert v.page.locator(f"{COMPARE} .go").is_disabled()
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(390, False), (1400, True), (2000, False)], ids=["phone", "dark", "wide"]
+)
+def test_it_fits_and_everybody_can_use_it(visit: Any, width: int, dark: bool) -> None:
+    with visit(TIME, width=width, dark=dark) as v:
+        ready(v)
+        clean(v.page, "what is chosen")
+        choose(v, "unconstrained", "automaton", "domino-0")
+        # by keys alone
+        v.page.locator(f"{COMPARE} .way[data-name=automaton]").focus()
+        v.page.keyboard.press("ArrowUp")
+        assert v.page.evaluate("document.activeElement.dataset.name") == "unconstrained"
+        v.page.keyboard.press("Space")
+        v.page.keyboard.press("Space")
+        v.page.keyboard.press("Control+Enter")
+        v.page.wait_for_selector(f"{COMPARE} .strip .tok")
+        over(v)
+        v.page.wait_for_selector(f"{COMPARE} .exact:not([hidden])")
+        clean(v.page, "side by side")
+        v.shot(f"compare_{width}{'_dark' if dark else ''}")
+        assert v.page.evaluate("document.documentElement.scrollWidth") <= width
