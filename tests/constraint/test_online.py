@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from tests.laws.test_mask_laws import grammar_of, texts, trees
 from workbench.constraint.compile import automaton, compile
+from workbench.constraint.online.characters import characters_from
+from workbench.constraint.online.chart import ChartRecogniser
 from workbench.constraint.online.checker import Online, by_trie, flat, read
 from workbench.constraint.online.checkers import CHECKERS
 from workbench.constraint.online.completions import Completions
 from workbench.constraint.online.recogniser import OfMachine
-from workbench.constraint.online.stacks import StackRecogniser, characters_from
+from workbench.constraint.online.stacks import StackRecogniser
 from workbench.constraint.protocol import Constraint, State
 from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.grammar import Grammar
@@ -70,7 +72,7 @@ def test_masks_are_the_exact_ones(
         assert constraint.forced(here) == exact.forced(there)
 
 
-@pytest.mark.parametrize("checker", ["synchromesh", "llama.cpp"])
+@pytest.mark.parametrize("checker", ["synchromesh", "llama.cpp", "gcd"])
 @pytest.mark.parametrize(("grammar", "texts", "because"), WORLDS, ids=[w[2] for w in WORLDS])
 def test_the_papers_checkers_have_the_exact_masks(
     grammar: Grammar, texts: list[bytes], because: str, checker: str
@@ -95,7 +97,7 @@ def test_the_papers_checkers_have_the_exact_masks(
     deadline=None,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
-@given(trees(), texts, st.sampled_from(["synchromesh", "llama.cpp"]))
+@given(trees(), texts, st.sampled_from(["synchromesh", "llama.cpp", "gcd"]))
 def test_any_grammar_a_checker_takes_has_the_exact_masks(
     tree: GrammarTree, text: bytes, checker: str
 ) -> None:
@@ -140,6 +142,26 @@ def test_stacks_are_of_what_is_still_to_be_read() -> None:
     whole = recogniser.step(half, 0xA9)
     assert whole is not None
     assert recogniser.is_final(whole)
+
+
+def test_a_chart_repeats_its_columns() -> None:
+    """A left-recursive list of strings: neither its items nor their letters make new columns."""
+    rules = "start ::= start ',' text | text; text ::= '<' #'[a-z]*' '>';"
+    recogniser = ChartRecogniser(Grammar.from_kbnf(rules), LIMITS)
+    read(recogniser, recogniser.initial, b"<ab>,<c>")
+    columns = len(recogniser._columns)
+    there = read(recogniser, recogniser.initial, b"<abcdefg>,<hijk>,<lmn>,<op>")
+    assert there is not None
+    assert recogniser.is_final(there)
+    assert len(recogniser._columns) == columns
+
+
+def test_a_chart_finishes_rules_that_read_nothing() -> None:
+    grammar = Grammar.from_kbnf("start ::= a a b; a ::= b b | 'x'; b ::= 'y'?;")
+    recogniser = ChartRecogniser(grammar, LIMITS)
+    for text in ("", "x", "xx", "xxy", "yyyyy", "yxy", "xyxy"):
+        there = read(recogniser, recogniser.initial, text.encode())
+        assert (there is not None and recogniser.is_final(there)) == grammar.accepts(text), text
 
 
 #   bytes                   first, last         because

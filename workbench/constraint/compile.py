@@ -120,7 +120,7 @@ METHODS: dict[str, Method] = {
         _online,
         {
             "how": "flat: token after token; trie: tokens that begin alike together (flat)",
-            "checker": "who is asked: machine, synchromesh or llama.cpp (machine)",
+            "checker": "who is asked: machine, synchromesh, llama.cpp or gcd (machine)",
         },
     ),
     "domino": Method(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from workbench.constraint.compile import automaton
+from workbench.constraint.online.chart import ChartRecogniser
 from workbench.constraint.online.checker import ASKING, Online
 from workbench.constraint.online.completions import Completions
 from workbench.constraint.online.recogniser import OfMachine, Recogniser
@@ -45,6 +46,10 @@ def _stacks(grammar: Grammar, _: Vocabulary, limits: Limits) -> Recogniser:
     return StackRecogniser(grammar, limits)
 
 
+def _chart(grammar: Grammar, _: Vocabulary, limits: Limits) -> Recogniser:
+    return ChartRecogniser(grammar, limits)
+
+
 CHECKERS: Mapping[str, Checker] = {
     "machine": Checker(
         "the grammar's own machine, byte by byte; the exact mask",
@@ -60,6 +65,11 @@ CHECKERS: Mapping[str, Checker] = {
         "stacks of what is still to be read, character by character; no left recursion",
         "the grammars of llama.cpp",
         _stacks,
+    ),
+    "gcd": Checker(
+        "an incremental chart parser, character by character; reads every grammar of characters",
+        "Geng et al. 2023, on the Grammatical Framework",
+        _chart,
     ),
 }
 

@@ -5,12 +5,15 @@ In comes a grammar; out come its pieces by number, so that a stack of them is a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 
 from workbench.constraint.outlines.regex_of import characters_of, refused, terminal_regex
 from workbench.grammar import Grammar
+from workbench.limits import Limits
 from workbench.pushdown.build import context_free
+from workbench.pushdown.cfg import Cfg
 from workbench.pushdown.shape import left_recursive
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
 from workbench.syntax.regex_tree import (
@@ -68,13 +71,14 @@ Element = Read | Call | All | OneOf | Copies
 class Elements:
     """The pieces of a grammar, each once; none of them reads no text at all.
 
-    Raises: WorkbenchError for left recursion, and for terminals that are no plain characters.
+    Raises: WorkbenchError for terminals that are no plain characters.
     """
 
     def __init__(self, grammar: Grammar) -> None:
         self.each: list[Element] = []
         self._numbers: dict[Element, int] = {}
         self._source = grammar.source
+        self._cfg: Cfg | None = None
         #: The piece each rule is.
         self.rules: list[int] = []
         if grammar.regex is not None:
@@ -84,6 +88,23 @@ class Elements:
         else:
             self._of_rules(grammar)
             self.start = self.rules[self._rule_numbers[grammar.start]]
+
+    def refuse_left_recursion(self) -> None:
+        """For recognisers that expand rules before they read.
+
+        Raises: WorkbenchError at the first rule that calls itself before it reads anything.
+        """
+        if self._cfg is None:
+            return
+        program = self._cfg.program
+        order = program.reached_from(program.names.index(self._cfg.start))
+        for rule in sorted(left_recursive(program, order)):
+            name = program.names[rule]
+            raise refused(
+                self._source,
+                self._cfg.written[name].span,
+                f"left recursion: the rule {name!r} calls itself before it reads anything",
+            )
 
     def number(self, element: Element) -> int:
         """The number of a piece, which may be a new one."""
@@ -95,15 +116,7 @@ class Elements:
     def _of_rules(self, grammar: Grammar) -> None:
         assert grammar.tree is not None, "made from the one or the other"
         cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
-        program = cfg.program
-        order = program.reached_from(program.names.index(grammar.start))
-        for rule in sorted(left_recursive(program, order)):
-            name = program.names[rule]
-            raise refused(
-                self._source,
-                cfg.written[name].span,
-                f"left recursion: the rule {name!r} calls itself before it reads anything",
-            )
+        self._cfg = cfg
         self._rule_numbers = {name: number for number, name in enumerate(cfg.rules)}
         for body in cfg.rules.values():
             self.rules.append(self._of(body))
@@ -146,3 +159,54 @@ class Elements:
     def _each_of(self, parts: List[Regex]) -> tuple[int, ...]:
         made = map(self._of_regex, parts)
         return tuple(part for part in made if part is not None)
+
+
+#: The number of an interned stack; 0 is the empty one.
+Stack = int
+EMPTY: Stack = 0
+
+
+class Stacks:
+    """What is still to be read, as stacks of elements that share what lies below.
+
+    Raises: LimitError past ``limits.states`` of them.
+    """
+
+    def __init__(self, elements: Elements, limits: Limits) -> None:
+        self._elements = elements
+        self._limits = limits
+        self._each: list[tuple[int, Stack]] = [(-1, EMPTY)]
+        self._numbers: dict[tuple[int, Stack], Stack] = {}
+
+    def pushed(self, element: int, below: Stack) -> Stack:
+        """The stack with an element on another."""
+        key = element, below
+        number = self._numbers.setdefault(key, len(self._each))
+        if number == len(self._each):
+            self._limits.check("states", number, "the text is too long for this recogniser")
+            self._each.append(key)
+        return number
+
+    def top(self, stack: Stack) -> tuple[Element, Stack]:
+        """What is read next, and the stack below it; not of the empty one."""
+        element, below = self._each[stack]
+        return self._elements.each[element], below
+
+    def taken_apart(self, stack: Stack) -> Iterator[Stack]:
+        """The stacks that one stands for whose top is put together of others."""
+        element, below = self.top(stack)
+        match element:
+            case OneOf(options=options):
+                yield from (self.pushed(option, below) for option in options)
+            case All(parts=parts):
+                for part in reversed(parts):
+                    below = self.pushed(part, below)
+                yield below
+            case Copies(item=item, low=low, high=high):
+                if low == 0:
+                    yield below
+                if high != 0:
+                    rest = Copies(item, max(low - 1, 0), None if high is None else high - 1)
+                    yield self.pushed(item, self.pushed(self._elements.number(rest), below))
+            case _:
+                raise AssertionError("it reads, or calls")
