@@ -19,6 +19,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.decoding.turn import since
 from workbench.errors import WorkbenchError
+from workbench.evaluate.programs import program_of
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 
@@ -65,6 +66,8 @@ class Contender:
     options: Mapping[str, Any] = field(default_factory=dict)
     #: How the model is asked, one of ``STRATEGIES``: ``plain`` is once a token.
     strategy: str = "plain"
+    #: Whether a template that somebody wrote for the grammar takes the grammar's place.
+    program: bool = False
     #: What is proposed where tokens are guessed; None where none are.
     speculation: Speculation | None = None
     #: Who described it, and where.
@@ -77,7 +80,8 @@ class Contender:
                 and says why; LimitError.
         """
         started = time.perf_counter()
-        constraint = compile_grammar(grammar, model.vocabulary, self.method, limits, **self.options)
+        read = program_of(grammar, limits) if self.program else grammar
+        constraint = compile_grammar(read, model.vocabulary, self.method, limits, **self.options)
         return Prepared(self, model, constraint, since(started), STRATEGIES[self.strategy])
 
 
@@ -255,11 +259,46 @@ _ALL = (
         source=f"llama.cpp, as in {_DOMINO}, §3.5 and table 1",
     ),
     Contender(
+        name="gcd",
+        title="every token put to an incremental chart parser",
+        method="online",
+        options={"how": "trie", "checker": "gcd"},
+        source=f"Geng et al. 2023, as in {_DOMINO}, table 1",
+    ),
+    Contender(
         name="picard",
         title="a recogniser asked about the 8 likeliest tokens; no other may come next",
         method="online",
         strategy="picard",
         source=f"Scholak et al. 2021, as in {_DOMINO}, table 1",
+    ),
+    Contender(
+        name="template",
+        title="a program's fixed text inserted by the tokenizer, the model asked for the holes",
+        method="template",
+        strategy="skipping",
+        program=True,
+        source=f"GUIDANCE, as in {_DOMINO}, appendix A, listing 1",
+    ),
+    Contender(
+        name="template-ws",
+        title="the same with white space left to the model: what the grammar forces is inserted",
+        method="template",
+        strategy="skipping",
+        source=f"GUIDANCE WS, as in {_DOMINO}, appendix A, listing 2",
+    ),
+    Contender(
+        name="proper",
+        title="only the tokens the tokenizer itself would write",
+        method="proper",
+        source=f"{_TRAN}, CartesianMerge",
+    ),
+    Contender(
+        name="proper-skipping",
+        title="the same, and no pass of the model where one token is left",
+        method="proper",
+        strategy="skipping",
+        source=f"{_TRAN}, challenge 3",
     ),
     Contender(
         name="outlines",
