@@ -27,7 +27,8 @@ class Node:
 
     ``kinds`` in use: ``initial``, ``final``, ``rule`` (first state of a rule), ``call`` (a
     rectangular box), ``inside`` (between the bytes of one character), ``more`` (has
-    neighbours that are not shown).
+    neighbours that are not shown), ``refused`` and ``deeper`` (not reached by a parser, by a
+    lookahead).
     """
 
     id: str
@@ -56,7 +57,8 @@ class Edge:
     A label is text made for reading; a line break in it starts a new line. ``kinds`` in
     use: ``class`` (more than one character), ``chain`` (states folded into it), ``skip``
     (tokens that pass over other states), ``epsilon``, ``bytes`` (pieces of characters),
-    ``push``, ``pop``, ``back`` (to the root of a transducer).
+    ``push``, ``pop``, ``back`` (to the root of a transducer), ``full``, ``begins``, ``ends`` and
+    ``continues`` (subterminals), ``refused`` and ``deeper`` as for nodes.
     """
 
     source: str

@@ -186,7 +186,7 @@ class _Picture:
                 kind = _KINDS[is_inner, which]
                 label = _BRACKETS[kind].format(self._name(int(tree.terminal[node])))
                 told = self._told(its)
-                shown = Node(its_id, told, (kind,), f"{len(its):,} tokens: {told}")
+                shown = Node(its_id, told, title=f"{len(its):,} tokens: {told}")
                 yield shown, Edge(source, its_id, (label,), (kind,), len(its), self._examples(its))
 
     def _told(self, tokens: list[TokenId]) -> str:
@@ -207,11 +207,11 @@ class _Picture:
 #: The kind of a subterminal: whether it belongs to a terminal already begun, and is not finished.
 _KINDS = {
     (False, False): "full",
-    (False, True): "start",
-    (True, False): "end",
-    (True, True): "continuation",
+    (False, True): "begins",
+    (True, False): "ends",
+    (True, True): "continues",
 }
-_BRACKETS = {"full": "[{}]", "start": "[{}…", "end": "…{}]", "continuation": "…{}…"}
+_BRACKETS = {"full": "[{}]", "begins": "[{}…", "ends": "…{}]", "continues": "…{}…"}
 
 
 def _marked(node: Node, mark: str) -> Node:

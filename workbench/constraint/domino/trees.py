@@ -22,7 +22,7 @@ from workbench.vocabulary.vocabulary import TokenId
 
 Ints = npt.NDArray[np.int32]
 
-#: Nodes a tree may have; the largest of C over 131k tokens has some thousand.
+#: Nodes a tree may have; the largest of C over 131k tokens has about a thousand.
 _NODES = 200_000
 
 
