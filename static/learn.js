@@ -2,6 +2,7 @@
 "use strict";
 wb.parts.learn = ({ element, server }) => {
   const { el, state } = wb;
+  const FEW = 12; // merge rules shown at once
   const shelf = element.querySelector(".shelves"), pick = element.querySelector(".pick"), page = element.querySelector(".lesson");
   let lessons = [], lesson = null, step = 0, film = null;
 
@@ -56,7 +57,7 @@ wb.parts.learn = ({ element, server }) => {
   }
   /** The language and the tokens a step is about; lit are the rules being read, marked what could have read on. */
   function given(one) {
-    const { text, notation, tokens } = one.given;
+    const { text, notation, tokens, merges } = one.given;
     const listing = el("pre", { class: "paint", tabindex: "0", role: "region", "aria-label": notation === "kbnf" ? "The grammar of this step" : "The regex of this step" });
     function paint(rules, spans) {
       const edges = [...new Set(spans.flatMap(({ start, end }) => [start, end]))].sort((one, other) => one - other), rows = [[]];
@@ -78,8 +79,14 @@ wb.parts.learn = ({ element, server }) => {
       }));
     }
     paint([], []);
-    const box = el("div", { class: "given" }, text ? listing : null, tokens.length ? el("p", { class: "vocabulary" }, el("span", { class: "quiet" }, "tokens "), ...tokens.map((token) => el("span", { class: "chip" }, token))) : null);
+    const box = el("div", { class: "given" }, text ? listing : null, tokens.length ? el("p", { class: "vocabulary" }, el("span", { class: "quiet" }, "tokens "), ...tokens.map((token) => el("span", { class: "chip" }, token))) : null, merges.length ? ranked(merges) : null);
     return { box, light: (frame, spans = []) => paint(frame.rules, spans) };
+  }
+  /** Merge rules in rank order; many of them fold away. */
+  function ranked(merges) {
+    const chips = merges.map((rule, i) => el("span", { class: "chip" }, `${i + 1} ${rule}`));
+    if (merges.length <= FEW) return el("p", { class: "vocabulary" }, el("span", { class: "quiet" }, "merges "), ...chips);
+    return el("details", { class: "merges" }, el("summary", {}, `${merges.length} merge rules`), el("p", { class: "vocabulary" }, ...chips));
   }
   /** A step as it stands on the page, and its film if it has one. */
   function leaf(number) {

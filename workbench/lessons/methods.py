@@ -20,7 +20,7 @@ from workbench.lessons.world import World, spelt
 from workbench.vocabulary.vocabulary import TokenId
 
 #: A method as a lesson names it: ``{ name = "k = 0", method = "domino", k = 0 }``.
-#: With ``template`` a program takes the place of the step's language, with ``flexible`` its variant.
+#: With ``template`` a program takes the place of the step's language; ``flexible`` is its variant.
 Way = Mapping[str, Any]
 
 #: The darkest shade there is; what a model holds for impossible has no number of bits.

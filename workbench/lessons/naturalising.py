@@ -61,9 +61,9 @@ def algorithm_3(world: World, given: Given, *, text: str) -> Film:
     written, heat, frames = list[str](), list[float](), []
     for turn in retokenized(world, text):
         token_id, chance = turn.taken
+        fits = math.fsum(p for _, p in turn.fitting)
         shown = tuple(
-            Bar(world.shown(i), p, p if i == token_id else None, i == token_id)
-            for i, p in turn.fitting
+            Bar(world.shown(i), p, p / fits, i == token_id) for i, p in turn.fitting if fits
         )
         say = f"{len(turn.fitting)} tokens begin {visible(turn.rest)}: {world.shown(token_id)}."
         if len(turn.fitting) == 1:
@@ -94,7 +94,7 @@ def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
                 number(2 ** (math.fsum(natural) / len(natural))),
             )
         )
-    heads = ("", "text", "tokens", "perplexity", "naturalised: tokens", "perplexity")
+    heads = ("", "text", "tokens", "perplexity", "naturalised", "perplexity")
     return Table("As written, and in the model's own tokens", heads, tuple(rows))
 
 

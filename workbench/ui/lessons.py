@@ -15,6 +15,7 @@ from workbench.lessons import shelf
 from workbench.lessons.asking import LONGEST, Answer
 from workbench.lessons.films import EXPLAINED, UPRIGHT, film
 from workbench.lessons.lesson import Film, Frame, Given, Lesson, LessonError, Opening, Step, View
+from workbench.lessons.merging import rule_name
 from workbench.lessons.questions import question
 from workbench.lessons.running import LONGEST as LONGEST_READ
 from workbench.lessons.tables import table
@@ -90,6 +91,7 @@ def _given_world(step: Step) -> Record:
         "text": (world.kbnf or world.regex).rstrip(),
         "notation": "kbnf" if world.kbnf else "regex",
         "tokens": [visible(word) for word in world.words] if world.tokens else [],
+        "merges": [rule_name(rule) for rule in world.merges],
     }
 
 
