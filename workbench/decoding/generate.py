@@ -47,7 +47,7 @@ def generate(
             ModelError and LimitError.
     Source: Koo et al. 2024, Algorithm 2; Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
-    _same_tokens(model.vocabulary, constraint.vocabulary)
+    same_tokens(model.vocabulary, constraint.vocabulary)
     if max_tokens < 0 or top < 0:
         raise WorkbenchError(f"expected counts of 0 or more, not {min(max_tokens, top)}")
     asked = model.encode(prompt) if isinstance(prompt, str) else list(prompt)
@@ -65,7 +65,8 @@ def generate(
     return Generation(loop, strategy)
 
 
-def _same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
+def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
+    """Raise VocabularyError where a constraint is over other tokens than a model's."""
     if model is constraint or (model.tokens == constraint.tokens and model.end == constraint.end):
         return
     raise VocabularyError(

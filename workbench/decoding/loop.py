@@ -57,7 +57,7 @@ class Loop:
 
     def opens(self, mask: TokenMask) -> bool:
         """Whether one more token is to be taken here; else ``stop`` says why not."""
-        if not len(mask):
+        if self.stop is None and not len(mask):
             self.end()
         return self.goes_on()
 

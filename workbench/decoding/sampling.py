@@ -89,6 +89,23 @@ class Sampling:
             ids = ids[self._kept(self._weights(logits[ids]))]
         return int(ids[self._first(logits[ids], times[ids])])
 
+    def shares(self, scores: Scores) -> npt.NDArray[np.float64]:
+        """The probability of each allowed token to be drawn, whose logits these are.
+
+        Shape: (A,) in and out.
+        """
+        if self.temperature == 0:
+            weights = np.zeros(len(scores))
+            weights[int(np.argmax(scores))] = 1.0
+            return weights
+        weights = self._weights(scores)
+        if self.top_k is not None or self.top_p is not None:
+            kept = self._kept(weights)
+            weights, every = np.zeros(len(weights)), weights
+            weights[kept] = every[kept]
+        weights /= weights.sum()
+        return weights
+
     def _first(self, scores: Scores, times: npt.NDArray[np.float64] | None) -> int:
         """The index of the token that wins, the first of equals."""
         return int(np.argmax(scores if times is None else self._weights(scores) / times))

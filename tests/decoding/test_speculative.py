@@ -1,0 +1,192 @@
+"""Draft and target: the target's distribution, exactly and by counting; masks shared; rewinding."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.decoding.worlds import FiniteConstraint, TableModel
+from workbench.constraint.mask import TokenMask
+from workbench.decoding.generate import generate
+from workbench.decoding.model import LanguageModel
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.speculative import Acceptance, Drafting, Shares, speculative
+from workbench.decoding.toy_model import ToyModel
+from workbench.errors import VocabularyError, WorkbenchError
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import TokenId
+
+WORDS = toy(["a", "b", "ab", "c"])
+TEXTS = [b"a", b"ab", b"abc", b"bc", b"ba"]
+LANGUAGE = FiniteConstraint(WORDS, TEXTS)
+TARGET, DRAFT = ToyModel(WORDS, seed=1), ToyModel(WORDS, seed=8)
+WARM = Sampling(temperature=0.3)
+
+
+def chances(model: LanguageModel, sampling: Sampling) -> dict[tuple[TokenId, ...], float]:
+    """The probability of every token sequence under masks, by the definition."""
+    session, found = model.session(), dict[tuple[TokenId, ...], float]()
+    waiting: list[tuple[tuple[TokenId, ...], bytes, float]] = [((), b"", 1.0)]
+    while waiting:
+        taken, state, chance = waiting.pop()
+        ids = LANGUAGE.mask(state).ids
+        shares = sampling.shares(session.logits([0, *taken])[ids])
+        for token_id, share in zip(ids.tolist(), shares.tolist(), strict=True):
+            longer = (*taken, token_id)
+            if token_id == WORDS.end:
+                found[longer] = chance * share
+            elif share:
+                waiting.append((longer, LANGUAGE.advance(state, token_id), chance * share))
+    return found
+
+
+@dataclass
+class Told:
+    """Dice that fall as they are told, then the first way; ``ways`` says what else was possible."""
+
+    told: list[int]
+    chance: float = 1.0
+    ways: list[list[int]] = field(default_factory=list)
+
+    def draw(self, shares: Shares) -> int:
+        shares = shares / shares.sum()
+        return self._fall({i: float(share) for i, share in enumerate(shares) if share > 0})
+
+    def accepts(self, chance: float) -> bool:
+        return bool(self._fall({1: chance, 0: 1 - chance} if chance > 0 else {0: 1.0}))
+
+    def _fall(self, shares: dict[int, float]) -> int:
+        number = len(self.ways)
+        self.ways.append(list(shares))
+        chosen = self.told[number] if number < len(self.told) else next(iter(shares))
+        self.chance *= shares[chosen]
+        return chosen
+
+
+def every_way(sampling: Sampling, tokens: int) -> Iterator[tuple[tuple[TokenId, ...], float]]:
+    """What the algorithm takes for every way the dice can fall, with the chance of that way."""
+    waiting: list[list[int]] = [[]]
+    while waiting:
+        told = waiting.pop()
+        dice = Told(told)
+        drafting = Drafting(DRAFT, tokens, dice=lambda _, dice=dice: dice)  # type: ignore[misc]
+        run = generate(TARGET, LANGUAGE, [0], sampling, strategy=drafting)
+        yield tuple(step.token_id for step in run), dice.chance
+        fallen = [*told, *(ways[0] for ways in dice.ways[len(told) :])]
+        for number in range(len(told), len(dice.ways)):
+            waiting.extend([*fallen[:number], way] for way in dice.ways[number][1:])
+
+
+SETTINGS = [
+    WARM, Sampling(temperature=0.1), Sampling(temperature=0.3, top_k=2),
+    Sampling(temperature=0.5, top_p=0.8), Sampling(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sampling", SETTINGS)
+@pytest.mark.parametrize("tokens", [0, 1, 3])
+def test_the_distribution_is_the_targets_exactly(sampling: Sampling, tokens: int) -> None:
+    found: Counter[tuple[TokenId, ...]] = Counter()
+    for taken, chance in every_way(sampling, tokens):
+        found[taken] += chance  # type: ignore[assignment]
+    expected = chances(TARGET, sampling)
+    assert {t: p for t, p in found.items() if p > 1e-12} == pytest.approx(
+        {t: p for t, p in expected.items() if p > 1e-12}, abs=1e-9
+    )
+    if tokens and sampling.temperature:
+        other = chances(DRAFT, sampling)
+        assert any(abs(other.get(t, 0) - p) > 0.05 for t, p in expected.items())
+
+
+@pytest.mark.slow
+def test_the_distribution_is_the_targets_by_counting() -> None:
+    """Pearson's statistic over 1,500 runs with fixed seeds stays below its 0.999 quantile."""
+    runs, expected = 1500, chances(TARGET, WARM)
+    counts: Counter[tuple[TokenId, ...]] = Counter()
+    for seed in range(runs):
+        sampling = Sampling(WARM.temperature, seed=seed)
+        counts[tuple(s.token_id for s in speculative(TARGET, DRAFT, LANGUAGE, [0], sampling))] += 1
+    assert statistic(counts, expected, runs) < QUANTILE[len(expected) - 1]
+    assert statistic(counts, chances(DRAFT, WARM), runs) > 100, "the test can tell them apart"
+
+
+#: The 0.999 quantile of the chi-square distribution, by its degrees of freedom.
+QUANTILE = {5: 20.5, 6: 22.5, 7: 24.3, 8: 26.1, 9: 27.9}
+
+
+def statistic(
+    counts: Counter[tuple[TokenId, ...]], shares: dict[tuple[TokenId, ...], float], runs: int
+) -> float:
+    return sum((counts[t] - runs * share) ** 2 / (runs * share) for t, share in shares.items())
+
+
+def test_masks_are_shared_and_made_once_a_place() -> None:
+    asked: Counter[object] = Counter()
+
+    class Watched(FiniteConstraint):
+        def mask(self, state: object) -> TokenMask:
+            asked[state] += 1
+            return super().mask(state)
+
+        def advance(self, state: object, token_id: TokenId) -> bytes:
+            assert isinstance(state, bytes)
+            return state + (self.vocabulary.tokens[token_id] or b"")
+
+    constraint = Watched(WORDS, [b"abcabc"])
+    letters = TableModel(WORDS, [1, 1, 0, 1, 5])
+    run = speculative(letters, letters, constraint, [0], tokens=2)
+    assert run.trace.stop is None
+    assert b"".join(step.token for step in run) == b"abcabc"
+    # the first place of a pass is looked at before there are proposals for it
+    assert [asked[b"abcabc"[:n]] for n in range(7)] == [2, 1, 1, 2, 1, 1, 2]
+    assert run.acceptance == Acceptance(5, 5, 5), "the end among them"
+    assert run.trace.forward_passes == 3
+
+
+def test_a_draft_that_is_the_target_is_always_accepted() -> None:
+    for seed in range(20):
+        run = speculative(TARGET, TARGET, LANGUAGE, [0], Sampling(1.0, seed=seed), tokens=3)
+        steps = list(run)
+        assert run.acceptance.accepted == run.acceptance.judged
+        assert run.trace.forward_passes == math.ceil(len(steps) / 4)
+
+
+def test_refused_tokens_leave_no_trace() -> None:
+    likes_a, likes_b = TableModel(WORDS, [9, 0, 0, 0, 0]), TableModel(WORDS, [0, 9, 0, 0, 0])
+    constraint = wb.compile(wb.Grammar.from_regex("(a|b)*"), WORDS)
+    run = speculative(likes_b, likes_a, constraint, [3], tokens=3, max_tokens=6)
+    assert [step.token for step in run] == [b"b"] * 6
+    assert (run.acceptance.accepted, run.acceptance.judged) == (0, 5)
+    assert math.isnan(Acceptance().rate)
+    # after a refusal both read what was taken, nothing else
+    assert likes_a.asked[3] == [3, 1]
+    assert likes_b.asked[-1] == [3, 1, 1, 1, 1, 1]
+
+
+def test_the_budget_and_a_draft_that_cannot_read_on() -> None:
+    class Short(ToyModel):
+        def logits(self, token_ids: Sequence[TokenId]) -> np.ndarray:
+            if len(token_ids) > 3:
+                raise wb.ModelError("too long")
+            return super().logits(token_ids)
+
+    constraint = wb.compile(wb.Grammar.from_regex("(a|b|c)*"), WORDS)
+    for budget in range(6):
+        run = speculative(
+            TARGET, Short(WORDS), constraint, [0], Sampling(0.2), max_tokens=budget, tokens=9
+        )
+        assert len(list(run)) <= budget
+        assert run.acceptance.proposed <= max(0, min(budget - 1, 3))
+
+
+def test_errors() -> None:
+    with pytest.raises(VocabularyError):
+        speculative(TARGET, ToyModel(toy("ab")), LANGUAGE, [0])
+    with pytest.raises(WorkbenchError, match="0 tokens or more, not -1"):
+        speculative(TARGET, DRAFT, LANGUAGE, [0], tokens=-1)
