@@ -80,7 +80,11 @@ wb.compareChoice = (find, doors) => {
   }
   const told = () => doors.changed(plan(), asked().fault);
   for (const input of [...Object.values(knobs), prompts]) input.addEventListener("input", told);
-  wb.on("example", () => { kept = prompts.value = ""; from("run"); });
+  wb.on("example", (example) => {
+    kept = prompts.value = "";
+    knobs.max_tokens.value = String(Math.min(Number(knobs.max_tokens.max), example.max_tokens || Number(knobs.max_tokens.defaultValue)));
+    from("run");
+  });
   wb.on("view", () => show());
 
   // -- kept in links ----------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ wb.compareExact = (card, doors) => {
     });
     return [...found.values()];
   }
+  const several = (names) => (names.length < 4 ? names.join(", ") : `${names[0]} and ${names.length - 1} more`);
   function head(column) {
-    const [title, says] = OWN[column.name] ?? [column.names.join(", "), column.names.map((name) => doors.about(name)?.title ?? name).join("\n")];
+    const [title, says] = OWN[column.name] ?? [several(column.names), column.names.map((name) => `${name}: ${doors.about(name)?.title ?? ""}`).join("\n")];
     const told = column.name === "own" ? [el("span", { class: "quiet" }, "what the others should be")] : [el("span", { title: "Total variation: the most that the chances of any set of texts differ" }, "TV ", el("b", {}, figure(column.total_variation))), el("span", { title: "Kullback and Leibler's divergence of the method from the model's own, in nats; ∞ where a text has lost every chance" }, "KL ", el("b", {}, figure(column.kl)))];
     return el("th", { scope: "col", title: says }, el("code", {}, title), el("span", { class: "far" }, ...told));
   }

@@ -64,15 +64,10 @@
     const steps = run.steps, found = other && other !== run ? parting(run, other) : null;
     box.classList.toggle("aligned", Boolean(aligned && found));
     if (!found) { box.replaceChildren(...steps.map(token)); return; }
-    const same = !found.kind && run.end && other.end && spoken(run).length === spoken(other).length;
     if (!aligned) {
       const parts = steps.map(token);
       if (found.kind) parts.splice(found.index, 0, sign(found, name));
       box.replaceChildren(...parts);
-    } else if (same) {
-      box.classList.remove("aligned");
-      const count = spoken(run).length;
-      box.replaceChildren(el("span", { class: "quiet alike" }, count === 1 ? `the same token as ${name}` : `the same ${wb.number(count)} tokens as ${name}`));
     } else {
       const cut = found.kind ? found.index : spoken(run).length, { shown, hidden } = tail(steps.slice(0, cut));
       const shared = el("span", { class: "shared", title: `${wb.number(cut)} tokens as ${name}` }, el("span", {}, hidden ? el("span", { class: "quiet" }, "… ") : null, ...shown.map(token)));
@@ -80,5 +75,12 @@
     }
   }
 
-  wb.strips = { draw, parting, written, spoken };
+  /** In words that two runs that are over took the same tokens; nothing where they did not. */
+  function alike(run, other, name) {
+    const count = spoken(run).length;
+    if (run === other || !run.end || !other.end || count !== spoken(other).length || parting(run, other).kind) return "";
+    return count === 1 ? `the same token as ${name}` : `the same ${wb.number(count)} tokens as ${name}`;
+  }
+
+  wb.strips = { alike, draw, parting, written, spoken };
 })();

@@ -32,14 +32,15 @@
       return { value: Math.exp(nats / tokens), shown: amount(Math.exp(nats / tokens)), minor: ends(spread(runs.map((run) => run.end[key])), amount) };
     };
   }
-  /** How many of the runs are so: a share, with a sign that does without colour. */
-  function share(key, half) {
+  /** How many of the runs are so: a share, with a sign that does without colour. What was cut off before it could be
+      so is no fault of the method's. */
+  function share(key, cuts) {
     return (runs) => {
       const known = runs.filter((run) => run.end[key] !== null && run.end[key] !== undefined), yes = known.filter((run) => run.end[key]).length;
       if (!known.length) return { value: null, shown: "—" };
-      const all = yes === known.length, cut = half ? known.filter((run) => !run.end[key] && run.end.stop === "token budget").length : 0;
-      const counted = known.length > 1 ? ` ${yes}/${known.length}` : "";
-      return { value: yes / known.length, shown: (all ? "✓" : yes ? "◐" : "✗") + counted, tone: all ? "good" : yes ? "warn" : "no", minor: cut ? `${cut === known.length && cut === 1 ? "" : cut + " "}cut off` : "" };
+      const cut = cuts ? known.filter((run) => !run.end[key] && run.end.stop === "token budget").length : 0;
+      const [sign, tone] = yes === known.length ? ["✓", "good"] : yes ? ["◐", "warn"] : cut === known.length ? ["…", "quiet"] : ["✗", "no"];
+      return { value: yes / known.length, shown: known.length > 1 ? `${sign} ${yes}/${known.length}` : sign, tone, minor: cut ? (cut > 1 ? `${cut} cut off` : "cut off") : "" };
     };
   }
   function speed(runs, all) {
@@ -110,13 +111,13 @@
       const state = el("span", { class: "state quiet" }), cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key }));
       const why = el("td", { class: "refused", colspan: String(WIDE - 1), hidden: true });
       const line = stripLine(() => shown(name), name);
-      const numbers = el("tr", { class: "numbers" }, el("th", { scope: "row", class: "way" }, fold, state), ...cells, why);
+      const numbers = el("tr", { class: "numbers" }, el("th", { scope: "row", class: "way" }, fold, line.open, state), ...cells, why);
       return { fold, state, cells, why, line, numbers, group: el("tbody", { "data-name": name }, numbers, line.row), runs: [] };
     }
     function stripLine(run, name) {
       const box = el("div", { class: "strip", role: "group", "aria-label": `Text of ${name}` });
-      const open = el("button", { type: "button", class: "bare open", title: "This run in the workbench, token by token", onclick: () => doors.open(run()) }, "Open");
-      return { box, open, row: el("tr", { class: "text" }, el("td", { colspan: String(WIDE) }, el("div", { class: "line" }, box, open))) };
+      const open = el("button", { type: "button", class: "bare open", title: "This run in the workbench, token by token", "aria-label": `Open ${name} in the workbench`, onclick: () => doors.open(run()) }, "Open");
+      return { box, open, row: el("tr", { class: "text" }, el("td", { colspan: String(WIDE) }, box)) };
     }
 
     /** The numbers of some runs into cells. */
@@ -126,13 +127,16 @@
         cells[i].replaceChildren(el("span", { class: "n " + (found.tone ?? "") }, found.shown), el("span", { class: "minor" }, found.minor ?? ""));
       });
     }
+    /** Draws a run's text; says in words where it is that of the run it is set against. */
     function strip({ box, open, row }, run) {
-      row.hidden = Boolean(run?.why) && !run.steps.length;
       open.disabled = !run?.end || now.running;
-      if (!run) return;
-      const other = of(now.against).find((each) => each.prompt === run.prompt && each.seed === run.seed);
+      const other = run && of(now.against).find((each) => each.prompt === run.prompt && each.seed === run.seed);
+      const alike = now.aligned && run && other ? wb.strips.alike(run, other, now.against) : "";
+      row.hidden = Boolean(alike) || (Boolean(run?.why) && !run.steps.length);
+      if (!run || row.hidden) return alike;
       wb.strips.draw(box, run, other?.steps.length ? other : null, now.against, now.aligned);
       box.classList.toggle("writing", run === now.writing);
+      return "";
     }
     const STATE = { waiting: "waits", writing: "writes…", stopped: "stopped" };
     function said(name, runs) {
@@ -147,14 +151,15 @@
     /** One method's rows as its runs stand now. */
     function show(name) {
       const here = rows.get(name), runs = of(name), over = done(name), failed = !over.length ? runs.find((run) => run.why) : null;
-      here.state.textContent = here.state.title = said(name, runs);
+      const alike = strip(here.line, shown(name)), words = said(name, runs);
+      here.state.textContent = alike || words;
+      here.state.title = doors.about(name)?.title ?? "";
       here.group.classList.toggle("live", runs.includes(now.writing));
       here.group.classList.toggle("failed", Boolean(failed));
       here.why.hidden = !failed;
       for (const cell of here.cells) cell.hidden = Boolean(failed);
       if (failed) here.why.textContent = failed.why; else fill(here.cells, over);
       here.fold.disabled = runs.length < 2 || Boolean(failed);
-      strip(here.line, shown(name));
       if (opened.has(name)) details(name);
     }
     function unfold(name) {
@@ -174,12 +179,12 @@
           const cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key })), line = stripLine(() => run, `${name}, seed ${run.seed}`);
           line.row.classList.add("one");
           const which = [now.prompts.length > 1 ? `prompt ${now.prompts.indexOf(run.prompt) + 1}` : "", `seed ${run.seed}`].filter(Boolean).join(", ");
-          const numbers = el("tr", { class: "numbers one" }, el("th", { scope: "row", class: "way" }, which), ...cells);
+          const state = el("span", { class: "state quiet" }), numbers = el("tr", { class: "numbers one" }, el("th", { scope: "row", class: "way" }, el("span", {}, which), line.open, state), ...cells);
           here.group.append(numbers, line.row);
-          return { run, cells, line, numbers };
+          return { run, cells, line, numbers, state };
         });
       }
-      for (const one of here.runs) { fill(one.cells, one.run.end ? [one.run] : []); strip(one.line, one.run); }
+      for (const one of here.runs) { fill(one.cells, one.run.end ? [one.run] : []); one.state.textContent = strip(one.line, one.run) || one.run.why; }
     }
     const showAll = () => { for (const name of now.methods) show(name); };
 

@@ -85,7 +85,7 @@ def test_where_a_text_leaves_the_other_is_marked(visit: Any) -> None:
         v.page.fill(f"{COMPARE} .seeds", "1")
         v.page.fill(f"{COMPARE} .temperature", "2")
         compared(v)
-        alike = v.page.inner_text(f"{COMPARE} tbody[data-name=domino] .strip")
+        alike = v.page.inner_text(f"{COMPARE} tbody[data-name=domino] .state")
         assert "tokens as automaton" in alike, "without a bound it is the exact mask"
         sign = v.page.locator(f"{COMPARE} tbody[data-name=unconstrained] .part")
         assert "leaves automaton" in sign.get_attribute("aria-label")

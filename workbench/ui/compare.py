@@ -16,7 +16,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, StopReason
 from workbench.errors import TokenNotAllowed, WorkbenchError
 from workbench.evaluate.compare import Began, Ended, Event, Failed, Took, compare
-from workbench.evaluate.contenders import CONTENDERS, chosen
+from workbench.evaluate.contenders import CONTENDERS, UNCONSTRAINED, chosen
 from workbench.evaluate.exact import exact
 from workbench.ui.ahead import ahead
 from workbench.ui.compare_request import (
@@ -30,7 +30,7 @@ from workbench.ui.groups import USUAL, group_of
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
 from workbench.ui.records import WORDS, Record, growing, token_record
-from workbench.ui.requests import text_in
+from workbench.ui.requests import RunRequest, text_in
 from workbench.ui.runs import readable, room_left, with_faults
 from workbench.ui.turns import replayed
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -98,17 +98,22 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
 def compared_run(handlers: Handlers, sent: Record) -> Record:
     """One run of a comparison again, token by token, with all that the workbench shows of a run."""
     try:
-        name = text_in(sent, "method", 80)
-        (contender,) = chosen([name])
-        own = {**sent, "constraint": contender.method, "lookahead": contender.options.get("k")}
+        request = RunRequest.of(sent)
+        asked = request.grammar
+        compiled = handlers.pipeline.compile(asked.text, asked.notation, asked.start)
+        (contender,) = chosen([text_in(sent, "method", 80)])
+        model = handlers.room.model()
+        own = contender.prepare(model, readable(compiled)).constraint
+        way = {"constraint": contender.method, "lookahead": contender.options.get("k")}
         try:
-            steps, model = replayed(handlers, own)
+            steps = replayed(handlers, request, own)
         except TokenNotAllowed:
             # what a strategy put there is not always what its method's mask would let through
-            own |= {"constraint": "unconstrained", "lookahead": None}
-            steps, model = replayed(handlers, own)
-        way = {name: own[name] for name in ("constraint", "lookahead")}
-        return {"ok": True, "steps": steps, "model": model, **way}
+            way = {"constraint": UNCONSTRAINED, "lookahead": None}
+            steps = replayed(
+                handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED)
+            )
+        return {"ok": True, "steps": steps, "model": model.name, **way}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from workbench.constraint.compile import METHODS
 from workbench.evaluate.contenders import Contender
 
 #: The methods a comparison begins with.
-USUAL = frozenset({"unconstrained", "automaton", "domino-0", "speculation", "proper", "template"})
+USUAL = frozenset(
+    {"unconstrained", "automaton", "domino-0", "speculation", "proper", "template-ws"}
+)
 
-#: The heading of each kind of mask, asked token by token.
-_OF_METHOD = {
+_FEWER_CALLS = "Fewer model calls, the same text"
+
+#: The headings of what is known by how the model is asked.
+_OF_STRATEGY = {
+    "skipping": _FEWER_CALLS,
+    "speculation": _FEWER_CALLS,
+    "opportunistic": "A mask only where the choice is refused",
+}
+
+#: The headings of masks made another way, however the model is asked.
+_OF_TEXT = {
+    "template": "Templates",
+    "proper": "Proper tokenization",
+    "direct_merge": "Proper tokenization",
+}
+
+#: The headings of masks asked for token by token.
+_OF_MASK = {
     "unconstrained": "The model and the exact mask",
     "automaton": "The model and the exact mask",
     "composed": "The model and the exact mask",
@@ -17,21 +34,10 @@ _OF_METHOD = {
     "outlines": "Earlier masks",
     "lalr": "Earlier masks",
     "online": "Every token tested at every step",
-    "proper": "Proper tokenization",
-    "direct_merge": "Proper tokenization",
-}
-
-
-#: The heading where the model is asked otherwise.
-_OF_STRATEGY = {
-    "skipping": "Fewer model calls, the same text",
-    "speculation": "Fewer model calls, the same text",
-    "opportunistic": "A mask only where the choice is refused",
 }
 
 
 def group_of(contender: Contender) -> str:
     """The heading a method stands under."""
-    if contender.method not in METHODS:
-        return "Templates"
-    return _OF_STRATEGY.get(contender.strategy) or _OF_METHOD.get(contender.method, "Others")
+    by_mask = _OF_MASK.get(contender.method, "Others")
+    return _OF_TEXT.get(contender.method) or _OF_STRATEGY.get(contender.strategy, by_mask)

@@ -79,31 +79,32 @@ def find_tokens(handlers: Handlers, sent: Record) -> Record:
         return {"ok": False, "why": sentence(error)}
 
 
-def replayed(handlers: Handlers, sent: Record) -> tuple[list[Record], str]:
-    """The steps of taking these tokens one after another, and the model's name.
+def replayed(handlers: Handlers, request: RunRequest, constraint: Constraint) -> list[Record]:
+    """The steps of taking a request's tokens one after another under a constraint.
 
-    Raises: WorkbenchError as ``_standing`` does; TokenNotAllowed.
+    Raises: TokenNotAllowed; WorkbenchError as ``_standing`` does.
     """
-    request = RunRequest.of(sent)
-    with _standing(handlers, replace(request, prefix=())) as here:
-        steps: list[Record] = []
+    steps: list[Record] = []
+    with _standing(handlers, replace(request, prefix=()), constraint) as here:
         for token_id in request.prefix:
             found = here.ask()
             if found is None:
                 raise TokenNotAllowed(f"nothing may follow {len(steps):,} tokens")
             steps.append(here.take(found, token_id))
-        return steps, here.model.name
+    return steps
 
 
 @contextmanager
-def _standing(handlers: Handlers, request: RunRequest) -> Iterator[_Standing]:
-    """Where a run stands after its tokens.
+def _standing(
+    handlers: Handlers, request: RunRequest, made: Constraint | None = None
+) -> Iterator[_Standing]:
+    """Where a run stands after its tokens; ``made`` constrains it instead of its own method.
 
     Raises: WorkbenchError where the grammar cannot be read or forbids one of them.
     """
     compiled = handlers.compiled(request.grammar)
     model = handlers.room.model()
-    constraint = compiled.constraint(model.vocabulary, request.method, **request.options)
+    constraint = made or compiled.constraint(model.vocabulary, request.method, **request.options)
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)
     follower = following(compiled, model.vocabulary, taken)
