@@ -117,20 +117,28 @@ class CharacterMachine:
 
     @cached_property
     def _symbols(self) -> dict[int, Symbol]:
-        return {ord(character): int(key) for character, key in self.fsm.alphabet.items()}
+        return {int(name): int(key) for name, key in self.fsm.alphabet.items()}
 
     @cached_property
     def _names(self) -> dict[Symbol, int]:
         return {symbol: name for name, symbol in self._symbols.items()}
 
+    @cached_property
+    def _known(self) -> dict[str, Symbol | None]:
+        """The symbols of the characters that were asked for."""
+        return {}
+
     def symbols(self, text: str) -> tuple[Symbol, ...] | None:
         """A text as the machine reads it; None where it has a character no set of the regex has."""
         found = []
         for character in text:
-            its_class = self.alike.of_character(ord(character))
-            if its_class is None:
+            if character not in self._known:
+                its_class = self.alike.of_character(ord(character))
+                self._known[character] = None if its_class is None else self._symbols[its_class]
+            symbol = self._known[character]
+            if symbol is None:
                 return None
-            found.append(self._symbols[its_class])
+            found.append(symbol)
         return tuple(found)
 
     def only_character(self, symbol: Symbol) -> str | None:
@@ -147,7 +155,8 @@ def character_machine(regex: Regex, limits: Limits = LIMITS) -> CharacterMachine
     """
     alike = Alike.of(tuple(dict.fromkeys(_sets(regex, set()))))
     names = sorted({name for name in alike.classes if name is not None})
-    alphabet = _library.Alphabet.from_groups(*([chr(name)] for name in names))
+    # by numbers: texts would be met in another order in every process, and states numbered so
+    alphabet = _library.Alphabet.from_groups(*([name] for name in names))
     made = _Maker(alphabet, alike, limits.clock()).of(regex)
     return CharacterMachine(made, alike)
 
@@ -204,7 +213,7 @@ class _Maker:
 
     def _one_of(self, ranges: Ranges) -> _Fsm:
         names = {name for name in self._alike.classes if name is not None}
-        read = {self._alphabet[chr(n)]: 1 for n in names if contains(ranges, n)}
+        read = {self._alphabet[n]: 1 for n in names if contains(ranges, n)}
         return _library.FSM(self._alphabet, {0, 1}, 0, {1}, {0: read, 1: {}})
 
     def _watched(self, fsm: _Fsm) -> _Fsm:

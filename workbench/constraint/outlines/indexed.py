@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from workbench.constraint.compose import cannot_spell
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.outlines.characters import State, character_machine
 from workbench.constraint.outlines.index import map_states_to_vocab, without_dead_ends
 from workbench.constraint.outlines.regex_of import regex_of
@@ -36,7 +38,7 @@ class Indexed:
         self.index = without_dead_ends(
             map_states_to_vocab(self.machine, vocabulary, work), self.machine.finals
         )
-        if self.initial not in self.index:
+        if self.initial not in self.index.sigma:
             raise cannot_spell(vocabulary)
         self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
@@ -45,21 +47,23 @@ class Indexed:
         return self.machine.initial
 
     def _mask(self, state: State) -> TokenMask:
-        ids = list(self.index[state])
+        allowed = np.zeros(len(self.vocabulary), np.bool_)
+        for alike in self.index.sigma[state]:
+            allowed[self.index.tokens[alike]] = True
         if self.vocabulary.end is not None and self.is_final(state):
-            ids.append(self.vocabulary.end)
-        return TokenMask.of(ids, len(self.vocabulary))
+            allowed[self.vocabulary.end] = True
+        return TokenMask(pack(allowed), len(self.vocabulary))
 
     def allows(self, state: State, token_id: TokenId) -> bool:
         """Whether one token is in the mask of a state."""
         if token_id == self.vocabulary.end:
             return self.is_final(state)
-        return token_id in self.index[state]
+        return self.index.target(state, token_id) is not None
 
     def advance(self, state: State, token_id: TokenId) -> State:
         if token_id == self.vocabulary.end and self.is_final(state):
             return state
-        there = self.index[state].get(token_id)
+        there = self.index.target(state, token_id)
         if there is None:
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
         return there
