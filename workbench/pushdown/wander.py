@@ -140,7 +140,7 @@ class _OfNetwork:
         self._network = network
         self.initial = network.initial
         self.classes = network.classes[:CALLS]
-        self._rest = _rests(network, limits)
+        self._rest = rests(network, limits)
 
     def step(self, state: State, byte: int) -> State:
         return int(self._network.table[state, self._network.classes[byte]])
@@ -156,7 +156,7 @@ class _OfNetwork:
         return [(initials[rule], target) for rule, target in self._network.calling[state]]
 
 
-def _rests(network: Network, limits: Limits) -> list[int]:
+def rests(network: Network, limits: Limits) -> list[int]:
     """For each state the fewest bytes to the end of its rule."""
     clock = limits.clock()
     before: defaultdict[State, set[State]] = defaultdict(set)

@@ -9,7 +9,9 @@ import pytest
 import workbench as wb
 from tests.constraint.proper.oracles import cases, toy
 from workbench.constraint.proper.constraint import ProperConstraint
+from workbench.errors import TokenNotAllowed, VocabularyError
 from workbench.grammar import Grammar
+from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
@@ -59,3 +61,103 @@ def test_case_files(case: dict[str, Any]) -> None:
 def test_case_files_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
     found = sequences(proper(case["regex"], of_case(case)), case["max_len"])
     assert found == sorted(tuple(tokens) for tokens in case["proper_sequences"])
+
+
+#: Regex, tokens of a prompt, tokens that may come first: the last joins with what would begin so.
+JOINED = [
+    ("a+", [], ["a", "aa", "aaaa"], "alone"),
+    ("a+", ["b"], ["a", "aa", "aaaa"], "nothing joins with b"),
+    ("a+|b", ["a"], ["b"], "a and a would have been aa"),
+    ("a+", ["aa"], ["a"], "aa and aa would have been aaaa"),
+    ("a+", ["aaaa"], ["a", "aa", "aaaa"], "aaaa joins with nothing"),
+]
+
+
+@pytest.mark.parametrize(("regex", "prompt", "wanted", "reason"), JOINED)
+def test_joined(regex: str, prompt: list[str], wanted: list[str], reason: str) -> None:
+    vocabulary = toy("ab", [("a", "a"), ("aa", "aa")])
+    found = proper(regex, vocabulary, joined=vocabulary.ids(*prompt))
+    first = found.mask(found.initial)
+    assert sorted(vocabulary.tokens[t] or b"" for t in first) == sorted(
+        token.encode() for token in wanted
+    ), reason
+
+
+def test_error_where_nothing_joins() -> None:
+    vocabulary = toy("ab", [("a", "b")])
+    with pytest.raises(VocabularyError, match="all would have been joined"):
+        proper("b", vocabulary, joined=vocabulary.ids("a"))
+
+
+def test_error_of_a_prompt_the_tokenizer_would_spell_otherwise() -> None:
+    vocabulary = toy("ab", [("a", "b")])
+    with pytest.raises(VocabularyError, match="b'b' joins what stands before it"):
+        proper("a", vocabulary, joined=vocabulary.ids("a", "b"))
+
+
+def test_what_follows_a_special_token_stands_alone() -> None:
+    vocabulary = toy("ab", [("a", "b")])
+    assert vocabulary.end is not None
+    found = proper("b", vocabulary, joined=[*vocabulary.ids("a"), vocabulary.end])
+    assert list(found.mask(found.initial)) == vocabulary.ids("b")
+
+
+def test_joined_guesses_of_a_pre_tokenizer() -> None:
+    """After two spaces GPT-2's pattern asks what comes: a letter takes the last of them along."""
+    pattern = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    vocabulary = toy(" a", [(" ", " "), (" ", "a")], pattern=pattern)
+    with pytest.raises(VocabularyError, match="all would have been joined"):
+        proper("a", vocabulary, joined=vocabulary.ids("  "))
+    found = proper(" ?a", vocabulary, joined=vocabulary.ids("  "))
+    assert list(found.mask(found.initial)) == vocabulary.ids(" a")
+
+
+FORCED = [
+    ("ab", b"ab", "one token"),
+    ("(ab|ac)", b"a", "two tokens that begin alike"),
+    ("a(bc|bd)", b"ab", "the second branches after its first byte"),
+    ("a*", b"", "may end"),
+    ("aab?", b"aa", "may end after them"),
+]
+
+
+@pytest.mark.parametrize(("regex", "wanted", "reason"), FORCED)
+def test_forced(regex: str, wanted: bytes, reason: str) -> None:
+    vocabulary = toy("abcd", [("a", "b"), ("b", "c"), ("b", "d")])
+    found = proper(regex, vocabulary)
+    assert found.forced(found.initial) == wanted, reason
+
+
+def test_forced_is_what_proper_texts_share() -> None:
+    """After a, the text ab would have been one token: only c is left of b and c."""
+    vocabulary = toy("abc", [("a", "b")])
+    found = proper("a(b|c)", vocabulary)
+    (a,) = vocabulary.ids("a")
+    assert found.forced(found.initial) == b"a"
+    assert found.forced(found.advance(found.initial, a)) == b"c"
+
+
+def test_a_token_the_mask_forbids_is_refused() -> None:
+    vocabulary = toy("ab", [("a", "b")])
+    found = proper("ab", vocabulary)
+    with pytest.raises(TokenNotAllowed):
+        found.advance(found.initial, vocabulary.ids("a")[0])
+
+
+def test_equal_places_are_equal_states() -> None:
+    vocabulary = toy("ab", [("a", "b")])
+    found = proper("(a|b)*", vocabulary)
+    b = vocabulary.ids("b")[0]
+    once = found.advance(found.initial, b)
+    assert found.advance(once, b) == once
+
+
+def test_error_of_a_language_that_cannot_be_spelt() -> None:
+    with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+        proper("c", toy("ab", [("a", "b")]))
+
+
+def test_two_ids_of_one_text_only_the_tokenizers_own() -> None:
+    vocabulary = Vocabulary([b"a", b"a", None], end=2, merges=[])
+    found = proper("a", vocabulary)
+    assert list(found.mask(found.initial)) == [Bpe.of(vocabulary).encode("a")[0]]

@@ -1,10 +1,11 @@
-"""ProperConstraint: a regular grammar over the tokens its tokenizer would write, and no others.
+"""ProperConstraint: a grammar over the tokens its tokenizer would write, and no others.
 
-In come a byte automaton and a vocabulary with merges; out comes a ``Constraint``. A token is in a
-mask if and only if some accepted text, encoded by the tokenizer, begins with the tokens so far and
-then this one; the end token if and only if the tokens so far are the encoding of an accepted text.
-Not every beginning of such an encoding is the encoding of its own text: where a pre-tokenizer cuts
-is known late, so a state holds every guess that may still come true.
+In come a machine with or without a stack and a vocabulary with merges; out comes a ``Constraint``.
+A token is in a mask if and only if some accepted text, encoded by the tokenizer, begins with the
+tokens so far and then this one; the end token if and only if the tokens so far are the encoding of
+an accepted text. (Where there is a stack, ``nested`` says what bounds this.) Not every beginning of
+such an encoding is the encoding of its own text: where a pre-tokenizer cuts is known late, so a
+state holds every guess that may still come true.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from workbench.constraint.mask import TokenMask
 from workbench.constraint.proper.forcing import forced
 from workbench.constraint.proper.guesses import Guess
 from workbench.constraint.proper.joining import after_prompt, nothing_follows
-from workbench.constraint.proper.live import Live, live_edges
-from workbench.constraint.proper.searching import Searching
+from workbench.constraint.proper.nested import NestedRows
+from workbench.constraint.proper.regular import RegularRows
 from workbench.constraint.proper.tables import ANEW, INSIDE, Words
 from workbench.errors import TokenNotAllowed
 from workbench.limits import LIMITS, Limits
+from workbench.pushdown.network import Network
 from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -42,9 +44,11 @@ class ProperState(NamedTuple):
 
 
 class ProperConstraint:
-    """A regular language in proper tokens; safe to share between threads.
+    """A language in proper tokens; safe to share between threads.
 
     ``joined``: the tokens of a prompt, which the text is to join properly; None: it stands alone.
+    SentencePiece writes a space before a text that stands alone; a grammar that wants it begins
+    with one.
 
     Raises: VocabularyError where no accepted text can be spelt, or can be after the prompt, or
             where the tokenizer's spelling cannot be said exactly; LimitError.
@@ -53,22 +57,24 @@ class ProperConstraint:
 
     def __init__(
         self,
-        dfa: Dfa,
+        machine: Dfa | Network,
         vocabulary: Vocabulary,
         limits: Limits = LIMITS,
         joined: Sequence[TokenId] | None = None,
     ) -> None:
-        self.vocabulary, self.dfa, self.limits = vocabulary, dfa, limits
-        self._bpe = Bpe.of(vocabulary)
-        guesses, last = after_prompt(self._bpe, joined or ())
-        #: The edges that lead on.
-        self.live: Live = live_edges(dfa, self._bpe, guesses, limits)
-        self._guesses = self.live.walker.guesses
-        self._searching = Searching(self.live, dfa, limits)
+        self.vocabulary, self.limits = vocabulary, limits
+        bpe = Bpe.of(vocabulary)
+        guesses, last = after_prompt(bpe, joined or ())
+        #: What may follow each place, before the row of the last token.
+        self.rows: RegularRows | NestedRows = (
+            RegularRows(machine, bpe, guesses, limits)
+            if isinstance(machine, Dfa)
+            else NestedRows(machine, bpe, limits)
+        )
         self._growing = threading.RLock()
         self._masks: dict[ProperState, TokenMask] = {}
-        self._most = limits.rows_of(4 * self.live.words)
-        self.initial = ProperState(dfa.initial, guesses, last)
+        self._most = limits.rows_of(4 * self.rows.words)
+        self.initial = ProperState(self.rows.initial, guesses, last)
         if not len(self.mask(self.initial)) and not self.is_final(self.initial):
             raise nothing_follows(vocabulary, last) if joined else cannot_spell(vocabulary)
 
@@ -83,7 +89,7 @@ class ProperConstraint:
         return known
 
     def _computed(self, state: ProperState) -> TokenMask:
-        bits = np.zeros(self.live.words, np.uint32)
+        bits = np.zeros(self.rows.words, np.uint32)
         for guess in state.guesses:
             for row in self._rows(state, guess):
                 bits |= row
@@ -94,8 +100,8 @@ class ProperConstraint:
 
     def _rows(self, state: ProperState, guess: Guess) -> tuple[Words, Words]:
         """The tokens that may come next if a guess is right, inside the piece and as a new one."""
-        inside, anew = self._searching.rows((state.state, guess))
-        return self._searching.without_row(inside, state.last), anew
+        inside, anew = self.rows.rows((state.state, guess))
+        return self.rows.without_row(inside, state.last), anew
 
     def advance(self, state: ProperState, token_id: TokenId) -> ProperState:
         """The state after a token; the end token leads to the same state.
@@ -106,10 +112,10 @@ class ProperConstraint:
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
         if token_id == self.vocabulary.end:
             return state
-        there = self.dfa.run(self.vocabulary.tokens[token_id] or b"", state.state)
         with self._growing:
+            there = self.rows.after(state.state, self.vocabulary.tokens[token_id] or b"")
             found = {
-                self._guesses.take_one(guess, token_id, mark)
+                self.rows.guesses.take_one(guess, token_id, mark)
                 for guess in state.guesses
                 for mark, row in zip((INSIDE, ANEW), self._rows(state, guess), strict=True)
                 if row[token_id >> 5] >> np.uint32(token_id & 31) & np.uint32(1)
@@ -118,7 +124,9 @@ class ProperConstraint:
 
     def is_final(self, state: ProperState) -> bool:
         """Whether the tokens read so far are the encoding of an accepted text."""
-        return bool(self.dfa.finals[state.state]) and any(map(self._guesses.may_end, state.guesses))
+        return self.rows.is_final(state.state) and any(
+            map(self.rows.guesses.may_end, state.guesses)
+        )
 
     def forced(self, state: ProperState) -> bytes:
         """The bytes every accepted text goes on with; empty where it branches or may end."""

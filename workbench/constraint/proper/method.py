@@ -30,10 +30,7 @@ def proper(
     Raises: VocabularyError where that cannot be said exactly, or nothing can be spelt so.
     """
     ready()
-    machine = grammar.machine
-    if isinstance(machine, Dfa):
-        return ProperConstraint(machine, vocabulary, limits, joined)
-    raise WorkbenchError("the method 'proper' reads grammars without a stack")
+    return ProperConstraint(grammar.machine, vocabulary, limits, joined)
 
 
 def direct(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:

@@ -1,31 +1,40 @@
-"""Searching: places nobody compiled come in, whether a proper spelling goes on from them goes out.
+"""Searching: places nobody decided come in, whether a proper spelling goes on from them goes out.
 
-Between characters ``live`` knows every edge. Inside a character it knows none; those are looked at
-when decoding comes near them: a search through (place, last token) that ends at the first place
-whose rows are known.
+A search through (place, last token), nearest end first, that is over at the first place of which
+enough is known. (Depth first it lost itself among the letters of an identifier.) Nearly all of what
+is asked succeeds at once, and what goes on after one token goes on after most others that lead to
+the same place.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
+from heapq import heappop, heappush, merge
 from itertools import islice
 
 import numpy as np
 
-from workbench.automata.dfa import Dfa, State
+from workbench.automata.dfa import State
 from workbench.constraint.proper import judging
-from workbench.constraint.proper.guesses import Guess
-from workbench.constraint.proper.live import Live
+from workbench.constraint.proper.guesses import Guess, Guesses
 from workbench.constraint.proper.tables import ANEW, INSIDE, Ints, Words
 from workbench.limits import Limits
 from workbench.vocabulary.bpe import rows as rows_of_bpe
+from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId
 
 #: Where a text stands between two tokens.
 Place = tuple[State, Guess]
 #: A place with the token before it.
-_Node = tuple[Place, TokenId]
+Node = tuple[Place, TokenId]
+
+#: How far a place is from an end, the place, and the token that leads there.
+_Far = tuple[int, Place, TokenId]
+#: What is to be tried: how far it is, its age, where from, and what else leaves there.
+_Way = tuple[int, int, Node, Node, Iterator[_Far]]
 
 #: What is remembered before it is forgotten.
 _MOST = 200_000
@@ -33,17 +42,53 @@ _MOST = 200_000
 _WITNESSES = 24
 
 
-class Searching:
-    """The rows of all places of one machine, those inside characters when they are asked for."""
+class Searching(ABC):
+    """The rows of all places of one machine, made and decided when they are asked for."""
 
-    def __init__(self, live: Live, dfa: Dfa, limits: Limits) -> None:
-        self._live, self._dfa = live, dfa
-        self._bpe, self._guesses = live.bpe, live.walker.guesses
-        self._most = max(1, limits.rows_of(8 * live.words))
-        self._room = rows_of_bpe.room_for(self._bpe.tables)
+    #: Places one search may come to.
+    patience = 1_000_000
+    #: Searches that came to more: tokens may be forbidden then that lead on.
+    given_up = 0
+
+    def __init__(self, bpe: Bpe, limits: Limits) -> None:
+        self.bpe, self.guesses = bpe, Guesses.of(bpe)
+        #: Words of a row.
+        self.words = (len(bpe.vocabulary) + 31) // 32
+        self._limits = replace(limits, began=None)  # a mask has seconds of its own
+        self._clock = self._limits.clock()
+        self._most = limits.rows_of(8 * self.words)
+        self._room = rows_of_bpe.room_for(bpe.tables)
         self._rows: dict[Place, tuple[Words, Words]] = {}
-        self._leads_on: dict[_Node, bool] = {}
-        self._edges: dict[tuple[Place, int], tuple[Ints, list[Place]]] = {}
+        self._leads_on: dict[Node, bool] = {}
+        self._edges: dict[tuple[Place, int], tuple[Ints, list[Place], Ints]] = {}
+
+    @property
+    @abstractmethod
+    def initial(self) -> State:
+        """The state of the machine before a text."""
+
+    @abstractmethod
+    def is_final(self, state: State) -> bool:
+        """Whether the machine accepts the text that leads to a state."""
+
+    @abstractmethod
+    def after(self, state: State, data: bytes) -> State:
+        """The state after some bytes, or ``DEAD``."""
+
+    @abstractmethod
+    def _decided_before(self, place: Place, mark: int) -> Words:
+        """What is known already of the tokens that may follow a place; a new array."""
+
+    @abstractmethod
+    def _is_settled(self, node: Node) -> bool:
+        """Whether what is known already leads on."""
+
+    @abstractmethod
+    def _looked_up(self, place: Place, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """The other edges: tokens, the states and guesses after them, how far from an end that is.
+
+        The last need not be right: only speed depends on it.
+        """
 
     def rows(self, place: Place) -> tuple[Words, Words]:
         """The tokens that may follow a place inside the piece, and those that may begin one.
@@ -54,21 +99,16 @@ class Searching:
         if known is None:
             if len(self._rows) >= self._most:
                 self._rows.clear()
+            self._clock = self._limits.clock()
             known = self._rows[place] = self._made(place)
         return known
 
     def _made(self, place: Place) -> tuple[Words, Words]:
-        number = self._live.places.get(place)
-        made = [
-            np.zeros(self._live.words, np.uint32)
-            if number is None
-            else self._live.bits(number, mark)
-            for mark in (INSIDE, ANEW)
-        ]
+        made = [self._decided_before(place, mark) for mark in (INSIDE, ANEW)]
         together: dict[tuple[int, Place], list[TokenId]] = defaultdict(list)
         for mark in (INSIDE, ANEW):
-            for token, target in zip(*self._undecided(place, mark), strict=True):
-                together[mark, target].append(int(token))
+            for token, target in self._edges_from(place, mark):
+                together[mark, target].append(token)
         for (mark, target), tokens in together.items():
             judging.to_bits(self._decided(np.array(tokens, np.int32), target), made[mark])
         return made[INSIDE], made[ANEW]
@@ -78,15 +118,18 @@ class Searching:
 
         What goes on after one goes on after most: it is held against all of them at once.
         """
+        if self._ends(target):
+            return tokens
+        for witness, further in islice(self._edges_from(target, ANEW), _WITNESSES):
+            if self.leads_on(further, witness):
+                return tokens
         found = [tokens[:0]]
-        for witness, further in islice(
-            zip(*self._undecided(target, INSIDE), strict=True), _WITNESSES
-        ):
+        for witness, further in islice(self._edges_from(target, INSIDE), _WITNESSES):
             if len(tokens) < 2:
                 break
             if self.leads_on(further, witness):
                 fine = np.zeros(len(tokens), np.uint8)
-                judging.precede(self._bpe.tables, tokens, witness, fine)
+                judging.precede(self.bpe.tables, tokens, witness, fine)
                 found.append(tokens[fine == 1])
                 tokens = tokens[fine == 0]
         rest = [token for token in tokens.tolist() if self.leads_on(target, token)]
@@ -96,79 +139,81 @@ class Searching:
         """A row without what may not follow a token; a new array. −1: nothing stands before it."""
         bits = row.copy()
         if last >= 0:
-            rows_of_bpe.forbid(self._bpe.tables, last, self._room, bits)
+            rows_of_bpe.forbid(self.bpe.tables, last, self._room, bits)
         return bits
 
     def leads_on(self, place: Place, last: TokenId) -> bool:
         """Whether an accepted text can be spelt properly from here, after a token.
 
-        Cost: a look or two as a rule; where nothing leads on, all that can be reached.
+        Cost: a look or two as a rule; where nothing leads on, all that can be reached. A search
+              that takes more than ``patience`` places gives up and says no.
         """
         root = (place, last)
         if len(self._leads_on) > _MOST:
             self._leads_on.clear()
-        path: list[tuple[_Node, Iterator[_Node]]] = []
-        seen: set[_Node] = set()
-        following = iter((root,))
-        while True:
-            node = next(following, None)
-            if node is None:
-                if not path:
-                    self._leads_on.update(dict.fromkeys(seen, False))
-                    return False
-                following = path.pop()[1]
-                continue
+        before: dict[Node, Node | None] = {}
+        ways: list[_Way] = [(0, 0, root, root, iter(()))]  # nearest end first; of equals the newest
+        while ways:
+            self._clock.check("a mask takes too long; simplify the grammar")
+            _, age, node, parent, others = heappop(ways)
+            self._keep(ways, others, parent, age)
             known = self._leads_on.get(node)
             if known or (known is None and self._is_settled(node)):
-                self._leads_on.update(dict.fromkeys([node, *(at for at, _ in path)], True))
+                self._leads_on[node] = True
+                at: Node | None = parent
+                while at is not None and at != node:
+                    self._leads_on[at] = True
+                    at = before.get(at)
                 return True
-            if known is None and node not in seen:
-                seen.add(node)
-                path.append((node, following))
-                following = self._further(node)
+            if known is None and node not in before:
+                if len(before) == self.patience:
+                    self.given_up += 1
+                    self._leads_on[root] = False
+                    return False
+                before[node] = None if node == root else parent
+                self._keep(ways, self._further(node), node, -len(before))
+        self._leads_on.update(dict.fromkeys(before, False))
+        return False
 
-    def _is_settled(self, node: _Node) -> bool:
-        """Whether the rows that are known lead on."""
-        (state, guess), last = node
-        number = self._live.places.get((state, guess))
-        if number is None:
-            return bool(self._dfa.finals[state]) and self._guesses.may_end(guess)
-        if self._live.free[number]:
-            return True
-        edges = self._live.edges[INSIDE][number]
-        row = judging.as_bits(edges.row, self._live.words)
-        return bool(self.without_row(row, last).any())
+    def _keep(self, ways: list[_Way], others: Iterator[_Far], parent: Node, age: int) -> None:
+        """Put the next of several ways among those to be tried."""
+        following = next(others, None)
+        if following is not None:
+            far, place, token = following
+            heappush(ways, (far, age, (place, token), parent, others))
 
-    def _further(self, node: _Node) -> Iterator[_Node]:
-        """Where undecided edges lead."""
+    def _further(self, node: Node) -> Iterator[_Far]:
+        """Where undecided edges lead, nearest end first."""
         place, last = node
-        for mark in (INSIDE, ANEW):
-            tokens, targets = self._undecided(place, mark)
-            fine = np.ones(len(tokens), np.uint8)
-            if mark == INSIDE and last >= 0:
-                judging.succeed(self._bpe.tables, last, tokens, fine)
-            for i in np.flatnonzero(fine).tolist():
-                yield targets[i], int(tokens[i])
+        return merge(*(self._after(place, mark, last) for mark in (ANEW, INSIDE)))
 
-    def _undecided(self, place: Place, mark: int) -> tuple[Ints, list[Place]]:
-        """The edges of a place that are not known to be live or dead: tokens, and where to."""
+    def _after(self, place: Place, mark: int, last: TokenId) -> Iterator[_Far]:
+        tokens, targets, far = self._undecided(place, mark)
+        fine = np.ones(len(tokens), np.uint8)
+        if mark == INSIDE and last >= 0:
+            judging.succeed(self.bpe.tables, last, tokens, fine)
+        for i in np.flatnonzero(fine).tolist():
+            yield int(far[i]), targets[i], int(tokens[i])
+
+    def _edges_from(self, place: Place, mark: int) -> Iterator[tuple[TokenId, Place]]:
+        tokens, targets, _ = self._undecided(place, mark)
+        return zip(tokens.tolist(), targets, strict=True)
+
+    def _ends(self, place: Place) -> bool:
+        """Whether a text may end at a place."""
+        return self.is_final(place[0]) and self.guesses.may_end(place[1])
+
+    def _undecided(self, place: Place, mark: int) -> tuple[Ints, list[Place], Ints]:
+        """The edges of a place that are not known to be live or dead.
+
+        Tokens, the places they lead to, and how far those are from an end, nearest first.
+        """
         known = self._edges.get((place, mark))
         if known is None:
             if len(self._edges) > _MOST:
                 self._edges.clear()
-            known = self._edges[place, mark] = self._looked_up(place, mark)
+            tokens, states, after, far = self._looked_up(place, mark)
+            order = np.argsort(far, kind="stable")
+            targets = zip(states[order].tolist(), after[order].tolist(), strict=True)
+            known = self._edges[place, mark] = tokens[order], list(targets), far[order]
         return known
-
-    def _looked_up(self, place: Place, mark: int) -> tuple[Ints, list[Place]]:
-        state, guess = place
-        number = self._live.places.get(place)
-        if number is not None:
-            tokens, states, after = self._live.edges[mark][number].open
-        else:
-            tokens, states = self._live.walker.permissive(state)
-            after = self._guesses.take(guess, tokens, mark)
-        taken = np.flatnonzero(after >= 0)
-        # whole characters first: there rows are known
-        taken = taken[np.argsort(self._guesses.within[after[taken]], kind="stable")]
-        targets = zip(states[taken].tolist(), after[taken].tolist(), strict=True)
-        return tokens[taken], list(targets)

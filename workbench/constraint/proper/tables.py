@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.dfa import Dfa
 from workbench.vocabulary.trie import Trie
 
 Ints = npt.NDArray[np.int32]
@@ -29,18 +28,11 @@ WITHIN, NO_ROOM = -1, -2
 
 
 class Machine(NamedTuple):
-    """A Dfa as walks read it: its flat table (Q · C,) of ``width`` C, the class of each byte."""
+    """A machine as walks read it: its flat table (Q · C,) of ``width`` C, each byte's class."""
 
     table: Ints
     width: int
     classes: Classes
-
-    @staticmethod
-    def of(dfa: Dfa) -> Machine:
-        """The tables of a Dfa; numba takes arrays that may be written for another type."""
-        table = dfa.table.reshape(-1)
-        table.setflags(write=False)
-        return Machine(table, dfa.table.shape[1], dfa.classes)
 
 
 class Nodes(NamedTuple):

@@ -7,7 +7,8 @@ import numpy as np
 from workbench.automata.dfa import Dfa, State
 from workbench.constraint.proper import walking
 from workbench.constraint.proper.guesses import Guess, Guesses
-from workbench.constraint.proper.tables import NO_ROOM, Ints, Machine, Nodes, Places
+from workbench.constraint.proper.reader import OfDfa, Reader
+from workbench.constraint.proper.tables import NO_ROOM, Ints, Places
 from workbench.limits import Limits
 from workbench.vocabulary.bpe.bpe import Bpe
 
@@ -26,9 +27,7 @@ class Walker:
     def __init__(self, dfa: Dfa, bpe: Bpe, limits: Limits) -> None:
         self.guesses = Guesses.of(bpe)
         self._limits = limits
-        trie, size = bpe.vocabulary.trie, len(bpe.vocabulary)
-        self._machine, self._nodes = Machine.of(dfa), Nodes.of(trie)
-        self._path = np.zeros(trie.height + 1, np.int32)
+        self.reader = Reader(OfDfa(dfa), bpe.vocabulary)
         self._places = Places(
             np.empty(limits.states, np.int32),
             np.empty(limits.states, np.int32),
@@ -36,8 +35,7 @@ class Walker:
             np.zeros(1, np.int64),
             np.zeros(0, np.uint8),
         )
-        self._room = tuple(np.empty(size, np.int32) for _ in range(5))
-        self._walked: tuple[State, int] = -1, 0
+        self._room = tuple(np.empty(len(bpe.vocabulary), np.int32) for _ in range(3))
         self._met = 0
 
     def __len__(self) -> int:
@@ -57,19 +55,6 @@ class Walker:
             self._places.numbers[state, guess] = number
             self._places.met[0] += 1
 
-    def permissive(self, state: State) -> tuple[Ints, Ints]:
-        """Every token that can be read from a state, and the state after it.
-
-        The arrays are written anew by the next walk.
-        """
-        tokens, states = self._room[:2]
-        if self._walked[0] != state:
-            count = walking.permissive(
-                self._machine, self._nodes, self._path, state, tokens, states
-            )
-            self._walked = state, count
-        return tokens[: self._walked[1]], states[: self._walked[1]]
-
     def edges(
         self, state: State, guess: Guess, mark: int, every: int = 1
     ) -> tuple[Ints, Ints, Ints]:
@@ -81,10 +66,10 @@ class Walker:
         """
         after = self.guesses.after(guess, mark)
         self._grow()
-        tokens, states = self.permissive(state)
+        tokens, states = self.reader.permissive(state)
         if every > 1 and len(tokens) > _LONG:
             tokens, states = tokens[::every].copy(), states[::every].copy()
-        taken, targets, ends = self._room[2:]
+        taken, targets, ends = self._room
         count = walking.guided(self._places, after, tokens, states, taken, targets, ends)
         if len(self) == self._limits.states and (targets[:count] == NO_ROOM).any():
             self._limits.check("states", self._limits.states + 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.kernel import njit
+from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.proper.tables import (
     NO_ROOM,
     WITHIN,
@@ -20,6 +21,7 @@ from workbench.constraint.proper.tables import (
 )
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
 
+_UNKNOWN = UNKNOWN
 _NONE, _ONE, _BYTES = np.uint64(0), np.uint64(1), np.uint64(255)
 _DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
 _TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint64(SIZE_AT)
@@ -27,18 +29,22 @@ _TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint
 
 @njit(cache=True, nogil=True, _nrt=False)
 def permissive(
-    machine: Machine, nodes: Nodes, path: Ints, state: int, tokens: Ints, states: Ints
-) -> int:
-    """Write every token that can be read from a state, and the state after it; how many.
+    machine: Machine, nodes: Nodes, path: Ints, begin: int, count: int, tokens: Ints, states: Ints
+) -> tuple[int, int]:  # fmt: skip
+    """Write every token that can be read from a state, and the state after it.
 
-    Shape: ``path`` (height + 1,), ``tokens`` and ``states`` (V,), all room.
+    Returns where the walk stands and how many were written so far: at a node whose step is
+    ``UNKNOWN`` the machine has to grow first.
+
+    Shape: ``path`` (height + 1,), the state at its head; ``tokens`` and ``states`` (V,), room.
     """
-    path[0] = state
-    at, stop, count = _NONE, np.uint64(len(nodes.records)), 0
+    at, stop = np.uint64(begin), np.uint64(len(nodes.records))
     while at < stop:
         record = nodes.records[at]
         level = (record >> _DEPTH_AT) & _DEPTHS
         there = machine.table[path[level] * machine.width + machine.classes[record & _BYTES]]
+        if there == _UNKNOWN:
+            break
         if there < 0:
             at += record >> _SIZE_AT
             continue
@@ -52,7 +58,7 @@ def permissive(
             tokens[count], states[count] = np.int32(token - _ONE), there
             count += 1
         at += _ONE
-    return count
+    return int(np.int64(at)), count
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -1,0 +1,107 @@
+"""Grammars with a stack in proper tokens: against the encoder, and against the regular rows."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.constraint.proper.oracles import cases, encode, texts, toy
+from tests.constraint.proper.test_constraint import of_case, sequences
+from workbench.constraint.proper.constraint import ProperConstraint
+from workbench.constraint.proper.nested import NestedRows
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.pushdown.build import network_of
+from workbench.samples import samples
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: Grammar, its alphabet, rules.
+NESTED: list[tuple[str, str, list[tuple[str, str]]]] = [
+    ("start ::= 'a' start 'b' | 'c';", "abc", [("a", "a"), ("b", "b"), ("c", "b"), ("aa", "aa")]),
+    ("start ::= 'a' start 'a' | 'b';", "ab", [("a", "b"), ("ab", "a"), ("a", "a")]),
+    ("start ::= '[' (start (',' start)*)? ']';", "[],", [("[", "]"), ("]", ","), ("[]", ","), ("]", "]")]),
+    ("start ::= e; e ::= e '+' t | t; t ::= '(' e ')' | 'x';", "()+x", [("(", "x"), ("x", "+"), ("+", "("), (")", ")")]),
+    ("start ::= 'a' start 'b' | '';", "ab", [("a", "b"), ("a", "a"), ("b", "b")]),
+]  # fmt: skip
+
+
+def nested(text: str, vocabulary: Vocabulary) -> ProperConstraint:
+    found = wb.compile(Grammar.from_kbnf(text), vocabulary, "proper")
+    assert isinstance(found, ProperConstraint)
+    assert isinstance(found.rows, NestedRows)
+    return found
+
+
+@pytest.mark.parametrize(("text", "alphabet", "rules"), NESTED)
+def test_every_text_in_its_own_spelling(
+    text: str, alphabet: str, rules: list[tuple[str, str]]
+) -> None:
+    longest = 7 if len(alphabet) < 4 else 5
+    grammar = Grammar.from_kbnf(text)
+    accepted = [t for t in texts(alphabet, longest) if grammar.accepts(t)]
+    constraint = nested(text, toy(alphabet, rules))
+    assert sequences(constraint, longest) == sorted(tuple(encode(rules, t)) for t in accepted)
+    assert constraint.rows.given_up == 0
+
+
+@pytest.mark.parametrize(
+    "case",
+    [*cases("proper.json"), *cases("proper_pretokenized.json")],
+    ids=lambda case: case["id"],
+)
+def test_a_regular_grammar_run_as_a_network(case: dict[str, Any]) -> None:
+    """What is searched for token by token is what was decided beforehand."""
+    dfa = Grammar.from_regex(case["regex"]).dfa
+    assert dfa is not None
+    found = ProperConstraint(network_of(dfa), of_case(case), Limits())
+    assert sequences(found, case["max_len"]) == sorted(map(tuple, case["proper_sequences"]))
+
+
+def test_after_what_always_joins_nothing_is_offered() -> None:
+    """After tru every text goes on with e, which would have been joined."""
+    rules = [("t", "r"), ("tr", "u"), ("tru", "e")]
+    constraint = nested("start ::= '[' start ']' | 'true';", toy("[]true", rules))
+    first = constraint.mask(constraint.initial)
+    vocabulary = constraint.vocabulary
+    assert sorted(vocabulary.tokens[t] or b"" for t in first) == [b"[", b"true"]
+
+
+JSON = """
+start ::= '{' (pair (', ' pair)*)? '}';
+pair  ::= #'"[a-z]{1,8}"' ': ' value;
+value ::= start | #'[0-9]+' | #'"[^"]*"' | 'true' | 'null';
+"""
+
+
+def test_texts_of_the_embedded_tokenizer() -> None:
+    vocabulary = Vocabulary.load("builtin")
+    bpe, grammar = Bpe.of(vocabulary), Grammar.from_kbnf(JSON)
+    constraint = wb.compile(grammar, vocabulary, "proper")
+    for text in samples(grammar, 12, seed=4, longest=60):
+        state = constraint.initial
+        for token in bpe.encode(text):
+            assert token in constraint.mask(state), text
+            state = constraint.advance(state, token)
+        assert constraint.is_final(state)
+
+
+def test_walks_with_the_embedded_tokenizer() -> None:
+    vocabulary = Vocabulary.load("builtin")
+    bpe, choose = Bpe.of(vocabulary), random.Random(5)
+    constraint = wb.compile(Grammar.from_kbnf(JSON), vocabulary, "proper")
+    finished = 0
+    for _ in range(12):
+        taken: list[int] = []
+        state = constraint.initial
+        while not constraint.is_final(state) and len(taken) < 120:
+            allowed = list(constraint.mask(state))
+            taken.append(choose.choice(allowed))
+            state = constraint.advance(state, taken[-1])
+        if constraint.is_final(state):
+            finished += 1
+            assert bpe.encode(vocabulary.decode(taken)) == taken
+    assert finished
