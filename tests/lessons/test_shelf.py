@@ -121,6 +121,7 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("speculation", 0): ("7", "11"),
     ("speculation", 1): ("75", "60"),
     ("speculation", 2): ("2", "3"),
+    ("speculation", 3): ("55", "45"),
     ("stacks", 0): ("9", "8"),
     ("stacks", 1): ("3", "4"),
     ("stacks", 2): ("[x,x,x]", "[x,x,x"),

@@ -214,6 +214,16 @@ def test_what_is_counted_on_warm_up_runs() -> None:
     ]
 
 
+def test_rejection_sampling_adds_up_to_the_target() -> None:
+    # kept: the smaller of q and p, 0.55 together; instead: 0.45, as 0.375 and 0.075 are to each other
+    assert _rows("speculation", 3) == [
+        ("ann", "12.5 %", "50 %", "100 %", "12.5 %", "37.5 %", "50 %"),
+        ("bob", "75 %", "30 %", "40 %", "30 %", "0 %", "30 %"),
+        ("cid", "12.5 %", "20 %", "100 %", "12.5 %", "7.5 %", "20 %"),
+        ("together", "100 %", "100 %", "", "55 %", "45 %", "100 %"),
+    ]
+
+
 def test_the_ranking_of_appendix_a_is_turned_around() -> None:
     # 0.4 + 0.2 and 0.3 + 0.1; without what crosses terminals 0.2 and 0.3
     assert _rows("terminals", 2) == [

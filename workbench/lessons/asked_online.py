@@ -151,6 +151,8 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
             if prefix in words and machine.leads_on(state):
                 found.append(visible(prefix))
                 say = f"{visible(prefix)} can be read, and is a token: allowed."
+            elif prefix in words:
+                say = f"{visible(prefix)} can be read, but no tokens lead on from there."
         frames.append(_walk_frame(say, number[prefix], found, dead, number, steps))
     say = f"{steps} bytes asked for {len(words)} tokens."
     frames.append(_walk_frame(say, None, found, dead, number, steps))

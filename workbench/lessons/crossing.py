@@ -15,9 +15,7 @@ from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.text import visible
 from workbench.lessons.direct import in_order, symbols_of
 from workbench.lessons.lesson import Choice, Film, Frame, Given, Table, View
-from workbench.lessons.merging import rules_of
 from workbench.lessons.methods import ids_of
-from workbench.lessons.pairing import splits
 from workbench.lessons.proper import encoded
 from workbench.lessons.running import arcs_between, opens_at
 from workbench.lessons.taking import taken, taken_row
@@ -161,9 +159,8 @@ class Product:
 
 def product_of(world: World) -> tuple[TokenDfa, Star, Product]:
     """Both automata and their product, pair by pair from a worklist."""
-    canonical = splits(rules_of(world))
-    fsa = permissive(world.dfa, [word for word in world.words if word.decode() in canonical])
     star = star_of(world)
+    fsa = permissive(world.dfa, [token.encode() for token in star.tokens])
     order, edges = [(fsa.initial, 0)], []
     for pair in order:  # grows while it is read
         for token, there in fsa.edges[pair[0]].items():

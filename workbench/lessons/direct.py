@@ -14,7 +14,7 @@ from workbench.constraint.proper.token_dfa import TokenDfa, permissive
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.text import visible
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table, View
-from workbench.lessons.merging import Rule, rule_name, rules_of
+from workbench.lessons.merging import Rule, rule_name
 from workbench.lessons.pairing import splits
 from workbench.lessons.world import World, spelt
 
@@ -28,7 +28,7 @@ _Arc = tuple[int, bytes, int]
 
 def in_order(world: World) -> tuple[Rule, ...]:
     """The live rules of a step, by rank: what DirectMerge has to be given."""
-    made = splits(rules_of(world)).values()
+    made = splits(world).values()
     return tuple(s.rule for s in sorted(made, key=lambda s: s.rank) if s.rule is not None)
 
 

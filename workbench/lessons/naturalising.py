@@ -11,56 +11,52 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.decoding.retokenize import perplexity_of, retokenized
 from workbench.drawing.text import visible
 from workbench.lessons.chances import bits, number
-from workbench.lessons.lesson import Bar, Film, Frame, Given, LessonError, Row, Table
+from workbench.lessons.lesson import Bar, Film, Frame, Given, Row, Table
 from workbench.lessons.methods import Way, ids_of, run_of
 from workbench.lessons.world import World
 from workbench.vocabulary.vocabulary import TokenId
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Turn:
     """One turn of Algorithm 3."""
 
     #: The text still to be written.
     rest: bytes
     #: The tokens that are a beginning of it, likeliest first, with their probability.
     fitting: tuple[tuple[TokenId, float], ...]
-
-    @property
-    def taken(self) -> tuple[TokenId, float]:
-        """The one the model likes best."""
-        return self.fitting[0]
+    #: The one the model likes best, and its probability.
+    taken: TokenId
+    chance: float
 
 
-def retokenized(world: World, text: str) -> Iterator[Choice]:
-    """Line by line: of the tokens that begin the rest of the text the model's favourite is taken.
+def turns_of(world: World, text: str) -> Iterator[Turn]:
+    """The model's own spelling of a text, with what else would have fitted.
 
-    Raises: LessonError where no token fits.
+    Raises: VocabularyError where no token fits.
     """
-    ids, rest = [len(world.vocabulary) - 1], text.encode()
-    while rest:
-        chances = np.exp(world.model.logits(ids)).tolist()
+    context, rest = world.model.encode(""), text.encode()
+    for token_id in retokenized(world.model, "", text):
+        chances = np.exp(world.model.logits(context)).tolist()
         fitting = [
             (i, chances[i])
             for i, token in enumerate(world.vocabulary.tokens)
             if token is not None and rest.startswith(token)
         ]
-        if not fitting:
-            raise LessonError(f"expected tokens that spell {text!r}")
-        choice = Choice(rest, tuple(sorted(fitting, key=lambda one: (-one[1], one[0]))))
-        yield choice
-        token_id = choice.taken[0]
-        ids.append(token_id)
+        likely = tuple(sorted(fitting, key=lambda one: (-one[1], one[0])))
+        yield Turn(rest, likely, token_id, chances[token_id])
+        context.append(token_id)
         rest = rest[len(world.vocabulary.tokens[token_id] or b"") :]
 
 
 def algorithm_3(world: World, given: Given, *, text: str) -> Film:
     """The model's favourite among the tokens that fit, turn by turn."""
     written, heat, frames = list[str](), list[float](), []
-    for turn in retokenized(world, text):
-        token_id, chance = turn.taken
+    for turn in turns_of(world, text):
+        token_id = turn.taken
         fits = math.fsum(p for _, p in turn.fitting)
         shown = tuple(
             Bar(world.shown(i), p, p / fits, i == token_id) for i, p in turn.fitting if fits
@@ -69,7 +65,7 @@ def algorithm_3(world: World, given: Given, *, text: str) -> Film:
         if len(turn.fitting) == 1:
             say = f"Only {world.shown(token_id)} begins {visible(turn.rest)}."
         written.append(world.shown(token_id))
-        heat.append(bits(chance))
+        heat.append(bits(turn.chance))
         row = Row("tokens", tuple(written), len(written) - 1, tuple(heat))
         frames.append(Frame(say, rows=(row,), bars=shown))
     total = math.fsum(heat)
@@ -83,7 +79,7 @@ def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
     rows = []
     for way in methods:
         run = run_of(world, way)
-        natural = [bits(turn.taken[1]) for turn in retokenized(world, run.text)]
+        natural = retokenized(world.model, "", run.text)
         rows.append(
             (
                 run.name,
@@ -91,7 +87,7 @@ def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
                 str(len(run.spelt)),
                 number(run.perplexity),
                 str(len(natural)),
-                number(2 ** (math.fsum(natural) / len(natural))),
+                number(perplexity_of(world.model, "", natural)),
             )
         )
     heads = ("", "text", "tokens", "perplexity", "naturalised", "perplexity")
@@ -100,7 +96,7 @@ def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
 
 def natural_tokens(world: World, *, text: str) -> float:
     """How many tokens Algorithm 3 writes a text in."""
-    return sum(1 for _ in retokenized(world, text))
+    return len(retokenized(world.model, "", text))
 
 
 def bits_of(world: World, *, token: str, after: Sequence[str] = ()) -> float:

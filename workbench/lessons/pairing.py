@@ -24,9 +24,10 @@ class Split:
     rank: float = -1
 
 
-def splits(rules: Sequence[Rule]) -> dict[str, Split]:
+def splits(world: World) -> dict[str, Split]:
     """Every canonical token with its live split: symbols, and what encodes to itself."""
-    found = {symbol: Split(None) for rule in rules for side in rule for symbol in side}
+    rules, words = rules_of(world), (word.decode() for word in world.words)
+    found = {word: Split(None) for word in words if len(word) == 1}
     for left, right in rules:
         steps = list(greedy(rules, left + right))
         if steps and steps[-1].tokens == (left + right,):
@@ -61,12 +62,12 @@ class Tested:
     proper: bool | None = None
 
 
-def tests(rules: Sequence[Rule], first: str, second: str) -> Iterator[Tested]:
+def turns(world: World, first: str, second: str) -> Iterator[Tested]:
     """The pair test turn by turn: each undoes the later of the two last merges.
 
     Source: the linear form of the pairwise theorem.
     """
-    known = splits(rules)
+    known = splits(world)
     left, right, depths, limit = first, second, (0, 0), inf
     while True:
         rule = (left, right)
@@ -105,14 +106,14 @@ def pair(world: World, given: Given, *, tokens: Sequence[str]) -> Film:
     rules = rules_of(world)
     if len(tokens) != 2:
         raise LessonError("expected two tokens")
-    known = splits(rules)
+    known = splits(world)
     trees = [derivation(token, known) for token in tokens]
     graphs = tuple(
         tree_graph(tree, f"{side}: {visible(token)}")
         for side, token, tree in zip(("left", "right"), tokens, trees, strict=True)
     )
     frames = []
-    for turn in tests(rules, *tokens):
+    for turn in turns(world, *tokens):
         lit = [
             View((_spine(tree, depth, right=side == 0),))
             for side, (tree, depth) in enumerate(zip(trees, turn.depths, strict=True))
@@ -140,7 +141,7 @@ def _words(turn: Tested) -> str:
 def live(world: World) -> Table:
     """Every rule: whether it ever fires, and which rule makes its token instead."""
     rules, rows = rules_of(world), []
-    known = splits(rules)
+    known = splits(world)
     for number, rule in enumerate(rules, start=1):
         token = rule[0] + rule[1]
         made = known.get(token)

@@ -12,9 +12,11 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits
 from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.speculative import Drafting
 from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
 from workbench.decoding.trace import Step
 from workbench.lessons.chances import number, share
+from workbench.lessons.drafting import Steady
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
 from workbench.lessons.methods import Way, constrained
 from workbench.lessons.warming import counts_of
@@ -86,9 +88,10 @@ def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) ->
         case "skipping":
             return Skipping()
         case "speculating":
-            counts = counts_of(world, constraint)
-            return Speculating(counts, tokens, _LEAST)
-    raise LessonError(f"expected plain, skipping or speculating, not {name!r}")
+            return Speculating(counts_of(world, constraint), tokens, _LEAST)
+        case "drafting":
+            return Drafting(world.drafter, tokens, dice=lambda _: Steady())
+    raise LessonError(f"expected plain, skipping, speculating or drafting, not {name!r}")
 
 
 def passed(world: World, by: Way, strategy: str, tokens: int = 0) -> Passed:

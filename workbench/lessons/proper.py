@@ -81,7 +81,7 @@ def encode(world: World, *, text: str) -> Asked:
 def dead(world: World) -> Asked:
     """Which rules never fire."""
     rules = rules_of(world)
-    known = splits(rules)
+    known = splits(world)
     made = [known.get(left + right) for left, right in rules]
     right = {i for i, rule in enumerate(rules) if (m := made[i]) is None or m.rule != rule}
 

@@ -13,6 +13,7 @@ from workbench.lessons.constructing import subset_steps
 from workbench.lessons.crossing import in_both
 from workbench.lessons.cutting import cut_ways
 from workbench.lessons.direct import merged
+from workbench.lessons.drafting import acceptance
 from workbench.lessons.films import called
 from workbench.lessons.judging import share_of
 from workbench.lessons.lesson import Kind
@@ -134,6 +135,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "per cent, given that it is valid": _given_valid,
     "per cent under a method": _share,
     "merged edges": _merged_edges,
+    "acceptance": acceptance,
     "natural tokens": natural_tokens,
     "bits of a token": bits_of,
     "in both": in_both,

@@ -15,7 +15,7 @@ from workbench.lessons.questions import QUESTIONS
 from workbench.lessons.tables import TABLES
 from workbench.lessons.world import World
 
-_WORLD = ("regex", "kbnf", "start", "tokens", "merges", "pretokenizer", "chances", "warm")
+_WORLD = ("regex", "kbnf", "start", "tokens", "merges", "pretokenizer", "chances", "draft", "warm")
 _LESSON = {"title", "aim", "source", "steps", *_WORLD}
 _STEP = {"title", "text", "source", "figure", "caption", "table", "question", "open", *_WORLD}
 _OPEN = {"example", "prompt", "tab", "tests", "text", "notation", "start"}
@@ -92,6 +92,7 @@ def _world(data: _Table, lesson: _Table) -> World:
         merges=_pairs(merged, "merges"),
         pretokenizer=_text(merged, "pretokenizer", ""),
         chances=merged.get("chances", {}),
+        draft=merged.get("draft", {}),
         warm=tuple(tuple(map(str, run)) for run in merged.get("warm", [])),
     )
 

@@ -48,6 +48,8 @@ class World:
     #: Merge rules in rank order; single characters of the tokens need none.
     merges: tuple[tuple[str, str], ...] = ()
     chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    #: The chances of a second model, which drafts what the first decides.
+    draft: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     #: Runs, token by token, that counts are learned on.
     warm: tuple[tuple[str, ...], ...] = ()
 
@@ -108,6 +110,11 @@ class World:
     def model(self) -> KnownModel:
         """The model whose chances the step writes out."""
         return KnownModel(self.vocabulary, self.chances)
+
+    @cached_property
+    def drafter(self) -> KnownModel:
+        """The model that drafts."""
+        return KnownModel(self.vocabulary, self.draft, "draft")
 
     def shown(self, token_id: TokenId) -> str:
         """A token as a reader sees it."""
