@@ -27,7 +27,8 @@
     box.replaceChildren(chips, begin);
     let kept = [], now = null;
 
-    const where = (branch) => (branch.from ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}` : branch.how === "recorded" ? "recorded" : branch.how === "hand" ? "by hand" : branch.method ?? "");
+    const way = (constraint) => ({ automaton: "", unconstrained: "no mask" })[constraint] ?? constraint ?? "";
+    const where = (branch) => (branch.from ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}` : branch.how === "recorded" ? "recorded" : branch.how === "hand" ? "by hand" : branch.method ?? way(branch.constraint));
     const title = (branch) => [
       branch.from ? `${where(branch)}, from ${branch.from}` : where(branch) || "a run",
       `${wb.number(branch.steps.length)} tokens`, branch.outcome?.words ?? "not ended",

@@ -155,6 +155,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   function grammar() {
     find(".given .title").textContent = state.example?.title || "Your own";
     given.replaceChildren(...wb.colour(state.text.trimEnd(), state.notation).map(([piece, name]) => el("span", { class: name || null }, piece)));
+    find(".old").hidden = !now || (now.about.text === state.text && now.about.notation === state.notation);
     busy();
   }
   find(".edit").addEventListener("click", () => { wb.emit("look", "workbench"); wb.emit("focus editor"); });

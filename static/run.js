@@ -17,7 +17,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     find: (index, query) => questions.search(now(), index, query),
     why: server.why && wb.why ? (index, candidate) => (now() ? questions.why(now(), index, candidate) : null) : null,
   });
-  const branches = wb.branches(find(".branches"), { open: (branch) => { if (!state.running) open(branch); }, begin: byHand });
+  const branches = wb.branches(find(".branches"), { open: (branch) => { if (!state.running) open(branch); }, begin: byHand }), { isOpen } = branches;
   const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });
   const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
@@ -25,7 +25,6 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
 
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
-  const { isOpen } = branches;
   const here = () => {
     const { text, notation, start, prompt, model } = state, { constraint, lookahead } = panel.settings();
     return { text, notation, start, prompt, model, constraint, lookahead };
@@ -33,8 +32,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
 
   /** Let the model go on from where a branch stands. */
   function play(branch) {
-    branch.outcome = null;
-    branch.next = null;
+    branch.outcome = branch.next = null;
     branch.settings = panel.settings();
     before = branch.steps.length;
     state.running = true;
