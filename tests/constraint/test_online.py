@@ -10,10 +10,10 @@ from tests.laws.test_mask_laws import grammar_of, texts, trees
 from workbench.constraint.compile import automaton, compile
 from workbench.constraint.online.characters import characters_from
 from workbench.constraint.online.chart import ChartRecogniser
-from workbench.constraint.online.checker import Online, by_trie, flat, read
+from workbench.constraint.online.checker import Online, by_trie, flat
 from workbench.constraint.online.checkers import CHECKERS
 from workbench.constraint.online.completions import Completions
-from workbench.constraint.online.recogniser import OfMachine
+from workbench.constraint.online.recogniser import OfMachine, read
 from workbench.constraint.online.stacks import StackRecogniser
 from workbench.constraint.protocol import Constraint, State
 from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.online.recogniser import Recogniser
+from workbench.constraint.online.recogniser import Recogniser, forced, read
 from workbench.constraint.protocol import State
 from workbench.errors import TokenNotAllowed
 from workbench.limits import LIMITS, Clock, Limits
@@ -70,16 +70,6 @@ def by_trie(
 ASKING: dict[str, Asking] = {"flat": flat, "trie": by_trie}
 
 _TOO_SLOW = "asking about every token takes too long; method='automaton' gives the same mask"
-
-
-def read(recogniser: Recogniser, state: State, data: bytes) -> State | None:
-    """The state after some bytes, or None where they cannot be read."""
-    for byte in data:
-        there = recogniser.step(state, byte)
-        if there is None:
-            return None
-        state = there
-    return state
 
 
 class Online:
@@ -150,21 +140,9 @@ class Online:
         return self.recogniser.is_final(state)
 
     def forced(self, state: State) -> bytes:
-        """The bytes every accepted text goes on with; empty where it branches or may end.
-
-        Cost: 256 steps a byte.
-        """
-        found = bytearray()
+        """The bytes every accepted text goes on with; empty where it branches or may end."""
         with self._reading:
-            while not self.is_final(state) and len(there := self._following(state)) == 1:
-                byte, state = there[0]
-                found.append(byte)
-        return bytes(found)
-
-    def _following(self, state: State) -> list[tuple[int, State]]:
-        """The bytes that can be read, each with where it leads."""
-        steps = ((byte, self.recogniser.step(state, byte)) for byte in range(256))
-        return [(byte, there) for byte, there in steps if there is not None]
+            return forced(self.recogniser, state)
 
 
 class _Nodes:

@@ -37,7 +37,7 @@ class Completions(Remembering[Reading]):
         return frozenset(each[way[1]].name for way in self._reader.ways(state))
 
     def made(self, state: Reading, byte: int) -> Reading | None:
-        return self._reader.read(state, byte)
+        return self._reader.step(state, byte)
 
     def is_final(self, state: Reading) -> bool:
         return self._reader.is_final(state)

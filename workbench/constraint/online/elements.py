@@ -69,7 +69,7 @@ Element = Read | Call | All | OneOf | Copies
 
 
 class Elements:
-    """The pieces of a grammar, each once; none of them reads no text at all.
+    """The pieces of a grammar, each once; those that derive no text are left out.
 
     Raises: WorkbenchError for terminals that are no plain characters.
     """

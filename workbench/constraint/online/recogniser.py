@@ -19,11 +19,8 @@ from workbench.limits import LIMITS, Limits
 Kept = TypeVar("Kept", bound=Hashable)
 
 
-class Recogniser(Protocol):
-    """An incremental recogniser; its states are immutable, hashable values."""
-
-    @property
-    def initial(self) -> State: ...
+class Stepping(Protocol):
+    """What reads byte by byte; its states are immutable, hashable values."""
 
     def step(self, state: State, byte: int) -> State | None:
         """The state after a byte, or None where no accepted text goes on so."""
@@ -33,9 +30,42 @@ class Recogniser(Protocol):
         """Whether the text read so far is accepted."""
         ...
 
+
+class Recogniser(Stepping, Protocol):
+    """An incremental recogniser of texts that tokens spell."""
+
+    @property
+    def initial(self) -> State: ...
+
     def leads_on(self, state: State) -> bool:
         """Whether whole tokens can lead from here, between two tokens, to an accepted text."""
         ...
+
+
+def read(reader: Stepping, state: State, data: bytes) -> State | None:
+    """The state after some bytes, or None where they cannot be read."""
+    for byte in data:
+        there = reader.step(state, byte)
+        if there is None:
+            return None
+        state = there
+    return state
+
+
+def forced(reader: Stepping, state: State) -> bytes:
+    """The bytes every accepted text goes on with; empty where it branches or may end.
+
+    Cost: 256 steps a byte.
+    """
+    found = bytearray()
+    while not reader.is_final(state):
+        steps = ((byte, reader.step(state, byte)) for byte in range(256))
+        there = [(byte, after) for byte, after in steps if after is not None]
+        if len(there) != 1:
+            break
+        byte, state = there[0]
+        found.append(byte)
+    return bytes(found)
 
 
 class OfMachine:

@@ -22,6 +22,7 @@ from workbench.constraint.automaton import DfaConstraint
 from workbench.constraint.compose import cannot_spell
 from workbench.constraint.domino.terminals import Terminals, terminals_of
 from workbench.constraint.mask import TokenMask
+from workbench.constraint.online.recogniser import forced
 from workbench.constraint.outlines.reading import Reader, Reading
 from workbench.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.grammar import Grammar
@@ -124,15 +125,7 @@ class LalrConstraint:
 
     def forced(self, state: Reading) -> bytes:
         """The bytes every accepted text goes on with; empty where it branches or may end."""
-        found = bytearray()
-        while not self.is_final(state):
-            steps = ((byte, self.reader.read(state, byte)) for byte in range(256))
-            there = [(byte, after) for byte, after in steps if after is not None]
-            if len(there) != 1:
-                break
-            byte, state = there[0]
-            found.append(byte)
-        return bytes(found)
+        return forced(self.reader, state)
 
 
 def _rows(dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> DfaConstraint | None:

@@ -17,10 +17,10 @@ from workbench.limits import Limits
 #: The parser's stack before a terminal, the terminal, and the state of its automaton.
 Configuration = tuple[Stack, int, State]
 
-#: All ways the text can have been read. The empty text is read in none: ``BEGIN`` stands for it.
+#: All ways the text can have been read.
 Reading = frozenset[Configuration]
 
-#: The terminal of the one configuration in which nothing is read.
+#: What stands for a terminal where nothing is read yet.
 NOTHING = -1
 
 
@@ -78,9 +78,9 @@ class Reader:
         self.limits.check("configurations", len(there), "the grammar can be cut in too many ways")
         return frozenset(there) or None
 
-    def read(self, reading: Reading, byte: int) -> Reading | None:
+    def step(self, reading: Reading, byte: int) -> Reading | None:
         """All ways after one more byte, which may begin a terminal or go on with one."""
-        return self.moved(self.ways(reading), self._step_by(byte))
-
-    def _step_by(self, byte: int) -> Callable[[int, State], State]:
-        return lambda terminal, at: self._machines[terminal].step(at, byte)
+        machines = self._machines
+        return self.moved(
+            self.ways(reading), lambda terminal, at: machines[terminal].step(at, byte)
+        )
