@@ -158,6 +158,10 @@ def _made(tokenizer: Tokenizer, spec: dict[str, Any], end: TokenId | None, name:
     """The vocabulary, once it was held against its own tokenizer."""
     tokenizer.no_truncation()  # some files say to cut a text for training, which a prompt is not
     tokenizer.no_padding()
-    vocabulary = vocabulary_of(spec, name=name, end=end)
-    check_exact(vocabulary, lambda text: tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def encode(text: str) -> list[TokenId]:
+        return tokenizer.encode(text, add_special_tokens=False).ids
+
+    vocabulary = vocabulary_of(spec, name=name, end=end, encoder=encode)
+    check_exact(vocabulary, encode)
     return _Loaded(vocabulary, tokenizer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from workbench.errors import VocabularyError
@@ -21,7 +21,13 @@ GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s
 _FALLBACK = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
-def vocabulary_of(spec: Spec, *, name: str, end: TokenId | None) -> Vocabulary:
+def vocabulary_of(
+    spec: Spec,
+    *,
+    name: str,
+    end: TokenId | None,
+    encoder: Callable[[str], Sequence[TokenId]] | None = None,
+) -> Vocabulary:
     """What every token spells in the middle of a text.
 
     Byte-level byte-pair encodings and SentencePiece models with byte fallback are
@@ -61,6 +67,7 @@ def vocabulary_of(spec: Spec, *, name: str, end: TokenId | None) -> Vocabulary:
         added=[entry["id"] for entry in plain],
         prefix=b" " if _is_prefixed(spec) else b"",
         unpredictable=unpredictable(spec, plain, known),
+        encoder=encoder,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -52,6 +52,8 @@ class Vocabulary:
     prefix: bytes = b""
     #: Why nobody can say what the tokenizer would produce, where that is so.
     unpredictable: str = ""
+    #: The tokenizer itself, where there is one to hold merges against.
+    encoder: Callable[[str], Sequence[TokenId]] | None = field(default=None, repr=False)
     #: Where every cut of a token into two tokens is a merge rule: the rank of the rules that make
     #: each token, the lowest first and equal ones leftmost first (SentencePiece by score, tiktoken
     #: by rank); −1 for tokens that take no part. None where ``merges`` says it.

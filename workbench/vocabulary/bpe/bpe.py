@@ -21,12 +21,13 @@ from workbench.vocabulary.bpe import rows
 from workbench.vocabulary.bpe.build import tables_of
 from workbench.vocabulary.bpe.encode import Alphabet, alphabet, merged
 from workbench.vocabulary.bpe.guiding import SPACE_SIGN, Guide, guide_of
+from workbench.vocabulary.bpe.held import hold_against
 from workbench.vocabulary.bpe.pairs import pair_ok
 from workbench.vocabulary.bpe.pieces import splitter
 from workbench.vocabulary.bpe.pretokens import Pretokens, pretokens
 from workbench.vocabulary.bpe.rules import ids_by_spelling, rules_of, spellings
 from workbench.vocabulary.bpe.strict import is_monotone, strict
-from workbench.vocabulary.bpe.tables import NOWHERE, SYMBOL, Ints, Tables, Words
+from workbench.vocabulary.bpe.tables import NOWHERE, SYMBOL, Bools, Ints, Tables, Words
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _making = threading.Lock()
@@ -56,6 +57,7 @@ class Bpe:
                         "choose another vocabulary, or a method that does not ask for it",
                     )
                 made = Bpe(vocabulary, tables_of(vocabulary))
+                hold_against(vocabulary, made.encode)
                 vars(vocabulary)["_bpe"] = made
             return made
 
@@ -69,8 +71,15 @@ class Bpe:
 
         For a byte of byte fallback: whether it can be in a character that is no token.
         """
-        word = token in self.words.values() or token in self.vocabulary.added
-        return bool(self.tables.rank[token] != NOWHERE or word)
+        return bool(self.canonical[token])
+
+    @cached_property
+    def canonical(self) -> Bools:
+        """Which tokens are in any encoding, (V,), read-only."""
+        found: Bools = self.tables.rank != NOWHERE
+        found[[*self.words.values(), *self.vocabulary.added]] = True
+        found.setflags(write=False)
+        return found
 
     def pair_ok(self, first: TokenId, second: TokenId) -> bool:
         """Whether two tokens may stand next to each other inside one piece of the text.

@@ -97,7 +97,7 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
         elif node < 0:
             return -1
     low = k | (mark << _MARK) | (node << _CHARACTER)
-    return low | (fallback << _FALLBACK) | (added << _ADDED) | (word << _WORD)
+    return int(low | (fallback << _FALLBACK) | (added << _ADDED) | (word << _WORD))
 
 
 @inner

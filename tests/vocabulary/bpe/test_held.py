@@ -1,0 +1,56 @@
+"""Merges are held against the tokenizer itself before anything is said by them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from tokenizers import AddedToken, Tokenizer
+
+from tests.vocabulary.tokenizers_made import byte_level, fallback_bpe, split_byte_level
+from workbench.errors import VocabularyError
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.load import load_vocabulary
+from workbench.vocabulary.tokenizer import vocabulary_of
+
+
+def added() -> Tokenizer:
+    tokenizer = byte_level()
+    tokenizer.add_tokens([AddedToken("  ", normalized=False), AddedToken("fox", normalized=False)])
+    return tokenizer
+
+
+@pytest.mark.parametrize("kind", [byte_level, split_byte_level, fallback_bpe, added])
+def test_tokenizers_of_every_kind(kind: Callable[[], Tokenizer]) -> None:
+    tokenizer = kind()
+    asked = []
+
+    def encode(text: str) -> list[int]:
+        asked.append(text)
+        return tokenizer.encode(text, add_special_tokens=False).ids
+
+    spec = json.loads(tokenizer.to_str())
+    bpe = Bpe.of(vocabulary_of(spec, name="made", end=None, encoder=encode))
+    assert len(set(asked)) > 300
+    for text in set(asked):
+        wanted = tokenizer.encode(text, add_special_tokens=False).ids
+        assert wanted in (bpe.encode(text), bpe.encode(bpe.vocabulary.prefix.decode() + text))
+
+
+def test_a_vocabulary_that_is_loaded_brings_its_tokenizer() -> None:
+    vocabulary = load_vocabulary("builtin")
+    assert vocabulary.encoder is not None
+    assert vocabulary.encoder("the fox") == Bpe.of(vocabulary).encode("the fox")
+
+
+def test_error_where_they_differ() -> None:
+    tokenizer = byte_level()
+    spec = json.loads(tokenizer.to_str())
+
+    def reversed_ids(text: str) -> list[int]:
+        return tokenizer.encode(text, add_special_tokens=False).ids[::-1]
+
+    vocabulary = vocabulary_of(spec, name="odd", end=None, encoder=reversed_ids)
+    with pytest.raises(VocabularyError, match="its tokenizer and its merges differ on 'The quick"):
+        Bpe.of(vocabulary)
