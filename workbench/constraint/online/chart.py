@@ -4,9 +4,9 @@ In comes a grammar, out comes a recogniser. Grammar-constrained decoding (Geng e
 incremental parser of the Grammatical Framework, a chart parser; the chart here is Earley's (1970)
 over characters. Left recursion and ambiguity cost it no more than other rules.
 
-A column of the chart is found again where the same items are read into it. So a state is one
-number, and what repeats itself, as the characters of a string or the items of a left-recursive
-list, makes no new columns.
+A column of the chart is found again where the same items are read into it. So what repeats itself,
+as the characters of a string or the items of a left-recursive list, makes no new columns, and
+states come back.
 """
 
 from __future__ import annotations

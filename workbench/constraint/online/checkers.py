@@ -1,6 +1,8 @@
 """CHECKERS: which recogniser an online method asks, by the name DOMINO's Table 1 has for it.
 
-In come a grammar, a vocabulary and two names, out comes the method's constraint.
+In come a grammar, a vocabulary and two names, out comes the method's constraint. Where a checker
+reads a grammar its mask is the exact one; the table calls SYNCHROMESH and GCD minimally invasive,
+LLAMA.CPP "up to implementation". PICARD, which is not, checks a few tokens: ``decoding.picard``.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """A recogniser somebody described, and what it does to the text."""
+    """A recogniser somebody described."""
 
     #: One line for people.
     title: str
