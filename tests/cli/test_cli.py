@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from workbench.cli.asking import STRATEGIES
 from workbench.cli.main import app, main
 from workbench.resources import BUILTIN_MODEL, GRAMMARS
 
@@ -142,6 +143,34 @@ def test_generate_that_runs_out_of_tokens_exits_with_1() -> None:
     result = run("generate", "--regex", "[a-z]{50}", "--max-tokens", "2", "--json")
     assert result.exit_code == 1
     assert records(result)[-1]["stop"] == "token budget"
+
+
+@needs_model
+def test_every_strategy_writes_the_same_text() -> None:
+    asked = ("generate", "--example", "koo_choice", "--json", "--temperature", "1", "--seed", "3")
+    wholes = {
+        name: records(run(*asked, "--strategy", name, "--warm-up", "2"))[-1] for name in STRATEGIES
+    }
+    assert len({whole["text"] for whole in wholes.values()}) == 1
+    passes = {name: whole["forward_passes"] for name, whole in wholes.items()}
+    assert passes["opportunistic"] == passes["plain"] > passes["skipping"]
+
+
+def test_generate_error_strategy() -> None:
+    result = run("generate", "--regex", "a", "--strategy", "magic")
+    assert result.exit_code == 2
+    assert "there is no strategy 'magic'" in result.stderr
+
+
+@needs_model
+def test_a_healed_prompt_is_spelt_again() -> None:
+    result = run("generate", "--regex", "ain!?", "--prompt", "We took the tr", "--heal", "--json")
+    assert result.exit_code == 0, result.stderr
+    whole = records(result)[-1]
+    assert whole["healed"] in ("tr", " tr", "r")
+    assert whole["text"].startswith(whole["healed"] + "ain")
+    plain = run("generate", "--regex", "ain!?", "--prompt", "We took the tr", "--heal")
+    assert plain.stdout.startswith("ain")
 
 
 def test_train_smoke(tmp_path: Path) -> None:

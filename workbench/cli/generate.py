@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.asking import STRATEGIES, learnt, strategy_of
 from workbench.cli.options import (
     LOCAL_LIMITS,
     ExampleOption,
@@ -40,6 +41,13 @@ def generate(
     method: Annotated[
         str, typer.Option(help="automaton, composed or unconstrained.")
     ] = "automaton",
+    strategy: Annotated[
+        str, typer.Option(help=f"How the model is asked: {', '.join(STRATEGIES)}.")
+    ] = "plain",
+    warm_up: Annotated[int, typer.Option(min=1, help="Runs that counts learn from.")] = 10,
+    heal: Annotated[
+        bool, typer.Option("--heal", help="The prompt's last token may join with the text.")
+    ] = False,
     model: ModelOption = "builtin",
     regex: RegexOption = None,
     regex_file: RegexFileOption = None,
@@ -54,30 +62,37 @@ def generate(
     """
     with told():
         named = named_grammar(regex, regex_file, kbnf, example, start)
+        asked_by = strategy_of(strategy)
         from workbench.decoding.generate import generate as run
+        from workbench.decoding.healing import Healed
+        from workbench.decoding.healing import heal as healed
         from workbench.decoding.sampling import Sampling
         from workbench.decoding.transformers_model import load_model
 
-        loaded = load_model(model)
-        constraint = compile_grammar(named.grammar, loaded.vocabulary, method, LOCAL_LIMITS)
-        brought = named.example
+        loaded, brought = load_model(model), named.example
+        asked = prompt if prompt is not None else brought.prompt if brought else ""
+        plain = Healed(tuple(loaded.encode(asked)), b"", named.grammar)
+        begun = healed(loaded, asked, named.grammar) if heal else plain
+        constraint = compile_grammar(begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS)
+        sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        budget = max_tokens or (brought.max_tokens if brought else _MAX_TOKENS)
+        if strategy == "counts":
+            asked_by = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
         generation = run(
-            loaded,
-            constraint,
-            prompt if prompt is not None else brought.prompt if brought else "",
-            Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed),
-            max_tokens=max_tokens or (brought.max_tokens if brought else _MAX_TOKENS),
+            loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=asked_by
         )
+        known = len(begun.prefix)  # bytes of the prompt that are spelt again
         for step in generation:
             if json:
                 line(step_record(step))
             else:
-                sys.stdout.buffer.write(step.token)
+                sys.stdout.buffer.write(step.token[known:])
                 sys.stdout.buffer.flush()
+            known = max(0, known - len(step.token))
         trace = generation.trace
-        accepted = trace.accepted and named.grammar.accepts(trace.text)
+        accepted = trace.accepted and begun.grammar.accepts(trace.text)
         if json:
-            line(trace_record(trace, accepted=accepted))
+            line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
         else:
             typer.echo()
             typer.echo(summary(trace, accepted=accepted), err=True)

@@ -98,7 +98,7 @@ class Speculating:
 
     proposer: Proposer
     tokens: int = 10
-    least: float = 0.4
+    least: float = 0.5
 
     def steps(self, loop: Loop) -> Iterator[Step]:
         """As ``Strategy`` says."""
