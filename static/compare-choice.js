@@ -6,7 +6,12 @@ wb.compareChoice = (find, doors) => {
   const groups = find(".groups"), count = find(".count"), whose = find(".whose"), prompts = find(".prompts"), says = find(".says");
   let methods = [], limits = { prompts: 10, in_all: Infinity }, chosen = new Set(), kept = "", source = "run", named = null;
 
-  const number = (input) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? Number(input.defaultValue) : Math.max(Number(input.min), Number(input.value)));
+  /** What a knob says, held within its bounds as the server holds it: both count the same runs. */
+  function number(input) {
+    const value = input.value.trim() === "" || Number.isNaN(Number(input.value)) ? Number(input.defaultValue) : Number(input.value);
+    const held = Math.min(Number(input.max), Math.max(Number(input.min), value));
+    return input.step === "1" ? Math.floor(held) : held;
+  }
   const values = () => Object.fromEntries(Object.entries(knobs).map(([name, input]) => [name, number(input)]));
 
   // -- prompts ------------------------------------------------------------------------------------

@@ -91,8 +91,11 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     finish(words);
   }
   function fail(message, hint) {
+    if (now?.running) {
+      finish("ended by an error");
+      if (!now.runs.some((run) => run.steps.length || run.why)) empty(); // nothing to be seen
+    }
     say(message, hint);
-    if (now?.running) finish("ended by an error");
   }
   /** The page was too busy to see some tokens pass: with the same seeds they come again. */
   function lost() {
@@ -151,6 +154,20 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     setTimeout(() => wb.emit("adopt", { how: "compared", method: run.method, steps: answer.steps, served: answer.model, prompt: run.prompt, settings: { temperature, max_tokens, seed: run.seed, ...way }, ...way, outcome }));
   }
 
+  /** As the view is before anything was compared. */
+  function empty() {
+    now = null;
+    blank.hidden = false;
+    scroll.hidden = key.hidden = true;
+    for (const row of [".shownof", ".takes"]) find(row).replaceChildren();
+    fold(false);
+    say("");
+    tell("");
+    bar.style.width = "0";
+    exact.show(null);
+    busy();
+  }
+
   // -- the grammar, keys and events -----------------------------------------------------------------
   function grammar() {
     find(".given .title").textContent = state.example?.title || "Your own";
@@ -170,15 +187,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   wb.on("compiled", grammar);
   wb.on("example", (example) => {
     if (now?.running) stop("stopped by another example");
-    now = null;
-    blank.hidden = false;
-    scroll.hidden = key.hidden = true;
-    for (const row of [".shownof", ".takes"]) find(row).replaceChildren();
-    fold(false);
-    say("");
-    tell("");
-    bar.style.width = "0";
-    exact.show(null);
+    empty();
     if (example.compare) { choice.apply(example.compare); setTimeout(() => wb.emit("look", "compare")); }
   });
 
