@@ -88,3 +88,10 @@ def test_the_lessons(visit: Any, dark: bool, width: int) -> None:
     with visit("?learn=stacks&step=2", dark=dark, width=width) as v:
         v.page.wait_for_selector("#wb-learn svg .node")
         clean(v.page, "a lesson")
+    # chips shaded by surprisal, a broad figure with a wide table
+    for where in ("?learn=bridge&step=2", "?learn=subterminals&step=4"):
+        with visit(where, dark=dark, width=width) as v:
+            v.page.wait_for_selector("#wb-learn .worked")
+            v.page.wait_for_selector("#wb-learn .lesson:not(.loading)")
+            v.page.locator("#wb-learn .film input[type=range]").press("End")
+            clean(v.page, where)

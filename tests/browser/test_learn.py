@@ -28,13 +28,13 @@ def _say(v: Any) -> str:
 def test_a_student_steps_answers_and_opens_the_workbench(visit: Any) -> None:
     with visit("?learn=tokens&step=3") as v:
         _shown(v)
-        assert v.page.locator(f"{LEARN} h3").inner_text() == "The same language over tokens"
+        assert v.page.locator(f"{LEARN} .lesson h3").inner_text() == "The same language over tokens"
         v.shot("learn_tokens")
         # the film goes on frame by frame, by button and by key
         v.page.click(f"{LEARN} [aria-label='Next frame']")
         assert _say(v) == "f leads from state 0 to state 1."
         assert v.page.locator(f"{LEARN} .node.now").count() == 1
-        v.page.locator(f"{LEARN} h3").focus()
+        v.page.locator(f"{LEARN} .lesson h3").focus()
         v.page.keyboard.press("ArrowRight")
         assert _say(v) == "oo leads from state 1 to state 3."
         # a forbidden token says why
@@ -115,6 +115,37 @@ def test_lessons_fit_a_phone(visit: Any) -> None:
         wide = v.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 390
         v.shot("learn_phone")
+
+
+def test_a_phone_chooses_lessons_from_a_list(visit: Any) -> None:
+    with visit("?learn=tokens", width=390, height=844) as v:
+        _shown(v)
+        assert not v.page.locator(f"{LEARN} .shelves").is_visible()
+        shelves = v.page.locator(f"{LEARN} .pick optgroup")
+        assert "DOMINO" in [shelves.nth(i).get_attribute("label") for i in range(shelves.count())]
+        v.page.select_option(f"{LEARN} .pick", "bridge")
+        v.page.wait_for_function("location.search.includes('learn=bridge')")
+        assert v.page.locator(f"{LEARN} .lesson h2").inner_text() == "Bridge tokens"
+
+
+def test_two_methods_part_and_a_method_says_why_it_forbids(visit: Any) -> None:
+    with visit("?learn=bridge&step=2") as v:
+        _shown(v)
+        for _ in range(4):
+            v.page.click(f"{LEARN} [aria-label='Next frame']")
+        # a tab in the place of a space and a quote: three bits, told by its shade and in words
+        tab = v.page.locator(f"{LEARN} .rows .line").nth(1).locator(".chip").nth(2)
+        assert tab.get_attribute("title") == "surprisal 3.0 bits"
+        assert "b3" in (tab.get_attribute("class") or "").split()
+        v.shot("learn_bridge")
+        v.page.goto(v.page.url.replace("learn=bridge&step=2", "learn=terminals&step=1"))
+        _shown(v)
+        v.page.click(f"{LEARN} .hand button:has-text('fo') >> nth=0")
+        v.page.wait_for_function(
+            "document.querySelector('#wb-learn .say').textContent === 'fo is taken.'"
+        )
+        v.page.locator(f"{LEARN} .hand .token.no", has_text="o(1").click()
+        assert "going by terminals forbids it" in _say(v)
 
 
 def test_a_lesson_nobody_knows_opens_the_first(visit: Any) -> None:

@@ -144,7 +144,7 @@ def _rows(world: World, runs: Sequence[Run], taken: int) -> tuple[Row, ...]:
     for run in runs:
         steps = run.spelt[:taken]
         chips = tuple(world.shown(step.token_id) for step in steps)
-        heat = tuple(min(_MOST_BITS, surprise(step)) for step in steps)
+        heat = tuple(min(_MOST_BITS, round(surprise(step), 6)) for step in steps)
         rows.append(Row(run.name, chips, taken - 1 if len(steps) == taken else -1, heat))
     return tuple(rows)
 
