@@ -4,7 +4,7 @@ wb.parts.picture = ({ element, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
   const tabs = find(".tabs"), pic = find(".pic.main"), trio = find(".trio"), table = find(".tablebox"), foot = find(".foot"), stackbox = find(".stackbox"), tools = find(".tools.looks");
-  const FINDABLE = ["characters", "tokens", "stack", "rules"], STACKED = ["together", "stack", "rules"];
+  const FINDABLE = ["characters", "tokens", "stack", "rules"], STACKED = ["together", "stack", "rules"], NEVER_FOLLOWED = ["proper", "detokenizer"];
   let shown = null, picked = null, why = null, listed = "", lost = "";
 
   /** A state somebody picked, in the picture or in one of the three strips, each of its own machine. */
@@ -51,7 +51,7 @@ wb.parts.picture = ({ element, server }) => {
     find(".findbox").hidden = !FINDABLE.includes(tab);
     tools.hidden = tab === "table" || tab === "railroad";
     for (const each of tools.querySelectorAll("[data-look], .size")) each.hidden = !drawn;
-    find(".follow").hidden = tab === "detokenizer";
+    find(".follow").hidden = NEVER_FOLLOWED.includes(tab);
   }
 
   async function draw(at = "") {
@@ -136,6 +136,7 @@ wb.parts.picture = ({ element, server }) => {
     together: "amber: where the run stands · arrow keys in the text step all three",
     characters: "double ring: may end here · click a state to see what may follow",
     tokens: "dashed: a token that passes over states · click an edge for all its tokens",
+    proper: "what the tokenizer itself would write · click an edge for all its tokens",
     stack: "under what is read: ) comes off the stack, ( goes on it",
     rules: "a box is a call of another rule · click a state to see what may follow",
     railroad: "along the track is what may be written · click a rule to go there",
@@ -241,7 +242,7 @@ wb.parts.picture = ({ element, server }) => {
   wb.on("why", (record) => { why = record?.path ? record : null; if (why) picked = null; describe(); follow(); });
   wb.on("live rules", (names) => main.graph.rules(names));
   wb.on("example", (example) => { if (example.tab) wanted = example.tab; }); // a link or a draft says where it was looked at
-  wb.on("model", () => { if (state.compiled?.ok && ["tokens", "detokenizer", "together"].includes(state.tab) && state.drawn) draw(); });
+  wb.on("model", () => { if (state.compiled?.ok && ["tokens", "proper", "detokenizer", "together"].includes(state.tab) && state.drawn) draw(); });
 
   find(".zoom").addEventListener("click", (event) => {
     const act = event.target.closest("button")?.dataset.act;

@@ -71,6 +71,12 @@ def test_what_is_made_is_made_once() -> None:
     assert compiled.graph(Machine.TOKENS, other) is not graph
 
 
+def test_the_tokenizers_own_spellings_are_a_machine() -> None:
+    vocabulary = Vocabulary([b"a", b"b", b"ab"], merges=[(b"a", b"b")])
+    graph = compile_text("(ab)+", Notation.REGEX).graph(Machine.PROPER, vocabulary)
+    assert [edge.labels for edge in graph.edges] == [("ab",), ("ab",)]
+
+
 def test_error_a_vocabulary_that_cannot_spell_it_is_a_problem() -> None:
     compiled = compile_text("x+", Notation.REGEX, vocabulary=KOO)
     assert compiled.grammar is not None

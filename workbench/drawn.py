@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -12,10 +12,14 @@ from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
+from workbench.constraint.proper.constraint import ProperConstraint
+from workbench.constraint.proper.method import proper
+from workbench.constraint.proper.spelt_out import SpeltOut, spelt_out
 from workbench.drawing.graph import Graph
 from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
 from workbench.drawing.machines import draw_dfa
 from workbench.drawing.parts import Parts, TokenFsaParts, TokenPdaParts, Whole
+from workbench.drawing.proper_parts import ProperParts
 from workbench.drawing.stack_machines import draw_network, draw_pda
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.errors import LimitError
@@ -32,6 +36,8 @@ class Machine(StrEnum):
     CHARACTERS = "characters"
     #: The automaton over a model's tokens.
     TOKENS = "tokens"
+    #: The same with the tokenizer's own spellings alone.
+    PROPER = "proper"
     #: The pushdown automaton: what is read over what is popped and pushed.
     STACK = "stack"
     #: One small automaton a rule, with calls between them.
@@ -41,7 +47,7 @@ class Machine(StrEnum):
 
 
 #: Machines that are different for every vocabulary.
-OVER_TOKENS = frozenset({Machine.TOKENS, Machine.DETOKENIZER})
+OVER_TOKENS = frozenset({Machine.TOKENS, Machine.PROPER, Machine.DETOKENIZER})
 
 
 class Followed(StrEnum):
@@ -58,6 +64,9 @@ class Followed(StrEnum):
 
 #: Rules one token may end in the picture of a machine in which it may end any number.
 _SHOWN_POPS = 2
+
+#: Edges of the machine over proper tokens before it is made small; half a second's work.
+_SPELT_OUT = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +89,8 @@ class Drawn:
 
 def missing(grammar: Grammar, machine: Machine) -> str:
     """Why a grammar has no such machine; empty where it has one."""
+    if machine is Machine.PROPER and not grammar.is_regular:
+        return "rules that nest have no finite machine: the method proper has its masks"
     if machine is Machine.CHARACTERS and not grammar.is_regular:
         return "rules that nest need a stack: see Stack machine and Rules"
     if machine in (Machine.STACK, Machine.RULES) and grammar.tree is None:
@@ -143,6 +154,23 @@ def _draw_token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) ->
     note = f"tokens that end more than {_SHOWN_POPS} rules are left out: there is no end of them"
     parts = TokenPdaParts(machine, note)
     return Drawn(parts, Followed.STACK, parts.feet)
+
+
+def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:
+    """The machine over the tokenizer's own spellings of a regular grammar's texts.
+
+    Raises: VocabularyError where nobody can say how the tokenizer spells; LimitError where it is
+            too large to be looked at.
+    """
+    few = replace(limits, token_edges=min(limits.token_edges, _SPELT_OUT))
+    constraint = proper(grammar, vocabulary, few)
+    assert isinstance(constraint, ProperConstraint), "the method asked for"
+    return spelt_out(constraint)
+
+
+def draw_proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:
+    """That machine; no run is followed in it."""
+    return Drawn(ProperParts(spelt_properly(grammar, vocabulary, limits)))
 
 
 def draw_vocabulary(vocabulary: Vocabulary) -> Drawn:

@@ -23,7 +23,7 @@ from workbench.drawn import OVER_TOKENS as OVER_TOKENS
 from workbench.drawn import Drawn as Drawn
 from workbench.drawn import Followed as Followed
 from workbench.drawn import Machine as Machine
-from workbench.drawn import characters_of, draw, draw_tokens, draw_vocabulary, missing
+from workbench.drawn import characters_of, draw, draw_proper, draw_tokens, draw_vocabulary, missing
 from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
@@ -171,6 +171,8 @@ class Compiled:
         if machine is Machine.DETOKENIZER:
             return draw_vocabulary(vocabulary)
         grammar = self._readable()
+        if machine is Machine.PROPER:
+            return draw_proper(grammar, vocabulary, self.limits)
         characters = self.drawn(Machine.CHARACTERS) if grammar.is_regular else None
         return draw_tokens(grammar, characters, vocabulary, self.limits)
 

@@ -35,6 +35,7 @@ class Picture(StrEnum):
 
     CHARACTERS = Machine.CHARACTERS
     TOKENS = Machine.TOKENS
+    PROPER = Machine.PROPER
     STACK = Machine.STACK
     RULES = Machine.RULES
     DETOKENIZER = Machine.DETOKENIZER

@@ -28,8 +28,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.automata.dfa import Dfa
-from workbench.constraint.compose import TokenFsa
 from workbench.constraint.compose_pda import TokenPda
+from workbench.constraint.token_automaton import TokenAutomaton
 from workbench.drawing.characters import byte_edges, folded
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import Pda
@@ -68,8 +68,8 @@ def dfa_record(dfa: Dfa) -> Record:
     return _record("characters", len(read.states), dfa.initial, finals, edges)
 
 
-def token_fsa_record(fsa: TokenFsa) -> Record:
-    """A token automaton; the edges of two states are one with all its tokens.
+def token_fsa_record(fsa: TokenAutomaton, machine: str = "tokens") -> Record:
+    """A token automaton, called ``machine``; the edges of two states are one with all its tokens.
 
     Raises: LimitError where it has more edges than may be written out.
     """
@@ -81,7 +81,7 @@ def token_fsa_record(fsa: TokenFsa) -> Record:
             to[target].append(token_id)
         edges += [{"source": state, "target": t, "tokens": ids} for t, ids in to.items()]
     finals = [state for state in range(len(fsa)) if fsa.finals[state]]
-    record = _record("tokens", len(fsa), fsa.initial, finals, edges)
+    record = _record(machine, len(fsa), fsa.initial, finals, edges)
     return {**record, **_spelt(fsa.vocabulary, edges)}
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.constraint.compose import TokenFsa
+from workbench.constraint.token_automaton import TokenAutomaton
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: ``(source, target, input label, output label)``
@@ -111,7 +111,7 @@ def dfa_att(dfa: Dfa) -> Att:
     return _att(arcs, dfa.initial, _set(dfa.finals), _BYTES, _BYTES)
 
 
-def token_fsa_att(fsa: TokenFsa) -> Att:
+def token_fsa_att(fsa: TokenAutomaton) -> Att:
     """A token automaton as an acceptor of tokens; the end token is no arc but a final state.
 
     Raises: LimitError where it has more edges than may be written out.

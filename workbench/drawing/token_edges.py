@@ -83,6 +83,15 @@ def token_edges(
     return (*plain, *_through(pieces, {str(s) for s in np.flatnonzero(whole)}))
 
 
+def plain_edges(rows: TokenRows) -> tuple[Edge, ...]:
+    """An edge for every two states of a machine that is about tokens alone."""
+    none = np.zeros(len(rows.sources), np.bool_)
+    return tuple(
+        _token_edge(rows, int(rows.sources[group[0]]), int(rows.targets[group[0]]), False, group)
+        for group in _groups(rows.sources, rows.targets, none)
+    )
+
+
 def _groups(
     sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int32], skips: npt.NDArray[np.bool_]
 ) -> Iterator[npt.NDArray[np.int64]]:

@@ -20,7 +20,7 @@ from workbench.ui.runs import run_records
 
 _Answer = dict[str, Any]
 _Notation = Literal["regex", "kbnf"]
-_Machine = Literal["characters", "tokens", "stack", "rules", "detokenizer"]
+_Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokenizer"]
 
 #: Samples one request may ask for.
 _MOST_SAMPLES = 50

@@ -5,8 +5,10 @@ from __future__ import annotations
 from workbench.automata.dfa import Dfa
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
+from workbench.constraint.proper.spelt_out import SpeltOut
 from workbench.drawing import as_json
 from workbench.drawing.att import Att, detokenizer_att, dfa_att, token_fsa_att
+from workbench.drawn import spelt_properly
 from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
@@ -32,6 +34,8 @@ def automaton(
         raise WorkbenchError("expected a vocabulary for a machine over tokens")
     if machine is Machine.DETOKENIZER:
         return as_json.detokenizer_record(vocabulary)
+    if machine is Machine.PROPER:
+        return as_json.token_fsa_record(_proper(grammar, vocabulary, limits), str(machine))
     if grammar.dfa is not None:
         return as_json.token_fsa_record(compose(grammar.dfa, vocabulary, limits))
     try:
@@ -52,7 +56,14 @@ def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limit
         return dfa_att(_finite(grammar))
     if machine is Machine.TOKENS and vocabulary is not None:
         return token_fsa_att(compose(_finite(grammar), vocabulary, limits))
+    if machine is Machine.PROPER and vocabulary is not None:
+        return token_fsa_att(_proper(grammar, vocabulary, limits))
     raise _no_stack()
+
+
+def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:
+    _finite(grammar)
+    return spelt_properly(grammar, vocabulary, limits)
 
 
 def _finite(grammar: Grammar) -> Dfa:
@@ -64,5 +75,5 @@ def _finite(grammar: Grammar) -> Dfa:
 def _no_stack() -> WorkbenchError:
     return WorkbenchError(
         "only the finite machines of a regular grammar can be written so",
-        "choose characters, tokens or the detokenizer, and a grammar without nesting",
+        "choose characters, tokens, proper or the detokenizer, and a grammar without nesting",
     )
