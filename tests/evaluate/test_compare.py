@@ -9,7 +9,6 @@ from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import StopReason, Trace
-from workbench.errors import WorkbenchError
 from workbench.evaluate.compare import (
     Began,
     Ended,
@@ -19,7 +18,7 @@ from workbench.evaluate.compare import (
     cut_differently,
     divergence,
 )
-from workbench.evaluate.contenders import CONTENDERS, Contender, chosen
+from workbench.evaluate.contenders import Contender, chosen
 from workbench.grammar import Grammar
 from workbench.vocabulary.toy import words_of
 
@@ -111,24 +110,6 @@ def test_where_spellings_part() -> None:
     one, other = traces_of("ab ba", "ab ab")
     assert cut_differently([one, one]) is None
     assert cut_differently([one, other]) in (2, 3)  # the token " ba", or " " before "ba"
-
-
-def test_error_names() -> None:
-    with pytest.raises(WorkbenchError, match="there is no method 'x' to compare"):
-        chosen("automaton,x")
-    with pytest.raises(WorkbenchError, match="expected at least one method"):
-        chosen(" , ")
-    assert [c.name for c in chosen("automaton, automaton,unconstrained")] == [
-        "automaton",
-        "unconstrained",
-    ]
-
-
-def test_the_register_is_keyed_by_name_and_complete() -> None:
-    for name, contender in CONTENDERS.items():
-        assert contender.name == name
-        assert contender.title
-        assert contender.source
 
 
 def test_a_record_is_plain() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,13 +11,11 @@ from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import LanguageModel, Session
-from workbench.decoding.opportunistic import Opportunistic
-from workbench.decoding.picard import Picard
-from workbench.decoding.proposers import Counts
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
+from workbench.decoding.strategy import PLAIN, Strategy
 from workbench.decoding.turn import since
 from workbench.errors import WorkbenchError
+from workbench.evaluate.learning import STRATEGIES, Drafts, Guessing, warm_up
 from workbench.evaluate.programs import program_of
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
@@ -30,27 +27,6 @@ _WILLARD = "Willard & Louf 2023"
 _DOMINO = "Beurer-Kellner, Fischer & Vechev 2024 (DOMINO)"
 _KOO = "Koo, Liu & He 2024"
 _TRAN = "Tran-Thien 2024"
-
-
-#: Where the seeds of warm-up runs begin, far from those anybody asks for.
-_WARM_UP_SEED = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speculation:
-    """What is guessed from counts, P(l | α, β).
-
-    Source: DOMINO §3.6.
-    """
-
-    #: The paper's s: how many guesses go into one pass.
-    tokens: int = 10
-    #: Guesses go on while all of them together are right with this probability.
-    least: float = 0.3
-    #: So many tokens before are told apart too; the paper has none.
-    memory: int = 0
-    #: Runs on which the counts are learnt, frozen afterwards.
-    warm_up: int = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +44,8 @@ class Contender:
     strategy: str = "plain"
     #: Whether a template that somebody wrote for the grammar takes the grammar's place.
     program: bool = False
-    #: What is proposed where tokens are guessed; None where none are.
-    speculation: Speculation | None = None
+    #: What a strategy learns on warm-up runs before it is used; None for one that learns nothing.
+    learns: Guessing | Drafts | None = None
     #: Who described it, and where.
     source: str
 
@@ -103,35 +79,17 @@ class Prepared:
         max_tokens: int,
         stop: Callable[[], bool] | None = None,
     ) -> Prepared:
-        """The same after its warm-up: plain runs on these prompts, with seeds of their own.
-
-        Drawn at a temperature of 1 at least, also where what follows is greedy: the greedy text of
-        a prompt must not be learnt by heart. What needs no warm-up is as it was.
+        """The same after its warm-up (``learning.warm_up``); itself where it learns nothing.
 
         Raises: as ``generate``.
-        Source: DOMINO §4.3, 10 repetitions, after which the priors stay as they are.
         """
-        asked = self.contender.speculation
-        if asked is None:
+        learns = self.contender.learns
+        if learns is None:
             return self
-        traces = []
-        for number in range(asked.warm_up):
-            drawn = replace(
-                sampling, temperature=max(1.0, sampling.temperature), seed=_WARM_UP_SEED + number
-            )
-            run = generate(
-                self.model,
-                self.constraint,
-                prompts[number % len(prompts)],
-                drawn,
-                max_tokens=max_tokens,
-                top=0,
-                stop=stop,
-            )
-            deque(run, maxlen=0)
-            traces.append(run.trace)
-        counts = Counts.learnt(self.constraint, traces, asked.memory)
-        return replace(self, strategy=Speculating(counts, asked.tokens, asked.least))
+        runs = warm_up(
+            self.model, self.constraint, prompts, sampling, learns.warm_up, max_tokens, stop
+        )
+        return replace(self, strategy=learns.learnt(self.model, self.constraint, runs))
 
     def start(
         self,
@@ -192,8 +150,16 @@ _ALL = (
         title="the exact mask; tokens guessed from counts that also know up to four tokens before",
         method="automaton",
         strategy="speculation",
-        speculation=Speculation(memory=4),
+        learns=Guessing(memory=4),
         source=f"{_DOMINO}, §3.6, with longer contexts",
+    ),
+    Contender(
+        name="draft",
+        title="the exact mask; a draft of counted tokens proposes, the model accepts or refuses",
+        method="automaton",
+        strategy="speculation",
+        learns=Drafts(),
+        source=f"{_KOO}, §5.3",
     ),
     Contender(
         name="domino",
@@ -227,7 +193,7 @@ _ALL = (
         title="subterminal trees; up to 10 tokens guessed from counts, judged in one pass",
         method="domino",
         strategy="speculation",
-        speculation=Speculation(),
+        learns=Guessing(),
         source=f"{_DOMINO}, §3.6",
     ),
     Contender(
@@ -320,15 +286,6 @@ _ALL = (
         source=f"{_WILLARD}, the extension to grammars, with lark's usual settings",
     ),
 )
-
-#: How the model is asked, by the name a contender has for it.
-STRATEGIES: dict[str, Strategy] = {
-    "plain": PLAIN,
-    "speculation": PLAIN,  # until it is taught
-    "skipping": Skipping(),
-    "opportunistic": Opportunistic(),
-    "picard": Picard(),
-}
 
 #: Every contender by its name, in the order tables have.
 CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}

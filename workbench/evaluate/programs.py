@@ -29,8 +29,8 @@ _RPG = """{{
 }}"""
 
 #: The worked problem laid out as listing 1 lays out its object.
-_GSM8K = r"""start   ::= '{\n    "thoughts": [\n' thought (',\n' thought)* '\n    ],\n    "answer": '
-            number '\n}';
+_GSM8K = r"""start   ::= '{\n    "thoughts": [\n' thought (',\n' thought)* '\n    ],\n'
+            '    "answer": ' number '\n}';
 thought ::= '        {"step": "' text '", "calculation": "' text '", "result": ' number '}';
 text    ::= #'[^"\\\\\n]*';
 number  ::= #'-?(0|[1-9][0-9]*)(\\.[0-9]+)?';
@@ -44,6 +44,14 @@ text    ::= #'[^<\n]+';
 """
 
 
+#: By the gallery's example.
+_PROGRAMS: dict[str, Template | str] = {
+    "domino_rpg": Template.parse(_RPG),
+    "domino_gsm8k": _GSM8K,
+    "domino_xml": _XML,
+}
+
+
 def program_of(grammar: Grammar, limits: Limits) -> Grammar:
     """The template's language: texts of the grammar in one fixed layout.
 
@@ -51,15 +59,10 @@ def program_of(grammar: Grammar, limits: Limits) -> Grammar:
     """
     for name, made in _PROGRAMS.items():
         if load_gallery()[name].text == grammar.source.text:
-            return made(limits)
+            if isinstance(made, Template):
+                return made.grammar
+            return Grammar.from_kbnf(made, limits=limits, name="template")
     raise WorkbenchError(
         "nobody wrote a template for this grammar",
         f"there are templates for {', '.join(_PROGRAMS)}; template-ws takes any grammar",
     )
-
-
-_PROGRAMS = {
-    "domino_rpg": lambda limits: Template.parse(_RPG).grammar,
-    "domino_gsm8k": lambda limits: Grammar.from_kbnf(_GSM8K, limits=limits, name="template"),
-    "domino_xml": lambda limits: Grammar.from_kbnf(_XML, limits=limits, name="template"),
-}

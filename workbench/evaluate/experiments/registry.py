@@ -9,11 +9,24 @@ from workbench.evaluate.experiment import Experiment
 from workbench.evaluate.experiments.accuracy import TABLE_2, TABLE_4
 from workbench.evaluate.experiments.compiling import KOO_2
 from workbench.evaluate.experiments.invading import INVADING
+from workbench.evaluate.experiments.merging import TRAN_2
+from workbench.evaluate.experiments.naturalising import FIGURE_2
 from workbench.evaluate.experiments.ranking import RANKING
 from workbench.evaluate.experiments.skew import CHALLENGE_1
 from workbench.evaluate.experiments.throughput import FIGURE_5, TABLE_3
 
-_ALL = (TABLE_2, TABLE_3, TABLE_4, FIGURE_5, INVADING, KOO_2, RANKING, CHALLENGE_1)
+_ALL = (
+    TABLE_2,
+    TABLE_3,
+    TABLE_4,
+    FIGURE_5,
+    FIGURE_2,
+    INVADING,
+    KOO_2,
+    RANKING,
+    CHALLENGE_1,
+    TRAN_2,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
 

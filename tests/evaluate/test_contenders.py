@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.constraint.compile import METHODS
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.strategy import PLAIN, Speculating
+from workbench.decoding.toy_model import ToyModel
+from workbench.errors import WorkbenchError
+from workbench.evaluate.contenders import CONTENDERS, chosen
+from workbench.evaluate.learning import STRATEGIES
+from workbench.evaluate.programs import program_of
+from workbench.evaluate.tasks import TASKS
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS
+from workbench.samples import samples
+from workbench.vocabulary.toy import words_of
+
+MODEL = ToyModel(words_of("ab ba ab ba"), "ab ba ab ba")
+GRAMMAR = Grammar.from_regex("(ab|ba)( (ab|ba)){0,3}")
+
+
+def test_the_register_is_keyed_by_name_and_whole() -> None:
+    for name, contender in CONTENDERS.items():
+        assert contender.name == name
+        assert contender.title
+        assert contender.source
+        assert contender.strategy in STRATEGIES
+        assert contender.method in METHODS
+        assert contender.options.keys() <= METHODS[contender.method].options.keys()
+    assert {c.method for c in CONTENDERS.values()} == METHODS.keys() - {"composed", "direct_merge"}
+
+
+def test_error_names() -> None:
+    with pytest.raises(WorkbenchError, match="there is no method 'x' to compare"):
+        chosen("automaton,x")
+    with pytest.raises(WorkbenchError, match="expected at least one method"):
+        chosen(" , ")
+    twice = [c.name for c in chosen("automaton, automaton,unconstrained")]
+    assert twice == ["automaton", "unconstrained"]
+
+
+def test_one_that_guesses_learns_before_it_runs_and_others_do_not() -> None:
+    learnt = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR).taught([""], Sampling(), 8)
+    assert isinstance(learnt.strategy, Speculating)
+    plain = CONTENDERS["automaton"].prepare(MODEL, GRAMMAR)
+    assert plain.taught([""], Sampling(), 8) is plain
+    assert plain.strategy is PLAIN
+
+
+def test_greedy_runs_are_not_learnt_by_heart() -> None:
+    """Warm-ups are drawn: a greedy run of the same prompt would tell the very text to come."""
+    prepared = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR)
+    run = prepared.taught([""], Sampling(), 8).start("", Sampling(), max_tokens=8)
+    plain = prepared.start("", Sampling(), max_tokens=8)
+    assert [s.token_id for s in run] == [s.token_id for s in plain]
+    drawn = prepared.taught([""], Sampling(temperature=5.0), 8).start("", Sampling(), max_tokens=8)
+    assert [s.token_id for s in drawn] == run.trace.token_ids
+
+
+@pytest.mark.parametrize("task", ["rpg", "gsm8k", "xml"])
+def test_texts_of_a_program_are_texts_of_its_grammar(task: str) -> None:
+    grammar = TASKS[task].grammar
+    found = samples(program_of(grammar, LIMITS), 8, longest=200)
+    assert len(found) >= 3
+    for text in found:
+        assert grammar.accepts(text), text
+
+
+def test_error_a_grammar_nobody_wrote_a_program_for() -> None:
+    with pytest.raises(WorkbenchError) as raised:
+        CONTENDERS["template"].prepare(MODEL, GRAMMAR)
+    assert str(raised.value) == (
+        "nobody wrote a template for this grammar\nhint: there are templates for domino_rpg,"
+        " domino_gsm8k, domino_xml; template-ws takes any grammar"
+    )
