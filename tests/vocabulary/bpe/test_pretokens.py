@@ -148,6 +148,7 @@ def test_it_is_the_same_when_remembered(tmp_path: Path, monkeypatch: pytest.Monk
     np.testing.assert_array_equal(fresh(PATTERNS["words"]).steps, made.steps)
 
 
+@pytest.mark.slow
 def test_characters_are_those_of_the_engine_of_tiktoken() -> None:
     """Tekken's text is cut by another engine, whose sets of characters are unions of our classes."""
     tiktoken = pytest.importorskip("tiktoken")

@@ -167,7 +167,7 @@ class Bpe:
     def guide(self) -> Guide | None:
         """What is more than merges, as one automaton; None where merges are all there is.
 
-        Cost:   about a second for a new pre-tokenizer's pattern, which is then kept on disk.
+        Cost:   one or two seconds for a new pre-tokenizer's pattern, which is then kept on disk.
         Raises: VocabularyError where it cannot be said exactly.
         """
         return guide_of(self.vocabulary, self.tables, self.pretokens, sorted(self.words.values()))
@@ -175,7 +175,7 @@ class Bpe:
     def encode(self, text: bytes | str) -> list[TokenId]:
         """What the tokenizer makes of a text, without anything it would put before or after it.
 
-        Cost:   1 µs a symbol.
+        Cost:   0.3 µs a symbol of a long text, 10 to 20 µs for a line.
         Raises: VocabularyError where a byte or character of the text has no token.
         """
         try:

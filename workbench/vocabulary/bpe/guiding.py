@@ -57,7 +57,7 @@ class Guide:
     def row(self, guess: int, marked: bool) -> npt.NDArray[np.int64]:
         """The guess after each token of the vocabulary, −1 where there is none, (V,); a new array.
 
-        Cost: 10 ns a byte of the vocabulary.
+        Cost: 1 ms for 32k tokens, 5 ms for 131k.
         """
         out = np.empty(len(self.tables.kind), np.int64)
         kernels.take_all(self.tables, guess, int(marked), out)

