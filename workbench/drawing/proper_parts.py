@@ -32,7 +32,7 @@ class ProperParts:
             for state, final in enumerate(automaton.finals)
         )
         edges = plain_edges(TokenRows.joined(automaton.vocabulary, rows))
-        note = f"{automaton.edge_count:,} token edges, each what the tokenizer itself would write"
+        note = f"{automaton.edge_count:,} token edges"
         return Graph("proper token automaton", nodes, edges, note)
 
     def whole(self) -> Graph:
