@@ -42,6 +42,7 @@ class Guesses:
         self._numbers = np.full(1024, -1, np.int32)
         self._met = [0 if self._guide is None else self._guide.start]
         self._within = [False]
+        self._flags = np.zeros(1, np.uint8)
         self._after: dict[tuple[Guess, int], Ints] = {}
         if self._guide is None:
             none = np.full(len(self._canonical), -1, np.int32)
@@ -70,7 +71,9 @@ class Guesses:
     @property
     def within(self) -> Bytes:
         """``is_within`` of all that were met."""
-        return np.array(self._within, np.uint8)
+        if len(self._flags) < len(self._within):
+            self._flags = np.array(self._within, np.uint8)
+        return self._flags
 
     def may_end(self, guess: Guess) -> bool:
         """Whether the text may end here, as far as the tokenizer is concerned."""

@@ -9,14 +9,20 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from workbench.automata.dfa import Dfa, State
+from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.constraint.proper import judging
-from workbench.constraint.proper.guesses import Guess
+from workbench.constraint.proper.guesses import Guess, Guesses
+from workbench.constraint.proper.halves import Halves, lacking
 from workbench.constraint.proper.live import Live, live_edges
 from workbench.constraint.proper.searching import Node, Place, Searching
 from workbench.constraint.proper.tables import ANEW, INSIDE, Ints, Words
+from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.vocabulary import TokenId
+
+#: What belongs to the vocabulary alone is nobody's grammar's doing.
+_PATIENT = Limits(seconds=60.0)
 
 
 class RegularRows(Searching):
@@ -30,6 +36,7 @@ class RegularRows(Searching):
         self.dfa = dfa
         #: The edges between characters.
         self.live: Live = live_edges(dfa, bpe, starts, limits)
+        self._halves = Halves(dfa, self.live, lambda place: self._looked_up(place, INSIDE))
 
     @property
     def initial(self) -> State:
@@ -57,6 +64,23 @@ class RegularRows(Searching):
         row = judging.as_bits(self.live.edges[INSIDE][number].row, self.words)
         return bool(self.without_row(row, last).any())
 
+    def _decided(self, tokens: Ints, target: Place) -> Ints:
+        state, guess = target
+        if not self.guesses.is_within(guess):
+            return super()._decided(tokens, target)
+        lack = lacking(self.bpe.vocabulary)[tokens]
+        found, rest = [tokens[:0]], [tokens[lack == 0]]
+        for left in set(lack.tolist()) - {0}:
+            some = tokens[lack == left]
+            done = self._halves.finished(state, guess, some, left)
+            found.append(done)
+            if len(done) < len(some):
+                rest.append(some[~np.isin(some, done)])
+        others = [t for t in np.concatenate(rest).tolist() if anywhere(self.bpe, t, guess)]
+        if others:
+            found.append(super()._decided(np.array(others, np.int32), target))
+        return np.concatenate(found)
+
     def _looked_up(self, place: Place, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
         state, guess = place
         number = self.live.places.get(place)
@@ -71,3 +95,22 @@ class RegularRows(Searching):
         # whole characters first: there rows are known
         far = self.guesses.within[after[taken]].astype(np.int32)
         return tokens[taken], states[taken], after[taken], far
+
+
+def anywhere(bpe: Bpe, token: TokenId, guess: Guess) -> bool:
+    """Whether any text at all goes on after a token that ends in a character; kept with the merges.
+
+    Yes where it begins in one, which would have to be known.
+    """
+    known = vars(bpe).get("_anywhere")
+    if known is None:
+        texts = Grammar.from_regex("(?s:.*)", limits=_PATIENT).dfa
+        assert texts is not None
+        every = RegularRows(texts, bpe, (Guesses.of(bpe).start,), _PATIENT)
+        known = vars(bpe)["_anywhere"] = every, {}
+    every, answers = known
+    if (token, guess) not in answers:
+        there = every.after(every.initial, bpe.vocabulary.tokens[token] or b"")
+        yes = there == DEAD or every.leads_on((there, guess), token)
+        answers[token, guess] = yes
+    return bool(answers[token, guess])
