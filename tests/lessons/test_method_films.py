@@ -235,6 +235,14 @@ def test_the_product_loses_its_dead_end() -> None:
     assert made.frames[-1].say == "3 pairs and 3 edges are left: the proper sequences."
 
 
+def test_cuts_part_the_machine_into_regions() -> None:
+    made = _shipped("product", 4)
+    assert made.frames[1].say == "10 of 14 edges are cuts: a token ends before them."
+    # the loops of the values, over a and over b, are none
+    assert [_row(frame, "regions")[-1] for frame in made.frames[2:]] == list("12345234")
+    assert made.frames[4].views[0].lit == ("3",)
+
+
 # -- spelling as the model would ------------------------------------------------------------------
 
 

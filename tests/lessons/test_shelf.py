@@ -164,6 +164,7 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("product", 1): ({"a  ab", "aa  ab", "ac  a"}, {"a  aa"}),
     ("product", 2): ({"a", "ab"}, {"a", "aa"}),
     ("product", 3): ({"a  ··", "·  ·  a", "⏎·  ⏎", "a  ⏎  ·"}, {"⏎  ·  ⏎"}),
+    ("product", 4): ({"k=", "=a", "ba", "bb", "b;"}, {"k=", "ab"}),
     ("merges", 0): ("a ab ac", "aa b ac"),
     ("merges", 1): ("aa aa aa aa", "aaaaa aaa"),
     ("merges", 2): ({"(b, ab)", "(ab, a)"}, {"(b, ab)", "(a, ba)"}),

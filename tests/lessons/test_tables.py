@@ -313,6 +313,18 @@ def test_the_product_is_smaller_than_what_it_is_made_of() -> None:
     assert _rows("product", 2)[1] == ("proper", "3", "3", "2", "1")
 
 
+def test_a_vegas_configuration_is_stored_once() -> None:
+    # k 1, = 1, a value 4 + 4, ; 1, l 1; then =, a value and ; again: 22 edges, 12 kinds of them
+    step = lessons()["product"].steps[4]
+    assert step.table is not None
+    made = table(step.table, step.world)
+    assert made.caption == "22 token edges, 12 of them stored"
+    assert [row[3:] for row in made.rows] == [
+        *(("1", ""), ("1", ""), ("8", ""), ("1", ""), ("1", "")),
+        *(("1", "as 2"), ("8", "as 3"), ("1", "as 4")),
+    ]
+
+
 def test_pairs_are_not_enough_where_pieces_are_cut() -> None:
     rows = {row[0]: row[1:] for row in _rows("product", 3)}
     assert rows["⏎  ·  ⏎"] == ("✓", "⏎·  ⏎", "✗")

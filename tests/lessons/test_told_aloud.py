@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workbench.constraint.proper.cartesian import cartesian_merge
+from workbench.constraint.proper.token_dfa import permissive
 from workbench.decoding.generate import generate
 from workbench.lessons.crossing import product_of, star_of
 from workbench.lessons.direct import merged
@@ -15,6 +16,7 @@ from workbench.lessons.lesson import LessonError
 from workbench.lessons.merging import greedy, passes
 from workbench.lessons.methods import allowed_by, run_of
 from workbench.lessons.pairing import splits, turns
+from workbench.lessons.regions import regions_of
 from workbench.lessons.world import World
 
 Rules = tuple[tuple[str, str], ...]
@@ -107,6 +109,18 @@ def test_the_automaton_of_all_proper_sequences_is_the_pair_test(rules: Rules) ->
         for other, second in ids.items():
             may = star.step(star.made.state_of[one], other) is not None
             assert may is world.bpe.pair_ok(first, second)
+
+
+@settings(max_examples=60, deadline=None)
+@given(merge_tables(), st.sampled_from(["k(a|b)+l", "ka*b*l[ab]k", "kab(a|l)?b*", "k[ab]l[ab]l"]))
+def test_every_token_edge_is_in_one_region(rules: Rules, regex: str) -> None:
+    world = World(regex=regex, tokens=("k", "l", *_world(rules).tokens), merges=rules)
+    assume(world.bpe.monotone)
+    made = permissive(world.dfa, [token.encode() for token in star_of(world).tokens])
+    found = regions_of(world)
+    inner = [state for region in found for state in region.inner]
+    assume(len(inner) == len(set(inner)))  # a loop that some of its own letters cut is in two
+    assert sum(region.edges for region in found) == made.edge_count
 
 
 # -- methods --------------------------------------------------------------------------------------
