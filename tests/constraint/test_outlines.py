@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -281,6 +283,22 @@ def test_error_bytes_that_are_no_characters() -> None:
     tree = GrammarTree((rule,), Source("…", "made"))
     with pytest.raises(WorkbenchError, match="bytes that are no characters"):
         compile(Grammar(tree.source, "kbnf", build(tree), tree=tree), LETTERS, "outlines")
+
+
+def test_error_rules_that_call_each_other_too_deeply() -> None:
+    chain = "".join(f"r{i} ::= 'a' r{i + 1} 'b';" for i in range(900))
+    grammar = Grammar.from_kbnf(f"start ::= r0; {chain} r900 ::= 'c';")
+    with pytest.raises(LimitError, match="too deeply"):
+        compile(grammar, LETTERS_AND_BYTES, "outlines")
+
+
+def test_error_many_words_take_too_long() -> None:
+    """None of the small machines reaches the step at which the clock is looked at."""
+    words = "|".join(f"{i:04}x" for i in range(4000))
+    started = time.perf_counter()
+    with pytest.raises(LimitError, match=r"0\.3 seconds"):
+        compile(Grammar.from_regex(words), LETTERS, "outlines", Limits(seconds=0.3))
+    assert time.perf_counter() - started < 2
 
 
 #   pattern                     limits                  budget       because

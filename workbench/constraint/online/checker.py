@@ -18,7 +18,7 @@ from workbench.limits import LIMITS, Clock, Limits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: How often the clock is looked at, in tokens or nodes.
-_OFTEN = 1024
+_OFTEN = 64
 
 #: The tokens a recogniser can read from a state, in any order.
 Asking = Callable[[Recogniser, Vocabulary, State, Clock], Iterator[TokenId]]

@@ -176,6 +176,20 @@ def _sets(regex: Regex, seen: set[int]) -> Iterator[Ranges]:
             yield from _sets(part, seen)
 
 
+class _Pace:
+    """A clock that is looked at every so often."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._passed = 0
+
+    def keep(self) -> None:
+        """One more small step. Raises: LimitError when the time is over."""
+        self._passed += 1
+        if self._passed % _OFTEN == 0:
+            self._clock.check()
+
+
 class _Maker:
     """interegular's algebra over the tree; parts that several rules share are made once."""
 
@@ -183,12 +197,14 @@ class _Maker:
         self._alphabet = alphabet
         self._alike = alike
         self._clock = clock
+        self._pace = _Pace(clock)
         self._nothing: _Fsm = _library.FSM(alphabet, {0}, 0, {0}, {})
         self._known: dict[int, _Fsm] = {}
 
     def of(self, regex: Regex) -> _Fsm:
         known = self._known.get(id(regex))
         if known is None:
+            self._clock.check()
             known = self._known[id(regex)] = self._watched(self._made(regex))
         return known
 
@@ -219,7 +235,7 @@ class _Maker:
     def _watched(self, fsm: _Fsm) -> _Fsm:
         """The same machine; whatever is made of it looks at the clock as it reads its map."""
         watched = _Watched(fsm.map)
-        watched.clock = self._clock
+        watched.pace = self._pace
         return _library.FSM(
             fsm.alphabet, fsm.states, fsm.initial, fsm.finals, watched, __no_validation__=True
         )
@@ -231,11 +247,8 @@ class _Watched(dict[State, dict[Symbol, State]]):
     Any of them may explode, and none can be stopped otherwise.
     """
 
-    clock: Clock
-    asked = 0
+    pace: _Pace
 
     def __contains__(self, state: object) -> bool:
-        self.asked += 1
-        if self.asked % _OFTEN == 0:
-            self.clock.check()
+        self.pace.keep()
         return super().__contains__(state)

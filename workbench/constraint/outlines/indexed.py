@@ -6,12 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from workbench.constraint.compose import cannot_spell
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.outlines.characters import State, character_machine
+from workbench.constraint.outlines.characters import CharacterMachine, State, character_machine
 from workbench.constraint.outlines.index import map_states_to_vocab, without_dead_ends
 from workbench.constraint.outlines.regex_of import regex_of
-from workbench.errors import TokenNotAllowed
+from workbench.errors import LimitError, TokenNotAllowed, VocabularyError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -33,13 +32,17 @@ class Indexed:
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> None:
         work = limits.begun()
         self.vocabulary = vocabulary
-        self.machine = character_machine(regex_of(grammar), work)
+        self.machine = _machine(grammar, work)
         #: σ, without dead ends.
         self.index = without_dead_ends(
             map_states_to_vocab(self.machine, vocabulary, work), self.machine.finals
         )
         if self.initial not in self.index.sigma:
-            raise cannot_spell(vocabulary)
+            raise VocabularyError(
+                f"no accepted text can be spelt with those tokens of {vocabulary.name}"
+                " that are whole characters",
+                "use method='automaton', which reads half characters too",
+            )
         self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
     @property
@@ -84,3 +87,14 @@ class Indexed:
                 break
             found += character
         return found.encode()
+
+
+def _machine(grammar: Grammar, limits: Limits) -> CharacterMachine:
+    try:
+        return character_machine(regex_of(grammar), limits)
+    except RecursionError:
+        raise LimitError(
+            "the rules call each other too deeply to be written into one regex",
+            "states",
+            "use method='automaton'",
+        ) from None

@@ -8,6 +8,9 @@ cut is kept, and a configuration stands for each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+import numpy as np
 
 from workbench.automata.dfa import DEAD, State
 from workbench.constraint.domino.terminals import Terminals
@@ -38,6 +41,11 @@ class Reader:
         self.limits = limits
         self._machines = [terminal.dfa for terminal in terminals.each]
         self._goes_on = [(dfa.table != DEAD).any(axis=1).tolist() for dfa in self._machines]
+        #: By byte the terminals that can begin with it.
+        self._beginning: tuple[set[int], ...] = tuple(set() for _ in range(256))
+        for terminal, dfa in enumerate(self._machines):
+            for byte in np.flatnonzero(dfa.table[dfa.initial, dfa.classes] != DEAD).tolist():
+                self._beginning[byte].add(terminal)
         self.initial: Reading = frozenset({(self.parser.initial, NOTHING, 0)})
 
     def ended(self, reading: Reading) -> Iterator[Stack]:
@@ -52,12 +60,16 @@ class Reader:
 
     def ways(self, reading: Reading) -> Iterator[Configuration]:
         """The terminals that may go on, and those that may begin, nothing of them read."""
-        for stack, terminal, state in reading:
-            if terminal != NOTHING and self._goes_on[terminal][state]:
-                yield stack, terminal, state
+        yield from self._under_way(reading)
         for stack in self.ended(reading):
             for terminal in self.parser.accepts(stack)[0]:
                 yield stack, terminal, self._machines[terminal].initial
+
+    def _under_way(self, reading: Reading) -> Iterator[Configuration]:
+        """The terminals that are begun and may go on."""
+        for stack, terminal, state in reading:
+            if terminal != NOTHING and self._goes_on[terminal][state]:
+                yield stack, terminal, state
 
     def is_final(self, reading: Reading) -> bool:
         """Whether the text read so far is accepted."""
@@ -81,6 +93,11 @@ class Reader:
     def step(self, reading: Reading, byte: int) -> Reading | None:
         """All ways after one more byte, which may begin a terminal or go on with one."""
         machines = self._machines
-        return self.moved(
-            self.ways(reading), lambda terminal, at: machines[terminal].step(at, byte)
-        )
+        begun = (way for stack in self.ended(reading) for way in self._begun_with(stack, byte))
+        ways = chain(self._under_way(reading), begun)
+        return self.moved(ways, lambda terminal, at: machines[terminal].step(at, byte))
+
+    def _begun_with(self, stack: Stack, byte: int) -> Iterator[Configuration]:
+        """The terminals that may begin with a byte; the others are often thousands of words."""
+        for terminal in sorted(self._beginning[byte].intersection(self.parser.accepts(stack)[0])):
+            yield stack, terminal, self._machines[terminal].initial
