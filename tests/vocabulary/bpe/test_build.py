@@ -1,0 +1,115 @@
+"""Tables: remembered on disk where they are big, refused there where they are damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.vocabulary.bpe.obvious import table
+from workbench.errors import VocabularyError
+from workbench.vocabulary import cache
+from workbench.vocabulary.bpe import build, misjudged
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.bpe.build import tables_of
+from workbench.vocabulary.bpe.tables import Ints, Tables
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def same(one: Tables, other: Tables) -> None:
+    for name in Tables._fields:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build, "_BIG", 2)
+    return tmp_path / "grammar-workbench"
+
+
+def small(*, late: bool = False) -> Vocabulary:
+    merges = [("a", "b"), ("ab", "a")]
+    return table(merges[::-1] if late else merges, "ab")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_tables_are_the_same_when_remembered(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    made = tables_of(small(late=late))
+    assert len(list(folder.iterdir())) == 1
+    with monkeypatch.context() as patched:
+        patched.setattr(build, "rules_of", lambda _: pytest.fail("not remembered"))
+        same(made, tables_of(small(late=late)))
+    for array in (made.left, made.rules.keys):
+        assert not array.flags.writeable  # else kernels are compiled once more
+
+
+def test_other_rules_are_other_tables(folder: Path) -> None:
+    for vocabulary in (small(), small(late=True), Vocabulary(small().tokens, merges=())):
+        tables_of(vocabulary)
+    ranked = Vocabulary(small().tokens, ranks=np.array([-1, -1, 0, 1, -1], np.int32))
+    tables_of(ranked)
+    tables_of(Vocabulary(small().tokens, ranks=np.array([-1, -1, 1, 0, -1], np.int32)))
+    assert len(list(folder.iterdir())) == 5
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("rules_keys", lambda keys: np.abs(keys)),  # no empty place: a search would never end
+        ("rules_keys", lambda keys: keys[:-1].copy()),
+        ("children", lambda children: children + np.int32(9)),
+        ("before", lambda before: before + np.int32(9)),
+        ("left", lambda left: left[:-1].copy()),
+    ],
+)
+def test_damaged_tables_are_made_anew(
+    folder: Path, field: str, change: Callable[..., Ints]
+) -> None:
+    made = tables_of(small())
+    (file,) = folder.iterdir()
+    read = cache._read(file)
+    assert read is not None
+    damaged = {name: np.array(array) for name, array in read.items()}
+    damaged[field] = change(damaged[field])
+    del read
+    file.unlink()  # it is mapped
+    with file.open("wb") as opened:
+        cache._put(opened, damaged)
+    same(made, tables_of(small()))
+
+
+def test_error_too_much_disorder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(misjudged, "MOST", 3)
+    with pytest.raises(VocabularyError, match="tokens are made by earlier rules than their sides"):
+        tables_of(small(late=True))
+
+
+def test_error_no_order() -> None:
+    """Greedily bbbbb is [bbb, bb], by passes over (b, b) and then (bb, b) it is [bb, bbb]."""
+    bpe = Bpe.of(table([("bb", "b"), ("b", "b")], "b"))
+    assert not bpe.monotone
+    assert [bpe.vocabulary.tokens[t] for t in bpe.encode("bbbbb")] == [b"bbb", b"bb"]
+    with pytest.raises(VocabularyError, match="cannot be put into an order"):
+        _ = bpe.merges
+
+
+def test_rules_that_come_too_early_are_moved() -> None:
+    bpe = Bpe.of(table([("b", "aa"), ("a", "a")], "ab"))
+    assert not bpe.monotone
+    assert bpe.merges == [(b"a", b"a"), (b"b", b"aa")]
+
+
+def test_pairs_of_a_table_in_disorder_are_judged_outright() -> None:
+    """Encoding abab makes ab, then aba, before the second ab is there."""
+    bpe = Bpe.of(table([("ab", "a"), ("a", "b")], "ab"))
+    ab, aba, b = bpe.vocabulary.ids("ab", "aba", "b")
+    assert bpe.encode("abab") == [aba, b]
+    assert len(bpe.tables.judged)
+    assert not bpe.pair_ok(ab, ab)
+    with pytest.raises(VocabularyError, match="its rows are no intervals"):
+        bpe.row(ab)

@@ -1,0 +1,51 @@
+"""The `.*` automaton of the article's figures; random tables are in test_random_tables."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.vocabulary.bpe.obvious import DATA, table
+from workbench.errors import VocabularyError
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.bpe.star import star_by_merges, star_by_rows
+
+FIGURE = json.loads((DATA / "proper_figures.json").read_text("utf-8"))["figure_9"]
+
+
+def test_figure_9_by_merges() -> None:
+    star = star_by_merges(FIGURE["alphabet"], [tuple(rule) for rule in FIGURE["merges"]])
+    drawn = {int(state): frozenset(row) for state, row in FIGURE["forbidden_next"].items()}
+    of_token = FIGURE["state_of_last_token"]
+    assert {t: star.forbidden[s] for t, s in star.state_of.items()} == {
+        token: drawn[state] for token, state in of_token.items()
+    }
+    edges = sum(len(star.state_of) - len(row) for row in star.forbidden)
+    assert (len(star.forbidden), edges) == (FIGURE["dfa"]["states"], FIGURE["dfa"]["transitions"])
+
+
+@pytest.mark.parametrize(
+    ("merges", "alphabet", "states", "edges"),
+    [
+        (FIGURE["merges"], "abc", 3, 12),
+        # Mistral's tokens of the letter a alone
+        ([("a", "a"), ("aa", "aa"), ("aaaa", "aaaa")], "a", 4, 7),
+        ([], "ab", 1, 2),
+        ([("a", "b")], "ab", 2, 5),
+    ],
+)
+def test_states_and_edges(
+    merges: list[tuple[str, str]], alphabet: str, states: int, edges: int
+) -> None:
+    tables = Bpe.of(table(merges, alphabet)).tables
+    star = star_by_rows(tables)
+    forbidden = star.rows[:, 1] - star.rows[:, 0]
+    assert (len(star), states * len(tables.order) - int(forbidden.sum())) == (states, edges)
+    by_merges = star_by_merges(alphabet, [(left, right) for left, right in merges])
+    assert len(by_merges.forbidden) == states
+
+
+def test_error_rows_that_are_no_intervals() -> None:
+    with pytest.raises(VocabularyError, match="rows are no intervals"):
+        star_by_rows(Bpe.of(table([("ab", "a"), ("a", "b")], "ab")).tables)
