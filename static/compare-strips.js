@@ -77,9 +77,10 @@
 
   /** In words that two runs that are over took the same tokens; nothing where they did not. */
   function alike(run, other, name) {
-    const count = spoken(run).length;
-    if (run === other || !run.end || !other.end || count !== spoken(other).length || parting(run, other).kind) return "";
-    return count === 1 ? `the same token as ${name}` : `the same ${wb.number(count)} tokens as ${name}`;
+    if (!run.end || !other?.end) return "";
+    const mine = spoken(run), theirs = spoken(other);
+    if (mine.length !== theirs.length || mine.some((step, i) => step.id !== theirs[i].id)) return "";
+    return mine.length === 1 ? `the same token as ${name}` : `the same ${wb.number(mine.length)} tokens as ${name}`;
   }
 
   wb.strips = { alike, draw, parting, written, spoken };

@@ -60,7 +60,7 @@
     free: { head: "free", title: "Perplexity of the tokens the model could choose", of: perplexity("perplexity_free", "free") },
     forced: { head: "forced", title: "Perplexity of the tokens that were the only ones allowed", of: perplexity("perplexity_forced", "forced") },
     bits: { head: "Mask bits", title: "Σ −log₂ of what the mask kept: how much of what the model wanted was forbidden, over the whole text", of: measured("mask_bits", mean) },
-    changed: { head: "Changed", title: "Interventions: tokens where the mask took the model's first choice away", of: measured("interventions", mean) },
+    changed: { head: "Interventions", title: "Tokens where the mask took the model's first choice away", of: measured("interventions", mean) },
     tokens: { head: "Tokens", title: "Tokens of the text, the end token included", of: measured("tokens", mean) },
     passes: { head: "Passes", title: "Forward passes of the model", of: measured("forward_passes", mean) },
     speed: { head: "Speed", title: "Tokens a second, against the model alone after the same prompt with the same seed", more: true, of: speed },
@@ -127,11 +127,16 @@
         cells[i].replaceChildren(el("span", { class: "n " + (found.tone ?? "") }, found.shown), el("span", { class: "minor" }, found.minor ?? ""));
       });
     }
-    /** Draws a run's text; says in words where it is that of the run it is set against. */
+    const beside = (run, name) => of(name).find((each) => each.prompt === run.prompt && each.seed === run.seed);
+    /** In words whose tokens a run has: of the one it is set against, or of one above; nothing where they are its own. */
+    function shared(run) {
+      const above = now.methods.slice(0, now.methods.indexOf(run.method)).filter((name) => name !== now.against);
+      return [now.against, ...above].map((name) => wb.strips.alike(run, beside(run, name), name)).find(Boolean) ?? "";
+    }
+    /** Draws a run's text; says in words where another row has it. */
     function strip({ box, open, row }, run) {
       open.disabled = !run?.end || now.running;
-      const other = run && of(now.against).find((each) => each.prompt === run.prompt && each.seed === run.seed);
-      const alike = now.aligned && run && other ? wb.strips.alike(run, other, now.against) : "";
+      const other = run && beside(run, now.against), alike = now.aligned && run && run.method !== now.against ? shared(run) : "";
       row.hidden = Boolean(alike) || (Boolean(run?.why) && !run.steps.length);
       if (!run || row.hidden) return alike;
       wb.strips.draw(box, run, other?.steps.length ? other : null, now.against, now.aligned);
@@ -158,7 +163,7 @@
       here.group.classList.toggle("failed", Boolean(failed));
       here.why.hidden = !failed;
       for (const cell of here.cells) cell.hidden = Boolean(failed);
-      if (failed) here.why.textContent = failed.why; else fill(here.cells, over);
+      if (failed) here.why.replaceChildren(el("span", {}, failed.why)); else fill(here.cells, over);
       here.fold.disabled = runs.length < 2 || Boolean(failed);
       if (opened.has(name)) details(name);
     }
