@@ -3,12 +3,13 @@
 In come the texts of ``content/*.toml``, one lesson a file; out come films (a picture with frames),
 tables, and questions that the engine answers.
 
-A new lesson is one more file and its name in ``shelf.ORDER``. A step has a title, a text, a source
-and a world (``regex`` or ``kbnf``, ``tokens``, ``chances``; what it leaves out is the lesson's); it
-names a ``figure`` of ``films.FILMS``, a ``table`` of ``tables.TABLES`` and a ``question`` of
-``questions.QUESTIONS``, each with its settings. A new kind of one of these is a function of a world
-and one line there. Its data are written by hand in ``tests/lessons``, and so is an answer that is
-right and one that is wrong.
+A new lesson is one more file and its name on one of ``shelf.SHELVES``. A step has a title, a text,
+a source and a world (``regex`` or ``kbnf``; ``tokens`` or ``merges``; ``chances`` of a model, of a
+``draft`` and ``warm`` runs; what it leaves out is the lesson's); it names a ``figure`` of
+``films.FILMS``, a ``table`` of ``tables.TABLES`` and a ``question`` of ``questions.QUESTIONS``,
+each with its settings. A new kind of one of these is a function of a world and one line there. Its
+data are written by hand in ``tests/lessons``, and so is an answer that is right and one that is
+wrong.
 
 Left out: anything of the page. ``ui.lessons`` makes records of what is here.
 """

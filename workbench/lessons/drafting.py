@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.decoding.sampling import Sampling
 from workbench.lessons.chances import share
 from workbench.lessons.lesson import Table
-from workbench.lessons.methods import Way, constrained, ids_of
+from workbench.lessons.methods import EXACT, Way, constrained, ids_of
 from workbench.lessons.world import KnownModel, World
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -66,7 +66,7 @@ def place(world: World, after: Sequence[str], by: Way) -> Place:
     return Place(tuple(map(int, allowed)), shares(world.drafter), shares(world.model))
 
 
-def rejection(world: World, *, after: Sequence[str], by: Way = {}) -> Table:  # noqa: B006
+def rejection(world: World, *, after: Sequence[str], by: Way = EXACT) -> Table:
     """Token by token: proposed and accepted, or taken in the place of a refused one."""
     here = place(world, after, by)
     refused = 1 - here.accepted
@@ -83,6 +83,6 @@ def rejection(world: World, *, after: Sequence[str], by: Way = {}) -> Table:  # 
     return Table("What is taken is distributed as the target alone", heads, tuple(rows))
 
 
-def acceptance(world: World, *, after: Sequence[str], by: Way = {}) -> float:  # noqa: B006
+def acceptance(world: World, *, after: Sequence[str], by: Way = EXACT) -> float:
     """How likely a proposal is accepted, in per cent."""
     return 100 * place(world, after, by).accepted

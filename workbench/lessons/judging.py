@@ -16,7 +16,7 @@ from workbench.evaluate.token_tree import token_tree
 from workbench.lessons.asking import Asked, which
 from workbench.lessons.chances import number, share
 from workbench.lessons.lesson import Table
-from workbench.lessons.methods import Way, allowed_by, constrained, ids_of, name_of
+from workbench.lessons.methods import EXACT, Way, allowed_by, constrained, ids_of, name_of
 from workbench.lessons.taking import choices
 from workbench.lessons.world import World, spelt
 
@@ -119,7 +119,7 @@ def invasive(world: World, *, methods: Sequence[Way]) -> Table:
 
 def taken_away(world: World, *, by: Way, after: Sequence[str] = ()) -> Asked:
     """Which tokens a method forbids after some others, though the grammar allows them."""
-    exactly = allowed_by(world, {}, after)
+    exactly = allowed_by(world, EXACT, after)
     right = exactly - allowed_by(world, by, after)
     every = choices(world, b"".join(map(spelt, after)))
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from workbench.constraint.compile import compile as compile_constraint
@@ -22,6 +23,9 @@ from workbench.vocabulary.vocabulary import TokenId
 #: A method as a lesson names it: ``{ name = "k = 0", method = "domino", k = 0 }``.
 #: With ``template`` a program takes the place of the step's language; ``flexible`` is its variant.
 Way = Mapping[str, Any]
+
+#: The exact mask, where a lesson names no method.
+EXACT: Way = MappingProxyType({"name": "the exact mask", "method": "automaton"})
 
 #: The darkest shade there is; what a model holds for impossible has no number of bits.
 _MOST_BITS = 99.0
@@ -223,7 +227,7 @@ def calls(world: World, *, methods: Sequence[Way]) -> Table:
 def smallest_k(world: World, *, token: str, after: Sequence[str] = ()) -> float:
     """The smallest lookahead with which DOMINO allows a token after some others."""
     (token_id,) = ids_of(world, [token])
-    if token_id not in allowed_by(world, {}, after):
+    if token_id not in allowed_by(world, EXACT, after):
         raise LessonError("expected a token the grammar allows here")
     k = 0
     while token_id not in allowed_by(world, {"method": "domino", "k": k}, after):

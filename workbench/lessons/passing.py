@@ -18,7 +18,7 @@ from workbench.decoding.trace import Step
 from workbench.lessons.chances import number, share
 from workbench.lessons.drafting import Steady
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
-from workbench.lessons.methods import Way, constrained
+from workbench.lessons.methods import EXACT, Way, constrained
 from workbench.lessons.warming import counts_of
 from workbench.lessons.world import KnownModel, World
 from workbench.vocabulary.vocabulary import TokenId
@@ -122,7 +122,7 @@ def passes(
     *,
     strategy: str,
     tokens: int = 0,
-    by: Way = {},  # noqa: B006  # never written to
+    by: Way = EXACT,
 ) -> Film:
     """What each pass is given to judge, and what comes of it."""
     run = passed(world, by, strategy, tokens)
@@ -163,7 +163,7 @@ def _told(world: World, judged: Judged) -> str:
     return f"{len(judged.proposed)} proposed; {told}. {_tokens(len(judged.taken))} in one pass."
 
 
-def strategies(world: World, *, rows: Sequence[Way], by: Way = {}) -> Table:  # noqa: B006
+def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
     """Passes for the same text under several strategies.
 
     Source: Beurer-Kellner et al. 2024, Figure 5, with passes in place of seconds.
@@ -190,7 +190,7 @@ def strategies(world: World, *, rows: Sequence[Way], by: Way = {}) -> Table:  # 
     return Table("The same text in fewer passes", heads, tuple(made))
 
 
-def counted(world: World, *, by: Way = {}) -> Table:  # noqa: B006
+def counted(world: World, *, by: Way = EXACT) -> Table:
     """What the warm-up runs chose at each place of the greedy run: P(l | α, β).
 
     Source: Beurer-Kellner et al. 2024, §3.6.
@@ -208,7 +208,7 @@ def counted(world: World, *, by: Way = {}) -> Table:  # noqa: B006
     return Table(f"Counted on {len(world.warm)} warm-up runs", heads, tuple(rows))
 
 
-def pass_count(world: World, *, strategy: str, tokens: int = 0, by: Way = {}) -> float:  # noqa: B006
+def pass_count(world: World, *, strategy: str, tokens: int = 0, by: Way = EXACT) -> float:
     """How many passes a strategy takes."""
     return len(passed(world, by, strategy, tokens).passes)
 
@@ -230,7 +230,7 @@ def whole_masks(world: World, *, by: Way) -> float:
     return sum(whole for _, whole in chosen_first(world, by))
 
 
-def opportunistic(world: World, *, by: Way = {}) -> Table:  # noqa: B006
+def opportunistic(world: World, *, by: Way = EXACT) -> Table:
     """Token by token: whether the model's own choice was enough, or the whole mask was needed.
 
     Source: Beurer-Kellner et al. 2024, §3.5 (opportunistic masking).

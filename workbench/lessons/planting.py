@@ -1,7 +1,8 @@
 """Subterminal trees told aloud: how tokens are planted in one, and how a parser prunes it.
 
 In come a grammar, tokens and a text; out come films of DOMINO's Figure 3 (b), (d) and (e). Scanner,
-trees and parser are the engine's own.
+trees and parser are the engine's own. ``drawing.subterminals`` draws the same trees at once; here
+every token is a node, so that each can come in its turn.
 """
 
 from __future__ import annotations
