@@ -75,8 +75,9 @@ def test_perplexity_by_hand() -> None:
 def test_the_distortion_by_hand() -> None:
     # 0.9 × 0.01 and 0.1 × 1, divided by their sum 0.109
     assert _rows("perplexity", 4) == [
-        ("a x", "0.9 %", "8.26 %", "90 %"),
-        ("b x", "10 %", "91.74 %", "10 %"),
+        ("ax", "8.26 %", "90 %"),
+        ("bx", "91.74 %", "10 %"),
+        ("total variation", "", "0.82"),
     ]
 
 

@@ -116,39 +116,6 @@ def _sums(made: Turn) -> Iterator[Row]:
     yield Row("bits", parts)
 
 
-# -- whole texts ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A token sequence of a finite language, with its chances."""
-
-    ids: tuple[TokenId, ...]
-    #: Of the model alone.
-    free: float
-    #: Of sampling under the mask, token by token.
-    masked: float
-
-
-def wholes(world: World) -> list[Whole]:
-    """Every accepted token sequence of a small finite language."""
-    constraint, found = world.constraint, []
-    waiting: list[tuple[tuple[TokenId, ...], float, float]] = [((), 1.0, 1.0)]
-    while waiting:
-        ids, free, masked = waiting.pop(0)
-        state = constraint.initial
-        for token_id in ids:
-            state = constraint.advance(state, token_id)
-        for token_id in constraint.mask(state):
-            made = turn(world, ids, token_id)
-            longer = ((*ids, token_id), free * made.before, masked * made.after)
-            if token_id == world.vocabulary.end:
-                found.append(Whole(*longer))
-            else:
-                waiting.append(longer)
-    return found
-
-
 def path_perplexity(world: World, ids: tuple[TokenId, ...]) -> float:
     """exp of the mean surprisal of a path, before the mask."""
     return perplexity(math.log(made.before) for made in turns(world, ids))

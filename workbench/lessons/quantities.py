@@ -8,7 +8,7 @@ from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.lessons.asked_online import asked_flat, smallest_top
-from workbench.lessons.chances import bits, path_perplexity, turn, wholes
+from workbench.lessons.chances import bits, path_perplexity, turn
 from workbench.lessons.constructing import subset_steps
 from workbench.lessons.crossing import in_both
 from workbench.lessons.cutting import cut_ways
@@ -92,11 +92,6 @@ def _perplexity(world: World, *, tokens: Sequence[str]) -> float:
     return path_perplexity(world, _ids(world, tokens))
 
 
-def _given_valid(world: World, *, tokens: Sequence[str]) -> float:
-    every, wanted = wholes(world), _ids(world, tokens)
-    return 100 * sum(w.free for w in every if w.ids[:-1] == wanted) / sum(w.free for w in every)
-
-
 def _merged_edges(world: World) -> float:
     return merged(world)[1][-1].automaton.edge_count
 
@@ -113,8 +108,12 @@ def _merged_states(world: World) -> float:
     return len(merged(world)[1][-1].automaton)
 
 
-def _share(world: World, *, text: str, by: Way | None = None) -> float:
+def _share(world: World, *, text: str, by: Way) -> float:
     return 100 * share_of(world, by, text)
+
+
+def _own_share(world: World, *, text: str) -> float:
+    return 100 * share_of(world, None, text)
 
 
 #: By the name a lesson's file uses.
@@ -132,8 +131,8 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "surprisal": _surprisal,
     "surprisal after the mask": _surprisal_after,
     "perplexity": _perplexity,
-    "per cent, given that it is valid": _given_valid,
     "per cent under a method": _share,
+    "per cent of the model's own": _own_share,
     "merged edges": _merged_edges,
     "acceptance": acceptance,
     "natural tokens": natural_tokens,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.drawing.text import visible
-from workbench.lessons.chances import bits, number, share, turns, wholes
+from workbench.lessons.chances import bits, number, share, turns
 from workbench.lessons.lesson import LessonError, Table
 from workbench.lessons.world import World, spelt
 from workbench.resources import GRAMMARS
@@ -38,23 +38,6 @@ def path(world: World, *, tokens: Sequence[str]) -> Table:
     rows.append(("together", "", number(totals[0]), "", number(totals[1]), "", number(totals[2])))
     heads = ("token", "before", "bits", "kept", "mask bits", "after", "bits")
     return Table("Token by token", heads, tuple(rows))
-
-
-def conditional(world: World) -> Table:
-    """A finite language: what masking samples, and what the model itself thinks of valid texts."""
-    every = wholes(world)
-    valid = sum(one.free for one in every)
-    rows = [
-        (
-            " ".join(world.shown(i) for i in one.ids[:-1]),
-            share(one.free),
-            share(one.free / valid),
-            share(one.masked),
-        )
-        for one in every
-    ]
-    heads = ("text", "model", "model, given that it is valid", "under the mask")
-    return Table(f"{share(valid)} of what the model would write is valid", heads, tuple(rows))
 
 
 def recorded(world: World, *, example: str, first: int = 12) -> Table:

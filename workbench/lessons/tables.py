@@ -158,7 +158,6 @@ TABLES: dict[str, Callable[..., Table]] = {
     "spellings": cutting.spellings,
     "utf-8": utf8,
     "path": sums.path,
-    "conditional": sums.conditional,
     "widths": widths,
     "recorded run": sums.recorded,
     "written": written,
