@@ -93,6 +93,17 @@ def test_places_that_differ_in_depth_alone_are_counted_together() -> None:
     assert len({after("(" * depth) for depth in range(20)}) == 4
 
 
+def test_inserted_text_is_counted_with_what_is_still_to_be_inserted() -> None:
+    grammar = wb.Grammar.from_kbnf("start ::= 'a(b' ('a' | start) ')';")
+    constraint = wb.compile(grammar, WORDS, method="template")
+    key, states = standing(constraint), [constraint.initial]
+    for token_id in WORDS.ids(*"a(ba(ba"):
+        states.append(constraint.advance(states[-1], token_id))
+    keys = [key(state) for state in states]
+    assert len(set(keys[:3])) == 3
+    assert keys[3] != keys[2]
+
+
 def test_counts_are_taken_of_what_a_constraint_calls_alpha_and_beta() -> None:
     class Told:
         def subterminal(self, state: int) -> int:

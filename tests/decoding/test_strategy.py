@@ -153,6 +153,13 @@ def test_skipping_writes_the_plain_loops_text(
         assert found.stop is plain.stop
     assert found.forward_passes <= sum(not step.forced for step in plain.steps)
     assert passes(model, constraint, sampling, Skipping(), budget) == found.forward_passes
+    run = generate(model, constraint, [0], sampling, max_tokens=budget, top=2, strategy=Skipping())
+    finished(run)
+    if run.trace.token_ids == plain.token_ids:
+        assert run.judged().perplexity == plain.perplexity or not plain.text
+        for step, other in zip(run.judged().steps, plain.steps, strict=True):
+            assert same_numbers(step, other)
+    assert run.judged().forward_passes == found.forward_passes
     for step, other in zip(found.steps, plain.steps, strict=False):
         if not step.judged:
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.loop import Loop
@@ -109,6 +110,21 @@ class Generation(Iterator[Step]):
     def trace(self) -> Trace:
         """The steps of this call so far, and why it ended."""
         return Trace(tuple(self.steps), self.stop)
+
+    def judged(self) -> Trace:
+        """The trace with everything known, in one more pass where an end was skipped.
+
+        The steps themselves stay as they were; the pass counts as nobody's. Without it the
+        perplexity of a text depends on how much of its end was skipped.
+        Raises: ModelError.
+        """
+        tail = list(takewhile(lambda step: not step.judged, reversed(self.steps)))[::-1]
+        if not tail:
+            return self.trace
+        loop = self._loop
+        rows = loop.session.judge(loop.context[:-1], len(tail))
+        known = [loop.judged(step, row) for step, row in zip(tail, rows, strict=True)]
+        return Trace((*self.steps[: -len(tail)], *known), self.stop)
 
     def __next__(self) -> Step:
         if self.stop is not None:

@@ -103,6 +103,12 @@ class Loop:
         index, advance_ms = self.advance(token_id, turn.mask)
         return turn.taken(token_id, index, self.top, advance_ms, forward=forward)
 
+    def judged(self, step: Step, row: Logits) -> Step:
+        """A step that was skipped, as it would have been told of after this row of logits."""
+        vocabulary, masked = self.constraint.vocabulary, (step.mask, step.mask_ms)
+        turn = Turn.of(vocabulary, step.state, masked, row, 0.0)
+        return turn.taken(step.token_id, step.index, self.top, step.advance_ms, forward=False)
+
     def skip(self, masked: Masked, token_id: TokenId) -> Step:
         """Take a token the model is never asked about; what it thinks of it is not known."""
         vocabulary, (mask, mask_ms), state = self.constraint.vocabulary, masked, self.state

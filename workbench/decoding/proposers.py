@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from workbench.constraint.inserting import Inserting
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.stack import StackConstraint
 from workbench.decoding.trace import Trace
@@ -90,6 +91,9 @@ def standing(constraint: Constraint) -> Key:
     Of a ``StackConstraint`` α are the states of its automata and β the places that wait for them
     to return, one deep. Without a stack α is all there is.
     """
+    if isinstance(constraint, Inserting):
+        exact = standing(constraint.exact)
+        return lambda state: (exact(state[0]), *state[1:])
     if isinstance(constraint, StackConstraint):
         runner = constraint.runner
 
