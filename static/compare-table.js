@@ -101,6 +101,7 @@
     /** All rows anew, for another comparison. */
     function begin(comparison) {
       now = comparison;
+      opened.clear();
       rows.clear();
       for (const old of table.querySelectorAll("tbody")) old.remove();
       for (const name of now.methods) rows.set(name, row(name));
@@ -147,7 +148,7 @@
     function said(name, runs) {
       const failed = runs.find((run) => run.why), live = runs.find((run) => run === now.writing);
       if (live) return now.seeds.length > 1 ? `seed ${live.seed}` : STATE.writing;
-      if (failed) return "";
+      if (failed) return runs.some((run) => run.end) ? `${runs.filter((run) => run.why).length} of ${runs.length} runs could not be` : "";
       const done = runs.filter((run) => run.end).length;
       if (done === runs.length) return doors.about(name)?.title ?? "";
       return `${now.running ? STATE.waiting : STATE.stopped}${done ? `, ${done} of ${runs.length} runs done` : ""}`;

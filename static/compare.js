@@ -5,26 +5,27 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   const find = (selector) => element.querySelector(selector);
   const buttons = { go: find(".go"), halt: find(".halt"), fold: find("button.fold") }, wait = find(".wait"), meter = find(".meter"), bar = find(".meter i"), fault = find(".runerr");
   const scroll = find(".scroll"), blank = find(".results .blank"), key = find(".key"), given = find(".given pre"), aloud = wb.aloud(find(".aloud"));
-  let now = null, begun = 0, over = 0, dirty = new Set();
+  let now = null, begun = 0, over = 0, dirty = new Set(), choice = null;
 
-  const choice = wb.compareChoice(find, { changed: (plan, wrong) => { find(".plan").textContent = plan; busy(wrong); } });
+  choice = wb.compareChoice(find, { changed: (plan, wrong) => { find(".plan").textContent = plan; busy(wrong); } });
   const table = wb.compareTable(find("table"), { open, about: choice.about });
   const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about });
-  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost });
+  const incoming = wb.stream(props, watch, { take: record, arrived: () => drawn(dirty), lost });
   find(".legend").append(wb.shades.legend("surprisal", []));
 
   const here = () => ({ text: state.text, notation: state.notation, start: state.start, model: state.model });
-  const ready = () => Boolean(state.compiled?.ok) && !state.pending && choice.loaded();
+  const ready = () => Boolean(state.compiled?.ok) && !state.pending && Boolean(choice?.loaded());
 
   // -- a comparison ---------------------------------------------------------------------------------
   function compare() {
-    const { fault: wrong, runs: _, ...asked } = choice.asked();
-    if (now?.running || wrong || !ready()) return;
-    const about = { ...here(), ...asked };
-    const seeds = Array.from({ length: asked.seeds }, (_, i) => asked.seed + i);
-    const runs = asked.prompts.flatMap((prompt) => seeds.flatMap((seed) => asked.methods.map((method) => ({ method, prompt, seed, steps: [], end: null, why: "" }))));
-    const reference = asked.methods.find((name) => name === (now?.against ?? "automaton")) ?? asked.methods[0];
-    now = { about, methods: asked.methods, prompts: asked.prompts, seeds, runs, running: true, writing: null, against: reference, aligned: now?.aligned ?? true, shown: { prompt: asked.prompts[0], seed: seeds[0] }, started: performance.now() };
+    const { fault: wrong, runs, ...asked } = choice.asked();
+    if (!now?.running && !wrong && ready()) begin({ ...here(), ...asked });
+  }
+  function begin(about) {
+    const { methods, prompts } = about, seeds = Array.from({ length: about.seeds }, (_, i) => about.seed + i);
+    const runs = prompts.flatMap((prompt) => seeds.flatMap((seed) => methods.map((method) => ({ method, prompt, seed, steps: [], end: null, why: "" }))));
+    const against = methods.find((name) => name === (now?.against ?? "automaton")) ?? methods[0];
+    now = { about, methods, prompts, seeds, runs, against, running: true, writing: null, aligned: now?.aligned ?? true, shown: { prompt: prompts[0], seed: seeds[0] }, started: performance.now() };
     begun += 1;
     say("");
     blank.hidden = true;
@@ -34,7 +35,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     table.begin(now);
     element.classList.add("running");
     tell("waiting for the model…");
-    drawn(true);
+    drawn(methods);
     trigger("run", { ...about, run: incoming.begin() });
   }
 
@@ -53,11 +54,10 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     act?.();
     if (run) dirty.add(run.method);
   }
-  /** After a batch: the methods something came for, and how far it is. */
-  function drawn(all) {
-    if (!now) return;
-    // who leaves the other text is known anew when the other has grown
-    if (all === true || dirty.has(now.against)) table.showAll(); else for (const name of dirty) table.show(name);
+  /** Some methods as they stand now, and how far all is. */
+  function drawn(methods) {
+    // when the text that others are set against has grown, who leaves it is known anew
+    for (const name of dirty.has(now.against) ? now.methods : methods) table.show(name);
     dirty = new Set();
     progress();
     busy();
@@ -80,10 +80,9 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), done = now.runs.filter((run) => run.end).length;
     tell(`${words ? words + " · " : ""}${done} of ${now.runs.length} runs · ${wb.number(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`);
     aloud.say(wait.textContent);
-    drawn(true);
+    drawn(now.methods);
     table.arrange();
     if (now.runs.some((run) => run.end)) exact.show(now);
-    wb.emit("compared", now);
   }
   function stop(words = "stopped by you") {
     if (!now?.running) return;
@@ -100,8 +99,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   /** The page was too busy to see some tokens pass: with the same seeds they come again. */
   function lost() {
     wb.ask(server.stop_run, { run: incoming.end() });
-    now.running = false;
-    compare();
+    begin(now.about);
   }
   wb.on("compare over", () => {
     over += 1;
@@ -142,10 +140,10 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   /** One run in the workbench: its tokens again, with all that is known of each. */
   async function open(run) {
     if (!run?.end || now.running) return;
+    const before = wait.textContent, about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
     tell("asking the model about every token…");
-    const about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
     const answer = await wb.ask(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
-    tell("");
+    tell(before);
     if (!answer.ok) { fail(answer.why || answer.fault, ""); return; }
     if (now.about.text !== state.text || now.about.notation !== state.notation) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });
     else wb.emit("look", "workbench");

@@ -110,6 +110,20 @@ def test_error_a_grammar_that_cannot_be_read_is_the_last_record(handlers: Handle
     assert "cannot be read" in records(handlers, text="([")[-1]["message"]
 
 
+def test_a_budget_is_what_the_model_can_read(handlers: Handlers) -> None:
+    class Short(ToyModel):
+        context_length = 12
+
+    room = ModelRoom("x", lambda _: Short(toy_vocabulary()), toy_vocabulary)
+    sent = {**TIME, "text": "[a-z]{300}", "seeds": 1, "max_tokens": 50}
+    ended = told(
+        list(compare_records(Handlers(room), {**sent, "prompts": ["1234567890"]})), "ended"
+    )
+    assert {end["tokens"] for end in ended} == {3}, "the last token is never read"
+    full = list(compare_records(Handlers(room), {**sent, "prompts": ["1" * 40]}))[-1]
+    assert "fills all" in full["message"]
+
+
 def test_lines_hold_every_record(handlers: Handlers) -> None:
     *_, last = compare_lines(handlers, TIME)
     kinds = [json.loads(line)["k"] for line in last.splitlines()]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, StopReason
 from workbench.errors import TokenNotAllowed, WorkbenchError
@@ -23,7 +24,6 @@ from workbench.ui.compare_request import (
     MOST_IN_ALL,
     MOST_PROMPTS,
     MOST_SEEDS,
-    MOST_TOKENS,
     CompareRequest,
 )
 from workbench.ui.groups import USUAL, group_of
@@ -158,7 +158,6 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = handlers.room.model()
     yield {"k": "start", "model": model.name}
-    rooms = [room_left(model, prompt, 0) for prompt in request.prompts]
     told = _Teller(request, model.vocabulary)
     stop = partial(handlers.is_stopped, request.run)
     for event in compare(
@@ -168,15 +167,28 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         request.contenders,
         request.seeds,
         Sampling(request.temperature),
-        max_tokens=min(
-            request.max_tokens, *(room for room in rooms if room is not None), MOST_TOKENS
-        ),
+        max_tokens=_budget(request, model),
         top=0,
         stop=stop,
     ):
         yield told.record(event)
     words = "stopped by you" if stop() else "all runs are over"
     yield {"k": "stop", "good": not stop(), "words": words}
+
+
+def _budget(request: CompareRequest, model: LanguageModel) -> int:
+    """The tokens every run may take: as many as asked for, if the model can read so many.
+
+    Raises: WorkbenchError where a prompt leaves no room at all.
+    """
+    rooms = [(room_left(model, prompt, 0), prompt) for prompt in request.prompts]
+    known = [(room, prompt) for room, prompt in rooms if room is not None]
+    least, prompt = min(known, default=(request.max_tokens, ""))
+    if least < 1:
+        raise WorkbenchError(
+            f"the prompt {prompt[:40]!r} fills all that the model can read", "shorten it"
+        )
+    return min(request.max_tokens, least)
 
 
 class _Teller:
