@@ -23,6 +23,7 @@ from workbench.cli.options import (
     named_grammar,
     told,
 )
+from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.evaluate.compare import Ended, Event, Failed
@@ -62,7 +63,7 @@ def compare(
     """
     with told():
         if json and as_csv:
-            raise typer.BadParameter("choose one of --json and --csv")
+            raise WorkbenchError("expected one of --json and --csv, not both")
         named = named_grammar(regex, regex_file, kbnf, example, start)
         from workbench.decoding.sampling import Sampling
         from workbench.decoding.transformers_model import load_model

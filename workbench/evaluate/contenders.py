@@ -79,10 +79,7 @@ class Prepared:
         max_tokens: int,
         stop: Callable[[], bool] | None = None,
     ) -> Prepared:
-        """The same after its warm-up (``learning.warm_up``); itself where it learns nothing.
-
-        Raises: as ``generate``.
-        """
+        """The same after its warm-up (``learning.warm_up``); itself where it learns nothing."""
         learns = self.contender.learns
         if learns is None:
             return self
@@ -101,10 +98,7 @@ class Prepared:
         stop: Callable[[], bool] | None = None,
         session: Session | None = None,
     ) -> Generation:
-        """A run of it: iterate for steps.
-
-        Raises: as ``generate``.
-        """
+        """A run of it: iterate for steps. Raises: as ``generate``."""
         return generate(
             self.model,
             self.constraint,
@@ -298,11 +292,10 @@ def chosen(names: str | Iterable[str]) -> tuple[Contender, ...]:
     """
     asked: Sequence[str] = names.split(",") if isinstance(names, str) else list(names)
     wanted = dict.fromkeys(name.strip() for name in asked if name.strip())
+    hint = f"choose from {', '.join(CONTENDERS)}"
     for name in wanted:
         if name not in CONTENDERS:
-            raise WorkbenchError(
-                f"there is no method {name!r} to compare", f"choose from {', '.join(CONTENDERS)}"
-            )
+            raise WorkbenchError(f"there is no method {name!r} to compare", hint)
     if not wanted:
-        raise WorkbenchError("expected at least one method", f"choose from {', '.join(CONTENDERS)}")
+        raise WorkbenchError("expected at least one method", hint)
     return tuple(CONTENDERS[name] for name in wanted)

@@ -31,7 +31,7 @@ class Size:
 
 
 QUICK = Size(name="quick", questions=10, repetitions=5, timings=3)
-FULL = Size(name="full", questions=100, repetitions=25, timings=10)
+FULL = Size(name="full", questions=50, repetitions=15, timings=10)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
+from textwrap import fill
 
 from workbench.decoding.model import LanguageModel
 from workbench.evaluate.experiment import Experiment, Size
@@ -30,13 +31,23 @@ def page(
 
 def _head(size: Size, model: LanguageModel) -> str:
     command = "workbench evaluate" + (" --quick" if size.name == "quick" else "")
-    return f"""# Every decoding method of the papers, on {_named(model)}
+    told = (
+        f"Written by `{command}`; what is said of agreement is worked out from the figures, not"
+        f" written by hand. {size.questions} questions a set, {size.repetitions} repetitions of"
+        f" what is timed; {os.cpu_count()} cores ({platform.machine()}), {_threads()} of them used"
+        f" by the model, Python {platform.python_version()}. The papers' own figures are of models"
+        " a thousand times as large: a figure here says what a method does to *this* model, and"
+        " agreement means the same direction."
+    )
+    title = f"# Every decoding method of the papers, on {_named(model)}"
+    return f"{title}\n\n{fill(told, 100)}"
 
-Written by `{command}`; what is said of agreement is worked out from the figures, not written by
-hand. {size.questions} questions a set, {size.repetitions} repetitions of what is timed;
-{os.cpu_count()} cores ({platform.machine()}), Python
-{platform.python_version()}. The papers' own figures are of models a thousand times as large: a
-figure here says what a method does to *this* model, and agreement means the same direction."""
+
+def _threads() -> int:
+    """Threads of one forward pass."""
+    import torch  # it takes a second, and only a page of results asks
+
+    return torch.get_num_threads()
 
 
 def _named(model: LanguageModel) -> str:

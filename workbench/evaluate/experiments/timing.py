@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median, quantiles
 
 from workbench.decoding.sampling import Sampling
@@ -11,6 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.evaluate.compare import Run
 from workbench.evaluate.contenders import UNCONSTRAINED, Contender, Prepared
 from workbench.evaluate.experiment import Record, Setting, finished
+from workbench.evaluate.learning import STRATEGIES, WarmUp, warm_up
 from workbench.evaluate.measures import Measures
 from workbench.grammar import Grammar
 
@@ -40,12 +41,15 @@ def speeds(
     Raises: Stopped.
     """
     timed: dict[str, _Timed] = {}
+    shared: dict[str, _Shared] = {}
     record: Record = {}
     for contender in contenders:
         try:
-            timed[contender.name] = _Timed(_warm(setting, grammar, prompts, contender), [], [])
+            prepared = _warm(setting, grammar, prompts, contender, shared)
         except WorkbenchError as error:
             record[contender.name] = {"failed": error.message}
+        else:
+            timed[contender.name] = _Timed(prepared, [], [])
     names = list(timed)
     for number in range(setting.size.repetitions):
         first = number % len(names)
@@ -59,12 +63,37 @@ def speeds(
     return record | {name: _record(found) for name, found in timed.items()}
 
 
+@dataclass(slots=True, eq=False)
+class _Shared:
+    """What contenders of one mask share: the compiled grammar, and warm-up runs under it."""
+
+    prepared: Prepared
+    runs: list[WarmUp]
+
+
 def _warm(
-    setting: Setting, grammar: Grammar, prompts: Sequence[str], contender: Contender
+    setting: Setting,
+    grammar: Grammar,
+    prompts: Sequence[str],
+    contender: Contender,
+    shared: dict[str, _Shared],
 ) -> Prepared:
-    prepared = contender.prepare(setting.model, grammar).taught(
-        prompts, Sampling(temperature=_TEMPERATURE), MOST_TOKENS, setting.stop
-    )
+    """A contender that has learnt what it learns, its rows and caches made."""
+    key = repr((contender.method, sorted(contender.options.items()), contender.program))
+    if key not in shared:
+        shared[key] = _Shared(contender.prepare(setting.model, grammar), [])
+    one = shared[key]
+    model, constraint = setting.model, one.prepared.constraint
+    strategy = STRATEGIES[contender.strategy]
+    if contender.learns is not None:
+        missing = contender.learns.warm_up - len(one.runs)
+        if missing > 0:
+            drawn = Sampling(temperature=_TEMPERATURE)
+            one.runs += warm_up(
+                model, constraint, prompts, drawn, missing, MOST_TOKENS, setting.stop
+            )
+        strategy = contender.learns.learnt(model, constraint, one.runs[: contender.learns.warm_up])
+    prepared = replace(one.prepared, contender=contender, strategy=strategy)
     for number in range(_COLD):
         _one(setting, grammar, prepared, prompts, -1 - number)
     return prepared

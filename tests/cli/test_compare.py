@@ -1,0 +1,109 @@
+"""``workbench compare`` and ``workbench evaluate``: what they print, how they exit, what they keep."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import needs_model, records, run
+from workbench.evaluate.contenders import CONTENDERS
+from workbench.evaluate.experiments.registry import EXPERIMENTS
+
+COMPARE = ("compare", "--example", "date", "--seeds", "1", "--max-tokens", "12")
+
+
+@needs_model
+def test_compare_tells_a_table_and_where_texts_part() -> None:
+    result = run(*COMPARE, "--methods", "unconstrained,automaton,domino-0")
+    assert result.exit_code == 0
+    head, *rows = result.stdout.splitlines()[:4]
+    assert head.split()[:3] == ["valid", "proper", "tokens"]
+    assert [row.split()[0] for row in rows] == ["unconstrained", "automaton", "domino-0"]
+    assert "· seed 0" in result.stdout
+
+
+@needs_model
+def test_compare_as_json_has_runs_then_summaries() -> None:
+    result = run(*COMPARE, "--methods", "automaton,lalr,template", "--json")
+    assert result.exit_code == 1  # nobody wrote a template for it
+    found = records(result)
+    assert [(r["kind"], r.get("method", r.get("contender"))) for r in found] == [
+        ("run", "automaton"),
+        ("run", "lalr"),
+        ("failed", "template"),
+        ("summary", "automaton"),
+        ("summary", "lalr"),
+    ]
+    assert found[0]["valid"] is True
+    assert found[0]["tokens"] == len(found[0]["token_ids"])
+    assert found[2]["message"] == "nobody wrote a template for this grammar"
+
+
+@needs_model
+def test_compare_as_csv_has_a_line_for_each_run() -> None:
+    result = run(
+        *COMPARE, "--methods", "unconstrained,automaton", "--csv", "--prompt", "1", "--prompt", "2"
+    )
+    assert result.exit_code == 0
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [(row["prompt"], row["method"]) for row in rows] == [
+        (prompt, method) for prompt in "12" for method in ("unconstrained", "automaton")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("compare",), "expected one grammar, not 0"),
+        (("compare", "--example", "date", "--json", "--csv"), "expected one of --json and --csv"),
+        (("compare", "--example", "date", "--methods", "magic"), "there is no method 'magic'"),
+        (("compare", "--example", "date", "--seeds", "0"), "--seeds"),
+        (("evaluate", "magic"), "there is no experiment 'magic'"),
+        (("evaluate", "--model", "/no/such/model", "koo-a"), "/no/such/model"),
+    ],
+)
+def test_error_wrong_use(arguments: tuple[str, ...], told: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_evaluate_lists_the_experiments() -> None:
+    result = run("evaluate", "--list")
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == list(EXPERIMENTS)
+
+
+@needs_model
+def test_evaluate_keeps_what_it_did_and_writes_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    asked = ("evaluate", "koo-a", "--quick", "--out", str(tmp_path), "--page", str(page))
+    first = run(*asked)
+    assert first.exit_code == 0
+    assert "koo A/ranking …" in first.stderr
+    kept = json.loads((tmp_path / "quick.json").read_text())
+    assert kept["head"] == {"model": "builtin", "size": "quick"}
+    assert "the ranking is inverted by domino-0, domino-1, lalr" in page.read_text()
+    again = run(*asked)
+    assert "koo A/ranking done before" in again.stderr
+
+
+@needs_model
+def test_kept_results_of_every_contender_name_are_known() -> None:
+    """Experiments name contenders as text: a renamed one would silently fall out of a table."""
+    from workbench.evaluate.experiments import accuracy, invading, naturalising, skew, throughput
+
+    named = {
+        *accuracy._METHODS,
+        *throughput._TABLE_3,
+        *throughput._ACCELERATED,
+        *throughput._BASES,
+        *invading.METHODS,
+        *naturalising._METHODS,
+        *skew._METHODS,
+    }
+    assert named <= CONTENDERS.keys()
