@@ -343,6 +343,7 @@ def test_surprisal_is_the_mask_and_what_is_left() -> None:
 
 def test_any_figure_of_the_paper_can_be_named() -> None:
     assert len(_made("figure", FOO, name="3-right").graphs[0].nodes) == 4
+    assert len(_made("figure", FOO, name="domino-4").graphs[0].nodes) == 3
 
 
 def test_error_for_a_figure_nobody_knows() -> None:

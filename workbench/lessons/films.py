@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.drawing.figures import figure
+from workbench.drawing.subterminals import FIGURES
 from workbench.lessons import (
     asked_online,
     chances,
@@ -38,8 +39,9 @@ from workbench.lessons.world import World
 
 
 def named(world: World, given: Given, *, name: str) -> Film:
-    """A figure of Koo, Liu & He 2024 by its number and place, as ``drawing.figures`` has it."""
-    return Film((figure(name),), (Frame("", (View(),)),))
+    """A figure of Koo, Liu & He 2024 by its number and place, or of DOMINO as ``domino-4``."""
+    drawn = FIGURES[name]() if name in FIGURES else figure(name)
+    return Film((drawn,), (Frame("", (View(),)),))
 
 
 #: By the name a lesson's file uses.
