@@ -68,27 +68,11 @@ def forced(reader: Stepping, state: State) -> bytes:
     return bytes(found)
 
 
-class OfMachine:
-    """The grammar's own machine, read as the exact engine reads it, without its rows.
-
-    Where the vocabulary lacks bytes the grammar uses, dead ends are known, as they are there.
-    """
-
-    def __init__(self, engine: AutomatonConstraint) -> None:
-        self._engine = engine
-        self.initial = engine.initial
-        self.is_final = engine.is_final
-        self.leads_on = engine.leads_on
-
-    def step(self, state: State, byte: int) -> State | None:
-        there = self._engine.step(state, byte)
-        return None if there == DEAD else there
-
-
 class Remembering(ABC, Generic[Kept]):
     """A recogniser that keeps the steps it made, so that tokens that begin alike share them.
 
-    Without this a mask in Python costs ten times as much, which no implementation in use does.
+    Even of the grammar's machine a mask of 131k tokens inside a JSON string takes 94 ms flat with
+    it, 208 without; over the trie 69 and 110.
     Whatever it has read can be finished, by bytes; whether by whole tokens it does not know, so
     where the vocabulary lacks bytes the grammar uses a mask may come to be empty.
     """
@@ -119,3 +103,25 @@ class Remembering(ABC, Generic[Kept]):
 
     def leads_on(self, state: Kept) -> bool:
         return True
+
+
+class OfMachine(Remembering[int]):
+    """The grammar's own machine, read as the exact engine reads it, without its rows.
+
+    Where the vocabulary lacks bytes the grammar uses, dead ends are known, as they are there.
+    """
+
+    def __init__(self, engine: AutomatonConstraint) -> None:
+        super().__init__(engine.limits)
+        self._engine = engine
+        self.initial = engine.initial
+
+    def made(self, state: int, byte: int) -> int | None:
+        there = self._engine.step(state, byte)
+        return None if there == DEAD else there
+
+    def is_final(self, state: int) -> bool:
+        return self._engine.is_final(state)
+
+    def leads_on(self, state: int) -> bool:
+        return self._engine.leads_on(state)
