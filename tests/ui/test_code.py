@@ -84,6 +84,14 @@ def test_settings_are_those_of_the_page() -> None:
     assert shell(asked).endswith("--seed 7 --method unconstrained --model org/model\n")
 
 
+def test_a_method_keeps_its_options() -> None:
+    asked = wanted(constraint="domino", lookahead=1)
+    assert 'method="domino", k=1)' in python(asked)
+    assert 'method="domino", k=1)' in transformers(asked)
+    assert 'constraint="domino",\n    lookahead=1,' in client(asked)
+    assert "k=" not in python(wanted(constraint="automaton", lookahead=1)), "it has no such option"
+
+
 def test_an_example_is_named_where_it_stands_unchanged() -> None:
     person = GALLERY["person"]
     sent = {

@@ -184,6 +184,7 @@ class Endpoints:
         start: str = "start",
         constraint: str = "automaton",
         model: str = "",
+        lookahead: int | None = None,
     ) -> Iterator[_Answer]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
@@ -197,6 +198,7 @@ class Endpoints:
             start: The rule it begins with; a regex has none.
             constraint: automaton for the exact mask, unconstrained for none, or another method.
             model: Which model; empty for the first one of the page.
+            lookahead: How far a token may reach, for methods with that option (domino).
 
         Returns:
             Records; k says of what kind: step (token, p and kept among others), error, and at
@@ -212,6 +214,7 @@ class Endpoints:
             "start": start,
             "constraint": constraint,
             "model": model,
+            "lookahead": lookahead,
         }
         taken = b""
         for record in run_records(self._handlers, sent):

@@ -216,6 +216,8 @@ def client(wanted: Wanted) -> str:
         "model": "" if wanted.model == BUILTIN else wanted.model,
     }
     others = "".join(f"    {name}={quoted(value)},\n" for name, value in more.items() if value)
+    if "k" in run.options:
+        others += f"    lookahead={run.options['k']},\n"
     return f"""\
 from gradio_client import Client
 
