@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 
@@ -140,6 +142,21 @@ def test_past_its_bounds_the_search_gives_up_and_says_so() -> None:
         "a leads nowhere, which it cannot see"
     )
     assert not both.is_exact
+
+
+def test_a_mask_ends_in_time_whatever_it_has_to_search() -> None:
+    """Many states to look ahead from, each with more behind it than there is time for."""
+    rules = "start ::= #'[a-z]' start #'[a-z]' | '!';"
+    palindromes = automaton(Grammar.from_kbnf(rules), all_bytes(), LIMITS)
+    endless = automaton(Grammar.from_regex("([a-z]{2})*[A-Z]|!"), all_bytes(), LIMITS)
+    started = time.perf_counter()
+    both = Intersection(palindromes, endless, Limits(seconds=0.2))
+    state = both.initial
+    for byte in b"abc":
+        both.mask(state)
+        state = both.advance(state, byte)
+    assert not both.is_exact
+    assert time.perf_counter() - started < 5
 
 
 def test_error_nothing_is_accepted_by_both() -> None:

@@ -44,9 +44,9 @@ class Intersection:
 
     Dead ends are found by a search over pairs of states, token by token, each pair looked at once.
     It is exact where the pairs that can be reached without an end come to at most
-    ``limits.states``, its steps to ``limits.token_edges`` and its time to ``limits.seconds``. A
-    search that is given up is told by ``is_exact``; the token it was about is then allowed, so a
-    mask never loses one, and may come to be empty before the end.
+    ``limits.states``, its steps to ``limits.token_edges`` and the time of a mask's searches to
+    ``limits.seconds``. A search that is given up is told by ``is_exact``; what it was about is then
+    allowed, so a mask never loses a token, and may come to be empty before the end.
 
     Cost:   of a mask, two steps for every token both allow, and the search; remembered.
     Raises: VocabularyError where the vocabularies differ, or nothing is accepted by both.
@@ -73,7 +73,8 @@ class Intersection:
             raise cannot_spell(self.vocabulary)
 
     def _mask(self, state: Both) -> TokenMask:
-        allowed = [token_id for token_id, there in self._steps(state) if self.leads_on(there)]
+        clock = self.limits.clock()
+        allowed = [i for i, there in self._steps(state) if self._leads_on(there, clock)]
         end = self.vocabulary.end
         if end is not None and self.is_final(state):
             allowed.append(end)
@@ -105,14 +106,16 @@ class Intersection:
 
     def leads_on(self, state: Both) -> bool:
         """Whether tokens both allow lead to a text both accept, as far as the search goes."""
+        return self._leads_on(state, self.limits.clock())
+
+    def _leads_on(self, state: Both, clock: Clock) -> bool:
         if self.is_final(state):
             return True
         known = self._alive.get(state)
-        return self._searched(state) if known is None else known
+        return self._searched(state, clock) if known is None else known
 
-    def _searched(self, start: Both) -> bool:
+    def _searched(self, start: Both, clock: Clock) -> bool:
         """Search breadth first, a few tokens of each state at a time, and note what it shows."""
-        clock = self.limits.clock()
         came_from: dict[Both, Both | None] = {start: None}
         waiting = deque([(start, self._steps(start))])
         tried = 0
@@ -131,7 +134,7 @@ class Intersection:
                 waiting.append((state, steps))
             if self._is_too_much(len(came_from), tried, clock):
                 self.is_exact = False
-                self._alive[start] = True
+                self._alive.update(dict.fromkeys(came_from, True))  # none is looked at again
                 return True
         # everything that can be reached was seen, and none of it ends
         self._alive.update(dict.fromkeys(came_from, False))
