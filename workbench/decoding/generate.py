@@ -11,7 +11,7 @@ from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Strategy
 from workbench.decoding.trace import Step, StopReason, Trace
-from workbench.errors import TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The usual sampling: greedy.
@@ -115,14 +115,17 @@ class Generation(Iterator[Step]):
         """The trace with everything known, in one more pass where an end was skipped.
 
         The steps themselves stay as they were; the pass counts as nobody's. Without it the
-        perplexity of a text depends on how much of its end was skipped.
-        Raises: ModelError.
+        perplexity of a text depends on how much of its end was skipped. What is longer than the
+        model can read stays as it is.
         """
         tail = list(takewhile(lambda step: not step.judged, reversed(self.steps)))[::-1]
         if not tail:
             return self.trace
         loop = self._loop
-        rows = loop.session.judge(loop.context[:-1], len(tail))
+        try:
+            rows = loop.session.judge(loop.context[:-1], len(tail))
+        except ModelError:
+            return self.trace
         known = [loop.judged(step, row) for step, row in zip(tail, rows, strict=True)]
         return Trace((*self.steps[: -len(tail)], *known), self.stop)
 

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.constraint.inserting import Inserting
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.stack import StackConstraint
 from workbench.decoding.trace import Trace
@@ -91,6 +90,8 @@ def standing(constraint: Constraint) -> Key:
     Of a ``StackConstraint`` α are the states of its automata and β the places that wait for them
     to return, one deep. Without a stack α is all there is.
     """
+    from workbench.constraint.inserting import Inserting  # it reads merge tables
+
     if isinstance(constraint, Inserting):
         exact = standing(constraint.exact)
         return lambda state: (exact(state[0]), *state[1:])

@@ -155,7 +155,7 @@ def followed(
     except WorkbenchError as error:
         yield Failed(run, error)
         return
-    trace = generation.trace
+    trace = generation.judged()  # off the clock: what was skipped at the end counts too
     yield Ended(
         run, measured(trace, grammar, model.vocabulary, seconds, prepared.compile_ms), trace
     )
