@@ -20,8 +20,7 @@ from workbench.evaluate.programs import program_of
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 
-#: Everything is measured against it.
-UNCONSTRAINED = "unconstrained"
+UNCONSTRAINED = "unconstrained"  # everything is measured against it
 
 _WILLARD = "Willard & Louf 2023"
 _DOMINO = "Beurer-Kellner, Fischer & Vechev 2024 (DOMINO)"
