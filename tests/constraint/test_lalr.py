@@ -220,6 +220,8 @@ def test_refused_tokens_change_nothing() -> None:
 def test_error_a_vocabulary_that_spells_nothing() -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
         compile(KOO_RULES, toy(["fo", "o(", "1"]), "lalr")
+    with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+        compile(Grammar.from_regex(r"[^\s\S]"), all_bytes(), "lalr")
 
 
 def test_error_too_deep() -> None:

@@ -224,6 +224,19 @@ def test_dead_ends_are_known_where_bytes_are_missing(how: str) -> None:
         constraint.advance(after_a, 1)
 
 
+def test_the_papers_checkers_know_no_dead_ends_of_tokens() -> None:
+    """They check prefixes alone; b leaves c, which nothing spells."""
+    vocabulary = toy(["a", "b", "bcd"])
+    grammar = Grammar.from_regex("abcd|ae?")
+    for checker in ("synchromesh", "llama.cpp", "gcd"):
+        constraint = compile(grammar, vocabulary, "online", checker=checker)
+        after_a = constraint.advance(constraint.initial, 0)
+        assert constraint.mask(after_a).ids.tolist() == [1, 2, 3]
+        assert len(constraint.mask(constraint.advance(after_a, 1))) == 0
+    exact = compile(grammar, vocabulary, "online")
+    assert exact.mask(exact.advance(exact.initial, 0)).ids.tolist() == [2, 3]
+
+
 def test_one_token_is_asked_about_alone() -> None:
     constraint = compile(Grammar.from_regex("(foo)+d"), named_toy("figure-4"), "online")
     assert isinstance(constraint, Online)
@@ -287,6 +300,12 @@ def test_error_names_nobody_knows() -> None:
 def test_error_a_text_the_vocabulary_cannot_spell() -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
         compile(Grammar.from_regex("xyz"), named_toy("figure-4"), "online")
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_error_a_grammar_of_no_text(checker: str) -> None:
+    with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+        compile(Grammar.from_regex(r"[^\s\S]"), all_bytes(), "online", checker=checker)
 
 
 def test_error_a_mask_takes_too_long() -> None:

@@ -17,6 +17,7 @@ from workbench.constraint.online.checker import ASKING, Online
 from workbench.constraint.online.completions import Completions
 from workbench.constraint.online.recogniser import OfMachine, Recogniser
 from workbench.constraint.online.stacks import StackRecogniser
+from workbench.constraint.outlines.reading import refuse_nothing
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
@@ -90,7 +91,9 @@ def online(
             VocabularyError where the vocabulary spells no accepted text; LimitError.
     """
     asking = _named("way to go through the vocabulary", how, ASKING)
-    recogniser = _named("checker", checker, CHECKERS).make(grammar, vocabulary, limits)
+    asked = _named("checker", checker, CHECKERS)
+    refuse_nothing(grammar, vocabulary)
+    recogniser = asked.make(grammar, vocabulary, limits)
     return Online(recogniser, vocabulary, asking, limits)
 
 

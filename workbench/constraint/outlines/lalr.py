@@ -23,7 +23,7 @@ from workbench.constraint.compose import cannot_spell
 from workbench.constraint.domino.terminals import Terminals, terminals_of
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.online.recogniser import forced
-from workbench.constraint.outlines.reading import Reader, Reading
+from workbench.constraint.outlines.reading import Reader, Reading, refuse_nothing
 from workbench.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
@@ -61,6 +61,7 @@ class LalrConstraint:
                 f"expected conflicts to be refused or shifted, not {conflicts!r}",
                 "set conflicts to refuse or shift",
             )
+        refuse_nothing(grammar, vocabulary)
         work = limits.begun()
         terminals = terminals_of(grammar)
         self.vocabulary = vocabulary

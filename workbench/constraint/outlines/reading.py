@@ -13,9 +13,13 @@ from itertools import chain
 import numpy as np
 
 from workbench.automata.dfa import DEAD, State
+from workbench.constraint.compose import cannot_spell
 from workbench.constraint.domino.terminals import Terminals
 from workbench.constraint.outlines.parser import Parser, Stack
+from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.pushdown.network import Network
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The parser's stack before a terminal, the terminal, and the state of its automaton.
 Configuration = tuple[Stack, int, State]
@@ -25,6 +29,15 @@ Reading = frozenset[Configuration]
 
 #: What stands for a terminal where nothing is read yet.
 NOTHING = -1
+
+
+def refuse_nothing(grammar: Grammar, vocabulary: Vocabulary) -> None:
+    """A grammar of no text at all has terminals and rules like one of the empty text.
+
+    Raises: VocabularyError for it, as every method does.
+    """
+    if not isinstance(grammar.reader, Network) and grammar.reader.is_empty:
+        raise cannot_spell(vocabulary)
 
 
 class Reader:
