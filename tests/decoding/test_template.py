@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import workbench as wb
-from workbench.constraint.inserting import Inserting
-from workbench.decoding.generate import generate
-from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Skipping
 from workbench.decoding.template import Gen, Select, Template, White
-from workbench.decoding.toy_model import ToyModel
-from workbench.decoding.trace import Trace
-from workbench.errors import ParseError, TokenNotAllowed, WorkbenchError
-from workbench.vocabulary.toy import toy
+from workbench.errors import ParseError, WorkbenchError
 
 #: Listing 1 of DOMINO; the paper prints the first brace single, which no f-string is.
 LISTING_1 = """{{
@@ -150,87 +142,6 @@ def test_values_are_found_again(
     found = template.values(filled)
     assert [name for name, _ in found] == [p.name for p in parts if isinstance(p, Gen | Select)]
     assert all(value in filled for _, value in found)
-
-
-# -- what is inserted -----------------------------------------------------------------------
-
-WORDS = toy([*'abcdn: ",{}', "na", '"n', '":', ': "', '"}', "name", "abc", '",', '"ab'])
-
-
-def ran(template: Template, sample: str, *, healing: bool = True, skip: bool = True) -> Trace:
-    constraint = wb.compile(template.grammar, WORDS)
-    run = generate(
-        ToyModel(WORDS, sample=sample),
-        wb.compile(template.grammar, WORDS, method="template", healing=healing),
-        ":",
-        strategy=Skipping() if skip else PLAIN,
-    )
-    tokens = [step.token_id for step in run if not step.is_end]
-    state = constraint.initial
-    for token_id in tokens:  # what is inserted is allowed by the exact mask too
-        state = constraint.advance(state, token_id)
-    return run.trace
-
-
-def spelt(trace: Trace) -> list[str]:
-    return [step.token.decode() for step in trace.steps if not step.is_end]
-
-
-FIXED = Template.parse("{{\"na\": \"{gen('x', regex='[abc]+')}\"}}")
-
-
-def test_fixed_text_is_inserted_and_its_last_token_healed() -> None:
-    trace = ran(FIXED, ':{"na": "abc"}')
-    assert spelt(trace) == ["{", '"n', "a", '":', " ", '"ab', "c", '"}']
-    assert [step.forward for step in trace.steps] == [False] * 5 + [True, True, True, False]
-    assert trace.accepted
-
-
-def test_without_healing_the_last_token_is_inserted_too() -> None:
-    trace = ran(FIXED, ':{"na": "abc"}', healing=False)
-    assert spelt(trace) == ["{", '"n', "a", '":', " ", '"', "abc", '"}']
-    assert [step.forward for step in trace.steps] == [False] * 6 + [True, True, False]
-
-
-def test_a_token_may_spell_the_end_of_fixed_text_and_the_filling() -> None:
-    template = Template.parse("a{gen('x', regex='bc|c')}.")
-    words = toy(["a", "b", "c", "ab", "abc", ".", ":"])
-    model = ToyModel(words, sample=":abc.")
-    healed = generate(model, Inserting(wb.compile(template.grammar, words)), [6])  # type: ignore[arg-type]
-    assert [step.token for step in healed] == [b"abc", b".", b""]
-    plain = Inserting(wb.compile(template.grammar, words), healing=False)  # type: ignore[arg-type]
-    assert [step.token for step in generate(model, plain, [6])] == [b"a", b"b", b"c", b".", b""]
-
-
-def test_the_tokenizer_spells_fixed_text() -> None:
-    vocabulary = wb.Vocabulary.load("builtin")
-    template = Template.parse(LISTING_1)
-    constraint = wb.compile(template.grammar, vocabulary, method="template")
-    state, taken = constraint.initial, []
-    while len(mask := constraint.mask(state)) == 1:
-        taken.append(next(iter(mask)))
-        state = constraint.advance(state, taken[-1])
-    spelling = [t for t in taken if vocabulary.tokens[t] is not None]
-    assert vocabulary.decode(spelling) == b'{\n    "id": ', "no token spells a space and a digit"
-    assert len(spelling) < 8
-    with pytest.raises(TokenNotAllowed, match="is inserted"):
-        constraint.advance(constraint.initial, vocabulary.ids("}")[0])
-
-
-@given(st.integers(0, 20), st.booleans(), st.booleans())
-def test_skipping_a_template_is_its_plain_loop(seed: int, healing: bool, dense: bool) -> None:
-    longer = [b"na", b'": ', b'"n', b"abc", b'"}', b'{"'] if dense else []
-    vocabulary = toy([*(bytes([byte]) for byte in range(128)), *longer])
-    constraint = wb.compile(FIXED.grammar, vocabulary, method="template", healing=healing)
-    model, sampling = ToyModel(vocabulary, seed=seed), Sampling(1.0, seed=seed)
-    runs = [
-        generate(model, constraint, ":", sampling, max_tokens=40, strategy=strategy)
-        for strategy in (PLAIN, Skipping())
-    ]
-    plain, skipped = ([step.token_id for step in run] for run in runs)
-    assert plain == skipped
-    assert constraint.is_final(constraint.initial) is False
-    assert FIXED.grammar.is_prefix(runs[0].trace.text)
 
 
 def test_json_of_a_filled_listing_but_for_its_last_comma() -> None:
