@@ -78,6 +78,17 @@ def _proper(
     return proper(grammar, vocabulary, limits, joined)
 
 
+def _vegas(
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    joined: Sequence[TokenId] | None = None,
+) -> Constraint:
+    from workbench.constraint.proper.method import vegas  # it reads merge tables
+
+    return vegas(grammar, vocabulary, limits, joined)
+
+
 def _direct_merge(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
     from workbench.constraint.proper.method import direct  # it reads merge tables
 
@@ -144,6 +155,12 @@ METHODS: dict[str, Method] = {
         "only the tokens the tokenizer itself would write",
         "Tran-Thien 2024, CartesianMerge",
         _proper,
+        {"joined": "the tokens of a prompt the text is to join properly; without, it stands alone"},
+    ),
+    "vegas": Method(
+        "proper tokens, put together from regions kept for other grammars; no pre-tokenizer",
+        "Tran-Thien 2024, Vegas configurations",
+        _vegas,
         {"joined": "the tokens of a prompt the text is to join properly; without, it stands alone"},
     ),
     "direct_merge": Method(

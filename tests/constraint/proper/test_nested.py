@@ -13,7 +13,6 @@ from tests.constraint.proper.test_constraint import of_case, sequences
 from workbench.constraint.proper.constraint import ProperConstraint
 from workbench.constraint.proper.nested import NestedRows
 from workbench.grammar import Grammar
-from workbench.limits import Limits
 from workbench.pushdown.build import network_of
 from workbench.samples import samples
 from workbench.vocabulary.bpe.bpe import Bpe
@@ -57,7 +56,7 @@ def test_a_regular_grammar_run_as_a_network(case: dict[str, Any]) -> None:
     """What is searched for token by token is what was decided beforehand."""
     dfa = Grammar.from_regex(case["regex"]).dfa
     assert dfa is not None
-    found = ProperConstraint(network_of(dfa), of_case(case), Limits())
+    found = ProperConstraint(network_of(dfa), of_case(case))
     assert sequences(found, case["max_len"]) == sorted(map(tuple, case["proper_sequences"]))
 
 

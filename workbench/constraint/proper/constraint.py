@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,14 +23,22 @@ from workbench.constraint.mask import TokenMask
 from workbench.constraint.proper.forcing import forced
 from workbench.constraint.proper.guesses import Guess
 from workbench.constraint.proper.joining import after_prompt, nothing_follows
+from workbench.constraint.proper.live import Live, live_edges
 from workbench.constraint.proper.nested import NestedRows
 from workbench.constraint.proper.regular import RegularRows
+from workbench.constraint.proper.searching import Searching
 from workbench.constraint.proper.tables import ANEW, INSIDE, Words
 from workbench.errors import TokenNotAllowed
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.network import Network
 from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+class Finder(Protocol):
+    """Finds the live edges of an automaton, of texts that begin with one of some guesses."""
+
+    def __call__(self, dfa: Dfa, bpe: Bpe, starts: Sequence[Guess], limits: Limits, /) -> Live: ...
 
 
 class ProperState(NamedTuple):
@@ -47,8 +55,8 @@ class ProperConstraint:
     """A language in proper tokens; safe to share between threads.
 
     ``joined``: the tokens of a prompt, which the text is to join properly; None: it stands alone.
-    SentencePiece writes a space before a text that stands alone; a grammar that wants it begins
-    with one.
+    The space that SentencePiece writes before a text that stands alone has to be in the grammar.
+    ``find``: what finds the live edges of an automaton (``live``, or ``library``).
 
     Raises: VocabularyError where no accepted text can be spelt, or can be after the prompt, or
             where the tokenizer's spelling cannot be said exactly; LimitError.
@@ -61,13 +69,14 @@ class ProperConstraint:
         vocabulary: Vocabulary,
         limits: Limits = LIMITS,
         joined: Sequence[TokenId] | None = None,
+        find: Finder = live_edges,
     ) -> None:
         self.vocabulary, self.limits = vocabulary, limits
         bpe = Bpe.of(vocabulary)
         guesses, last = after_prompt(bpe, joined or ())
         #: What may follow each place, before the row of the last token.
-        self.rows: RegularRows | NestedRows = (
-            RegularRows(machine, bpe, guesses, limits)
+        self.rows: Searching = (
+            RegularRows(machine, find(machine, bpe, guesses, limits), limits)
             if isinstance(machine, Dfa)
             else NestedRows(machine, bpe, limits)
         )
@@ -76,7 +85,7 @@ class ProperConstraint:
         self._most = limits.rows_of(4 * self.rows.words)
         self.initial = ProperState(self.rows.initial, guesses, last)
         if not len(self.mask(self.initial)) and not self.is_final(self.initial):
-            raise nothing_follows(vocabulary, last) if joined else cannot_spell(vocabulary)
+            raise nothing_follows(vocabulary, last) if last >= 0 else cannot_spell(vocabulary)
 
     def mask(self, state: ProperState) -> TokenMask:
         """The tokens that may come next."""

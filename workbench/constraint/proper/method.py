@@ -1,4 +1,4 @@
-"""The methods ``proper`` and ``direct_merge``: a grammar and a vocabulary in, a constraint out."""
+"""The methods ``proper``, ``vegas``, ``direct_merge``: a grammar in, a constraint out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cache
 from workbench.automata.dfa import Dfa
 from workbench.constraint.proper.constraint import ProperConstraint
 from workbench.constraint.proper.explicit import ExplicitConstraint, merged
+from workbench.constraint.proper.library import Library
 from workbench.constraint.protocol import Constraint
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
@@ -24,13 +25,33 @@ def proper(
     vocabulary: Vocabulary,
     limits: Limits,
     joined: Sequence[TokenId] | None = None,
-) -> Constraint:
+) -> ProperConstraint:
     """Only the tokens the tokenizer would write.
 
-    Raises: VocabularyError where that cannot be said exactly, or nothing can be spelt so.
+    Raises: VocabularyError where that cannot be said exactly, or nothing can be spelt so;
+            LimitError.
     """
     ready()
     return ProperConstraint(grammar.machine, vocabulary, limits, joined)
+
+
+def vegas(
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    joined: Sequence[TokenId] | None = None,
+) -> ProperConstraint:
+    """The same masks, put together from regions that are kept for other grammars.
+
+    Raises: VocabularyError where the tokenizer cuts text before merging; LimitError.
+    """
+    ready()
+    machine = grammar.machine
+    if not isinstance(machine, Dfa):
+        raise WorkbenchError(
+            "regions are those of automata, and this grammar needs a stack", _OTHER
+        )
+    return ProperConstraint(machine, vocabulary, limits, joined, Library.find)
 
 
 def direct(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:

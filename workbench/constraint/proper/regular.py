@@ -5,8 +5,6 @@ Inside a character it knows none; those are looked at when decoding comes near t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa, State
@@ -26,17 +24,12 @@ _PATIENT = Limits(seconds=60.0)
 
 
 class RegularRows(Searching):
-    """The rows of a Dfa, whole regions of it decided beforehand.
+    """The rows of a Dfa whose edges between characters are decided."""
 
-    Raises: LimitError, as ``live_edges``.
-    """
-
-    def __init__(self, dfa: Dfa, bpe: Bpe, starts: Iterable[Guess], limits: Limits) -> None:
-        super().__init__(bpe, limits)
-        self.dfa = dfa
-        #: The edges between characters.
-        self.live: Live = live_edges(dfa, bpe, starts, limits)
-        self._halves = Halves(dfa, self.live, lambda place: self._looked_up(place, INSIDE))
+    def __init__(self, dfa: Dfa, live: Live, limits: Limits) -> None:
+        super().__init__(live.bpe, limits)
+        self.dfa, self.live = dfa, live
+        self._halves = Halves(dfa, live, lambda place: self._looked_up(place, INSIDE))
 
     @property
     def initial(self) -> State:
@@ -106,11 +99,12 @@ def anywhere(bpe: Bpe, token: TokenId, guess: Guess) -> bool:
     if known is None:
         texts = Grammar.from_regex("(?s:.*)", limits=_PATIENT).dfa
         assert texts is not None
-        every = RegularRows(texts, bpe, (Guesses.of(bpe).start,), _PATIENT)
-        known = vars(bpe)["_anywhere"] = every, {}
-    every, answers = known
+        live = live_edges(texts, bpe, (Guesses.of(bpe).start,), _PATIENT)
+        known = vars(bpe)["_anywhere"] = RegularRows(texts, live, _PATIENT), {}
+    every: RegularRows = known[0]
+    answers: dict[tuple[TokenId, Guess], bool] = known[1]
     if (token, guess) not in answers:
         there = every.after(every.initial, bpe.vocabulary.tokens[token] or b"")
         yes = there == DEAD or every.leads_on((there, guess), token)
         answers[token, guess] = yes
-    return bool(answers[token, guess])
+    return answers[token, guess]

@@ -1,0 +1,143 @@
+"""Vegas configurations: figure 6, and the masks of the method ``vegas`` against ``proper``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.constraint.proper.oracles import cases, figures, toy
+from tests.constraint.proper.test_constraint import sequences
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.constraint.proper.constraint import ProperConstraint
+from workbench.constraint.proper.library import Library, only_guess
+from workbench.constraint.proper.live import live_edges
+from workbench.constraint.proper.vegas import cuts, exact_cuts, neighbours, regions
+from workbench.errors import VocabularyError, WorkbenchError
+from workbench.grammar import Grammar
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.vocabulary import Vocabulary
+
+FIGURE_6 = figures()["figure_6"]
+pytest.importorskip("mistral_common")
+
+
+def machine(regex: str) -> Dfa:
+    dfa = Grammar.from_regex(regex).dfa
+    assert dfa is not None
+    return dfa
+
+
+def mistral() -> Bpe:
+    return Bpe.of(Vocabulary.load("mistral-v1"))
+
+
+@pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
+def test_cuts_of_figure_6(figure: dict[str, Any]) -> None:
+    dfa = machine(figure["regex"])
+    found: dict[int, set[int]] = defaultdict(set)
+    for state, column in cuts(dfa, neighbours(mistral())):
+        found[state].add(column)
+    leaving = {state: set(np.flatnonzero(dfa.table[state] != DEAD).tolist()) for state in found}
+    entirely = [state for state in sorted(found) if found[state] == leaving[state]]
+    assert entirely == figure["cut_at_every_outgoing_character"]
+    partly = {
+        str(state): bytes(np.flatnonzero(np.isin(dfa.classes, list(columns))).tolist()).decode()
+        for state, columns in found.items()
+        if state not in entirely
+    }
+    assert partly == figure["cut_at_some_outgoing_characters"]
+
+
+@pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
+def test_regions_of_figure_6(figure: dict[str, Any]) -> None:
+    bpe = mistral()
+    library = Library.of(bpe)
+    alike: dict[Any, list[Any]] = defaultdict(list)
+    dfa = machine(figure["regex"])
+    for region in regions(dfa, cuts(dfa, neighbours(bpe))):
+        count = library.region(region).edge_count
+        alike[region.key].append([region.entry, list(region.inner), count])
+    assert (
+        sum(row[2] for rows in alike.values() for row in rows) == figure["permissive_token_edges"]
+    )
+    assert sum(rows[0][2] for rows in alike.values()) == figure["token_edges_stored_once"]
+    repeated = [rows for rows in alike.values() if len(rows) > 1]
+    assert sorted(repeated) == sorted(figure["repeated_regions_[entry,inner_states,token_edges]"])
+
+
+@pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
+def test_cuts_by_live_edges_are_no_fewer(figure: dict[str, Any]) -> None:
+    bpe, dfa = mistral(), machine(figure["regex"])
+    guess = only_guess(bpe)
+    assert guess is not None
+    live = live_edges(dfa, bpe, [guess])
+    assert live.edge_count - len(live.dead) == figure["live_token_edges"]
+    assert cuts(dfa, neighbours(bpe)) <= exact_cuts(dfa, live)
+
+
+def test_what_bytes_do_not_tell_live_edges_do() -> None:
+    """aa is a token, but in this text the fourth a goes with the b after it: aa, a, ab, …."""
+    case = next(case for case in cases("proper.json") if case["regex"] == "aaaabaacac")
+    bpe, dfa = Bpe.of(toy(case["alphabet"], case["merges"])), machine(case["regex"])
+    extra = exact_cuts(dfa, live_edges(dfa, bpe, [0])) - cuts(dfa, neighbours(bpe))
+    assert extra == {(3, int(dfa.classes[ord("a")]))}
+
+
+@pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
+def test_case_files(case: dict[str, Any]) -> None:
+    vocabulary = toy(case["alphabet"], case["merges"])
+    found = wb.compile(Grammar.from_regex(case["regex"]), vocabulary, "vegas")
+    assert isinstance(found, ProperConstraint)
+    assert sequences(found, case["max_len"]) == sorted(map(tuple, case["proper_sequences"]))
+
+
+SAME = [
+    (FIGURE_6[0]["regex"], "two strings"),
+    (
+        r'\{"n": -?[0-9]+(\.[0-9]+)?, "s": "[^"\\]{0,5}"\}\n?',
+        "numbers, half characters, a line end",
+    ),
+    ("(a|b| )*", "the start is inside a region"),
+    (" +x", "spaces, which share a rank"),
+]
+
+
+@pytest.mark.parametrize(("regex", "reason"), SAME)
+@pytest.mark.parametrize("prompt", [None, "Answer:\n", "<<"])
+def test_masks_are_those_of_the_method_proper(regex: str, reason: str, prompt: str | None) -> None:
+    bpe = mistral()
+    joined = None if prompt is None else bpe.encode(prompt)
+    grammar = Grammar.from_regex(regex)
+    one, other = (
+        wb.compile(grammar, bpe.vocabulary, method, joined=joined) for method in ("proper", "vegas")
+    )
+    waiting = [(one.initial, other.initial)]
+    for here, there in waiting:
+        assert one.mask(here) == other.mask(there), reason
+        assert one.is_final(here) == other.is_final(there)
+        ids = [i for i in one.mask(here) if i != bpe.vocabulary.end]
+        if len(waiting) < 150:
+            some = ids[:: max(1, len(ids) // 6)]
+            waiting += [(one.advance(here, i), other.advance(there, i)) for i in some]
+
+
+def test_a_second_grammar_finds_its_regions_made() -> None:
+    library = Library.of(mistral())
+    library.live(machine(r'\{"a": "[a-z]+"\}'))
+    known = len(library)
+    library.live(machine(r'\{"a": "[a-z]+", "a": "[a-z]+"\}'))
+    assert len(library) <= known + 3  # a comma, and what is around it
+
+
+def test_error_of_a_tokenizer_that_cuts_text_first() -> None:
+    with pytest.raises(VocabularyError, match="cuts text before merging"):
+        wb.compile(Grammar.from_regex("a"), Vocabulary.load("builtin"), "vegas")
+
+
+def test_error_of_a_grammar_with_a_stack() -> None:
+    with pytest.raises(WorkbenchError, match="needs a stack"):
+        wb.compile(Grammar.from_kbnf("start ::= 'a' start 'b' | 'c';"), toy("abc", []), "vegas")
