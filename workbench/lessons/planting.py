@@ -59,29 +59,18 @@ def planted(world: World, after: str) -> Planted:
             label = begun + terminal_name(made, int(tree.terminal[node]))
             nodes.append(Node(own, label, ("call",), label))
             edges.append(Edge(above, own))
-        for token_id, pieces in read_as(made, tree):
-            node = _node_of(tree.nodes_of(token_id), pieces, made, at)
+        for token_id, pieces, node in read_as(made, tree):
             leaf = f"{at}-{node}-{token_id}"
-            path = [leaf]
-            while node >= 0:
-                path.append(f"{at}-{node}")
-                node = parents[node]
+            path, above_it = [leaf], node
+            while above_it >= 0:
+                path.append(f"{at}-{above_it}")
+                above_it = parents[above_it]
             if leaf not in {n.id for n in nodes}:
                 nodes.append(Node(leaf, world.shown(token_id), ("final",), written(pieces)))
                 edges.append(Edge(path[1], leaf, (), ("epsilon",)))
             ways.append((token_id, pieces, (_ROOT, *reversed(path))))
     order = sorted(ways, key=lambda way: (way[0], len(way[1])))
     return Planted(made, state, Graph("subterminal tree", tuple(nodes), tuple(edges)), tuple(order))
-
-
-def _node_of(nodes: Sequence[int], pieces: Pieces, made: DominoConstraint, at: int) -> int:
-    """Of a token's nodes the one with this sequence of terminals."""
-    tree = made.trees.each[at]
-    names = [piece.terminal for piece in pieces]
-    for node in nodes:
-        if [terminal_name(made, terminal) for terminal in tree.path(node)] == names:
-            return node
-    raise AssertionError("a token is attached to what it is read as")
 
 
 def tree(world: World, given: Given, *, after: str) -> Film:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.automata.dfa import State
 from workbench.constraint.domino.constraint import DominoConstraint
 from workbench.constraint.domino.scanner import BETWEEN
 from workbench.constraint.domino.trees import SubterminalTree
@@ -31,13 +30,6 @@ class Piece:
     def __str__(self) -> str:
         """In the notation of the lessons: ``[int]`` full, ``[int…`` start, ``…int]`` end."""
         return f"{'[' if self.begins else '…'}{self.terminal}{']' if self.ends else '…'}"
-
-    @property
-    def kind(self) -> str:
-        """What the paper calls it."""
-        if self.begins:
-            return "full" if self.ends else "start"
-        return "end" if self.ends else "continuation"
 
 
 #: What a token is read as: one subterminal after the other.
@@ -72,21 +64,23 @@ def node_pieces(made: DominoConstraint, tree: SubterminalTree, node: int, partia
     )
 
 
-def read_as(made: DominoConstraint, tree: SubterminalTree) -> Iterator[tuple[TokenId, Pieces]]:
-    """Every token of a tree with what it is read as."""
+def read_as(made: DominoConstraint, tree: SubterminalTree) -> Iterator[tuple[TokenId, Pieces, int]]:
+    """Every token of a tree with what it is read as, and its node."""
     for node in range(len(tree)):
         for place in range(int(tree.first[node]), int(tree.first[node + 1])):
             partial = bool(tree.partial[place])
-            yield int(tree.tokens[place]), node_pieces(made, tree, node, partial)
+            yield int(tree.tokens[place]), node_pieces(made, tree, node, partial), node
 
 
-def everywhere(world: World) -> dict[TokenId, dict[Pieces, State]]:
-    """For each token all it can be read as, wherever in a text, and a scanner state for each."""
+def everywhere(world: World) -> dict[TokenId, set[Pieces]]:
+    """For each token all it can be read as, wherever in a text."""
     made = domino_of(world)
-    found: dict[TokenId, dict[Pieces, State]] = {}
-    for state, tree in made.trees.each.items():
-        for token_id, pieces in read_as(made, tree):
-            found.setdefault(token_id, {}).setdefault(pieces, state)
+    found: dict[TokenId, set[Pieces]] = {}
+    for at in (BETWEEN, *made.scanner.inside):
+        tree = made.trees.get(at)
+        assert tree is not None, "from all of these something goes on"
+        for token_id, pieces, _ in read_as(made, tree):
+            found.setdefault(token_id, set()).add(pieces)
     return found
 
 
@@ -101,15 +95,15 @@ def pieces(world: World) -> Table:
     for token_id, token in enumerate(world.vocabulary.tokens):
         if token is None:
             continue
-        ways = sorted(found.get(token_id, {}), key=lambda way: (len(way), written(way)))
+        ways = sorted(found.get(token_id, set()), key=lambda way: (len(way), written(way)))
         bridge = "✓" if is_bridge(found, token_id) else "✗"
         rows.append((world.shown(token_id), "  ".join(map(written, ways)) or "∅", bridge))
     return Table("What each token can be read as", ("token", "subterminals", "bridge"), tuple(rows))
 
 
-def is_bridge(found: dict[TokenId, dict[Pieces, State]], token_id: TokenId) -> bool:
+def is_bridge(found: dict[TokenId, set[Pieces]], token_id: TokenId) -> bool:
     """Whether a token can only be read over more than one terminal."""
-    ways = found.get(token_id, {})
+    ways = found.get(token_id, set())
     return bool(ways) and all(len(way) > 1 for way in ways)
 
 
@@ -120,8 +114,8 @@ def bridges(world: World) -> Asked:
     right = {place for place, i in enumerate(ids) if is_bridge(found, i)}
 
     def why(place: int) -> str:
-        ways = found.get(ids[place], {})
-        shortest = min(ways, key=len, default=None)
+        ways = found.get(ids[place], set())
+        shortest = min(ways, key=lambda way: (len(way), written(way)), default=None)
         return f"it can be {written(shortest)}" if shortest else "no text of the grammar has it"
 
     return which(tuple(map(world.shown, ids)), right, why)
