@@ -37,10 +37,10 @@ class Picard:
     """Draws from the allowed ones of the k likeliest tokens.
 
     Not minimally invasive in the wide sense of DOMINO's Table 1: a text whose next token is not
-    among the k likeliest is lost, and where none of them is allowed the run is at a dead end.
-    Which of them are allowed is the constraint's to say; PICARD's own is a parser asked at every
-    step (``method="online"``). The paper keeps several beams, so that one that dies is replaced;
-    here there is one.
+    among the k likeliest is lost, and where none of them is allowed the run is at a dead end, or at
+    its end where the text is accepted. Which of them are allowed is the constraint's to say;
+    PICARD's own is a parser asked at every step (``method="online"``). The paper keeps several
+    beams, so that one that dies is replaced; here there is one.
 
     Source: Scholak, Schucher & Bahdanau 2021; Koo et al. 2024, §4.2.
     """
