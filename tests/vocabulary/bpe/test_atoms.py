@@ -20,7 +20,7 @@ from workbench.vocabulary.bpe.atoms import atoms
         (r"(?i)a(?-i:b)c", ["(?i:a)", "b", "(?i:c)"]),
         (r"(?:(?i)a)b", ["(?i:a)", "b"]),
         (r"a(?=b)(?!c)(?<=d)(?<!e)(?>f)(?<n>g)", list("abcdefg")),
-        (r"^a$|\bb\B", ["a", r"\w", "b"]),
+        (r"a$|\bb\B\z", ["a", r"\n", r"\w", "b"]),  # a line ends before a line feed
         (r"a*?b++c{2}d{,3}e{1,}", list("abcde")),
         (r"\.\-\r\n.", [r"\.", r"\-", r"\r", r"\n", "."]),
     ],

@@ -15,8 +15,11 @@ _GROUP = re.compile(r"\((?:\?(?:([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])|[=!>]|<[=!]|P
 _ESCAPE = re.compile(
     r"\\(?:[pP](?:\{[^}]*\}|.)|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.)"
 )
-#: Places, not characters; the first two are defined by letters of words.
-_PLACES = {r"\b": r"\w", r"\B": r"\w", r"\A": None, r"\z": None, r"\Z": None, r"\G": None}
+#: Places, not characters, and the characters that make them.
+_PLACES = {
+    r"\b": r"\w", r"\B": r"\w", r"\A": None, r"\z": None, r"\G": None,
+    r"\Z": r"\n", "^": r"\n", "$": r"\n",
+}  # fmt: skip
 
 
 def atoms(pattern: str) -> list[str]:
@@ -54,7 +57,9 @@ def _next(pattern: str, at: int, folding: list[bool]) -> tuple[int, str | None]:
         return len(escape[0]), _PLACES.get(escape[0], escape[0])
     if quantifier := _QUANTIFIER.match(pattern, at):
         return len(quantifier[0]), None
-    return 1, None if sign in "|^$" else sign if sign == "." else re.escape(sign)
+    if sign in "|.^$":
+        return 1, {"|": None, ".": ".", **_PLACES}[sign]
+    return 1, re.escape(sign)
 
 
 def _open(group: re.Match[str], folding: list[bool]) -> None:

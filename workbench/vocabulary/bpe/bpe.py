@@ -167,7 +167,7 @@ class Bpe:
     def guide(self) -> Guide | None:
         """What is more than merges, as one automaton; None where merges are all there is.
 
-        Cost:   one or two seconds for a new pre-tokenizer's pattern, which is then kept on disk.
+        Cost:   about half a second for a new pre-tokenizer's pattern, which is then kept on disk.
         Raises: VocabularyError where it cannot be said exactly.
         """
         return guide_of(self.vocabulary, self.tables, self.pretokens, sorted(self.words.values()))
