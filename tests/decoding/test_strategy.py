@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
-from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import Logits
-from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.decoding.toy_model import ToyModel, ToySession
-from workbench.decoding.trace import Step, StopReason, Trace
+from workbench.decoding.trace import Step, Trace
 from workbench.errors import ModelError
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId
@@ -233,54 +232,6 @@ def test_an_end_is_skipped_where_one_text_is_left(
     assert [step.token.decode() for step in trace.steps] == tokens, because
     assert trace.forward_passes == passes
     assert trace.text == ran(model, constraint, Sampling(), PLAIN).text
-
-
-def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
-    asked: list[object] = []
-
-    class Watched(FiniteConstraint):
-        def mask(self, state: object) -> TokenMask:
-            asked.append(state)
-            return super().mask(state)
-
-        def allows(self, state: object, token_id: TokenId) -> bool:
-            return token_id in super().mask(state)
-
-        def advance(self, state: object, token_id: TokenId) -> bytes:
-            assert isinstance(state, bytes)
-            return state + (self.vocabulary.tokens[token_id] or b"")
-
-    constraint = Watched(LETTERS, [b"cab", b"cbd"])
-    steps = []
-    for step in generate(TableModel(LETTERS, USUAL), constraint, [0], strategy=Opportunistic()):
-        steps.append((step.token, list(asked)))
-    # c was drawn and allowed; c is refused after it, and after cb; the end is looked at whole
-    assert steps == [
-        (b"c", []), (b"b", [b"c"]), (b"d", [b"c", b"cb"]), (b"", [b"c", b"cb", b"cbd"]),
-    ]  # fmt: skip
-
-
-def test_a_late_mask_is_the_mask() -> None:
-    late, mask = LateMask(FREE, b"ab"), FREE.mask(b"ab")
-    assert [i in late for i in range(5)] == [i in mask for i in range(5)]
-    assert not late.is_made
-    assert late == mask
-    assert late.is_made
-    assert list(late) == [2, 3]
-    with pytest.raises(AttributeError):
-        late.bytes  # noqa: B018
-
-
-def test_opportunistic_without_an_end_token_and_in_a_dead_end() -> None:
-    endless = toy("ab", end=False)
-    complete = ran(
-        TableModel(endless, [0.0, 0.0]), FiniteConstraint(endless, [b"ab"]), Sampling(), Opportunistic()
-    )  # fmt: skip
-    assert (complete.text, complete.stop) == (b"ab", StopReason.FORCED_END)
-    stuck = ran(
-        TableModel(LETTERS, USUAL), FiniteConstraint(LETTERS, []), Sampling(), Opportunistic()
-    )
-    assert (stuck.text, stuck.stop) == (b"", StopReason.DEAD_END)
 
 
 def test_a_draft_too_long_for_the_model_is_left_out() -> None:

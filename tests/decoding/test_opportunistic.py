@@ -1,0 +1,101 @@
+"""Opportunistic masking: no mask where the model's own draw is allowed, and the same numbers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.decoding.worlds import FiniteConstraint, TableModel
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.generate import generate
+from workbench.decoding.model import LanguageModel
+from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import StopReason, Trace
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import TokenId
+
+LETTERS = toy("abcd")  # end is 4
+USUAL = [math.log(p) for p in (0.1, 0.2, 0.3, 0.25, 0.15)]
+FREE = FiniteConstraint(LETTERS, [b"abcd", b"abdd", b"bbdc", b"ccccc"])
+
+
+def ran(
+    model: LanguageModel, constraint: Constraint, sampling: Sampling, strategy: Opportunistic
+) -> Trace:
+    run = generate(model, constraint, [0], sampling, strategy=strategy)
+    for _ in run:
+        pass
+    return run.trace
+
+
+def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
+    asked: list[object] = []
+
+    class Watched(FiniteConstraint):
+        def mask(self, state: object) -> TokenMask:
+            asked.append(state)
+            return super().mask(state)
+
+        def allows(self, state: object, token_id: TokenId) -> bool:
+            return token_id in super().mask(state)
+
+        def advance(self, state: object, token_id: TokenId) -> bytes:
+            assert isinstance(state, bytes)
+            return state + (self.vocabulary.tokens[token_id] or b"")
+
+    constraint = Watched(LETTERS, [b"cab", b"cbd"])
+    steps = []
+    for step in generate(TableModel(LETTERS, USUAL), constraint, [0], strategy=Opportunistic()):
+        steps.append((step.token, list(asked)))
+    # c was drawn and allowed; c is refused after it, and after cb; the end is looked at whole
+    assert steps == [
+        (b"c", []), (b"b", [b"c"]), (b"d", [b"c", b"cb"]), (b"", [b"c", b"cb", b"cbd"]),
+    ]  # fmt: skip
+
+
+def test_a_late_mask_is_the_mask() -> None:
+    late, mask = LateMask(FREE, b"ab"), FREE.mask(b"ab")
+    assert [i in late for i in range(5)] == [i in mask for i in range(5)]
+    assert not late.is_made
+    assert late == mask
+    assert late.is_made
+    assert list(late) == [2, 3]
+    with pytest.raises(AttributeError):
+        late.bytes  # noqa: B018
+
+
+def test_opportunistic_without_an_end_token_and_in_a_dead_end() -> None:
+    endless = toy("ab", end=False)
+    complete = ran(
+        TableModel(endless, [0.0, 0.0]), FiniteConstraint(endless, [b"ab"]), Sampling(), Opportunistic()
+    )  # fmt: skip
+    assert (complete.text, complete.stop) == (b"ab", StopReason.FORCED_END)
+    stuck = ran(
+        TableModel(LETTERS, USUAL), FiniteConstraint(LETTERS, []), Sampling(), Opportunistic()
+    )
+    assert (stuck.text, stuck.stop) == (b"", StopReason.DEAD_END)
+
+
+def test_a_constraint_that_cannot_tell_is_asked_by_advancing() -> None:
+    late = LateMask(FREE, b"ab")  # it has no ``allows``
+    assert 2 in late
+    assert 0 not in late
+    assert not late.is_made
+    assert late.ms > 0
+
+
+def test_what_the_mask_did_is_measured_when_it_is_read() -> None:
+    step = next(iter(generate(TableModel(LETTERS, USUAL), FREE, [0], strategy=Opportunistic())))
+    mask = step.mask
+    assert isinstance(mask, LateMask)
+    assert step.logprob == pytest.approx(math.log(0.3))
+    assert (step.rank, step.favourite_id) == (1, 2)
+    assert not mask.is_made
+    assert step.kept == pytest.approx(0.6)
+    assert mask.is_made
+    assert [c.token_id for c in step.allowed] == [2, 1, 0]
+    with pytest.raises(AttributeError):
+        step.nothing  # noqa: B018
