@@ -15,7 +15,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, Trace
 from workbench.errors import WorkbenchError
 from workbench.evaluate.contenders import Contender, Prepared
-from workbench.evaluate.measures import Measures, measured
+from workbench.evaluate.measures import Measures, Spent, measured
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 
@@ -144,11 +144,12 @@ def followed(
         generation = prepared.start(
             run.prompt, sampling, max_tokens=max_tokens, top=top, stop=stop, session=session
         )
-        seconds = 0.0
+        spent = Spent()
         while True:
-            started = time.perf_counter()
+            started, used = time.perf_counter(), time.process_time()
             step = next(generation, None)
-            seconds += time.perf_counter() - started
+            spent.seconds += time.perf_counter() - started
+            spent.cpu_seconds += time.process_time() - used
             if step is None:
                 break
             yield Took(run, step)  # what the reader does with it is not on the clock
@@ -156,9 +157,7 @@ def followed(
         yield Failed(run, error)
         return
     trace = generation.judged()  # off the clock: what was skipped at the end counts too
-    yield Ended(
-        run, measured(trace, grammar, model.vocabulary, seconds, prepared.compile_ms), trace
-    )
+    yield Ended(run, measured(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace)
 
 
 def divergence(traces: Sequence[Trace]) -> int | None:

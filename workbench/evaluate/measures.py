@@ -44,6 +44,14 @@ class Surprisal:
             return math.inf
 
 
+@dataclass(slots=True)
+class Spent:
+    """The time of a run so far, by the clock and of the processor."""
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
     """What one run came to.
@@ -77,6 +85,8 @@ class Measures:
     forward_passes: int
     compile_ms: float
     seconds: float
+    #: Processor time of the same, of all threads: what else the machine does is not in it.
+    cpu_seconds: float
     #: Whether the tokenizer would have written the text in these tokens; None where nobody knows.
     proper: bool | None
 
@@ -100,7 +110,7 @@ class Measures:
 
 
 def measured(
-    trace: Trace, grammar: Grammar, vocabulary: Vocabulary, seconds: float, compile_ms: float = 0.0
+    trace: Trace, grammar: Grammar, vocabulary: Vocabulary, spent: Spent, compile_ms: float = 0.0
 ) -> Measures:
     """The measures of a finished run."""
     told = [step for step in trace.steps if not step.is_end]
@@ -119,7 +129,8 @@ def measured(
         mask_bits=math.fsum(s.mask_bits for s in trace.steps if not math.isnan(s.kept)),
         forward_passes=trace.forward_passes,
         compile_ms=compile_ms,
-        seconds=seconds,
+        seconds=spent.seconds,
+        cpu_seconds=spent.cpu_seconds,
         proper=is_proper(vocabulary, trace.token_ids),
     )
 

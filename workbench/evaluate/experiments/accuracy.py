@@ -11,6 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.evaluate.compare import Run
 from workbench.evaluate.contenders import CONTENDERS, UNCONSTRAINED, Prepared
 from workbench.evaluate.experiment import Experiment, Record, Setting, Size, Unit, finished
+from workbench.evaluate.experiments.timing import faster
 from workbench.evaluate.measures import Measures, Surprisal
 from workbench.evaluate.tasks import TASKS, Question, answer_of, questions
 from workbench.training.card import table
@@ -72,7 +73,7 @@ def _record(asked: Sequence[Question], found: list[Measures], alone: list[Measur
         "judged": surprisal.tokens,
         "tokens": sum(m.tokens for m in found),
         "interventions": sum(m.interventions for m in found),
-        "ratios": [m.tokens_per_second / base.tokens_per_second for m, base in pairs],
+        "ratios": [faster(m, base) for m, base in pairs],
     }
 
 
