@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from tests.decoding.tiny import write_model
 from workbench.constraint.compile import METHODS, compile
 from workbench.decoding.generate import generate
 from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.transformers_model import TransformersModel
-from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 
 GRAMMAR = Grammar.from_kbnf(
@@ -73,36 +75,57 @@ def checked(model: TransformersModel, rows: list[list[int]], method: str) -> Non
             assert GRAMMAR.is_prefix(text), text
 
 
+#: Methods that read a tokenizer which merges all of a text, without cutting it first.
+UNCUT = ("vegas", "direct_merge")
+
+
+@pytest.fixture(scope="module")
+def uncut_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model whose tokenizer does not cut text before it merges."""
+    folder = write_model(tmp_path_factory.mktemp("uncut"))
+    written = json.loads((folder / "tokenizer.json").read_text())
+    written["pre_tokenizer"]["use_regex"] = False
+    (folder / "tokenizer.json").write_text(json.dumps(written))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def uncut_model(uncut_folder: Path) -> TransformersModel:
+    return TransformersModel(str(uncut_folder), "cpu")
+
+
 def compiled(model: TransformersModel, method: str, options: dict[str, Any]) -> LogitsProcessor:
-    """A processor; a method that does not read this model's vocabulary is skipped with its reason."""
-    try:
-        return LogitsProcessor(compile(GRAMMAR, model.vocabulary, method, **options))
-    except WorkbenchError as error:
-        if method not in ("proper", "direct_merge"):
-            raise
-        pytest.skip(error.message)
+    return LogitsProcessor(compile(GRAMMAR, model.vocabulary, method, **options))
 
 
 @pytest.mark.parametrize(("method", "options"), ASKED, ids=[f"{m} {o}" for m, o in ASKED])
 def test_every_method_in_every_way(
-    tiny_model: TransformersModel, method: str, options: dict[str, Any]
+    tiny_model: TransformersModel,
+    uncut_model: TransformersModel,
+    method: str,
+    options: dict[str, Any],
 ) -> None:
-    processor = compiled(tiny_model, method, options)
+    model = uncut_model if method in UNCUT else tiny_model
+    processor = compiled(model, method, options)
     for name, chosen, rows in WAYS:
         torch.manual_seed(0)
-        found = run(tiny_model, processor, **chosen)
+        found = run(model, processor, **chosen)
         assert len(found) == rows * len(PROMPTS), name
-        checked(tiny_model, found, method)
+        checked(model, found, method)
 
 
 @pytest.mark.parametrize(("method", "options"), ASKED, ids=[f"{m} {o}" for m, o in ASKED])
 def test_greedy_is_our_own_loop(
-    tiny_model: TransformersModel, method: str, options: dict[str, Any]
+    tiny_model: TransformersModel,
+    uncut_model: TransformersModel,
+    method: str,
+    options: dict[str, Any],
 ) -> None:
-    processor = compiled(tiny_model, method, options)
-    own = generate(tiny_model, processor.constraint, PROMPTS[1], max_tokens=16)
+    model = uncut_model if method in UNCUT else tiny_model
+    processor = compiled(model, method, options)
+    own = generate(model, processor.constraint, PROMPTS[1], max_tokens=16)
     expected = [step.token_id for step in own]
-    assert run(tiny_model, processor, do_sample=False)[1][: len(expected)] == expected
+    assert run(model, processor, do_sample=False)[1][: len(expected)] == expected
 
 
 def test_assisted_generation_goes_back_and_on(tiny_model: TransformersModel) -> None:
@@ -120,8 +143,10 @@ def test_assisted_generation_goes_back_and_on(tiny_model: TransformersModel) -> 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize(("method", "options"), ASKED, ids=[f"{m} {o}" for m, o in ASKED])
-def test_every_method_on_a_gpu(tiny_folder: Any, method: str, options: dict[str, Any]) -> None:
-    model = TransformersModel(str(tiny_folder), "cuda")
+def test_every_method_on_a_gpu(
+    tiny_folder: Path, uncut_folder: Path, method: str, options: dict[str, Any]
+) -> None:
+    model = TransformersModel(str(uncut_folder if method in UNCUT else tiny_folder), "cuda")
     processor = compiled(model, method, options)
     for _, chosen, rows in WAYS:
         torch.manual_seed(0)
