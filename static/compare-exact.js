@@ -45,10 +45,11 @@ wb.compareExact = (card, doors) => {
       el("div", { class: "notes" }, el("p", { class: "quiet small" }, el("span", { class: "track sample", "aria-hidden": "true" }, el("i", { style: "width: 70%" }), el("u", { style: "left: 45%" })), " the bar is the method's chance, the tick the model's own. Masks chosen token by token renormalise at every step; so a first token many texts share is taken as often as the model likes it, whatever follows."), ...failed));
     card.hidden = false;
   }
-  function note(text, further) {
-    card.replaceChildren(el("div", { class: "bar" }, el("h2", {}, "Exact distribution"), el("span", {}, text), further ? el("button", { type: "button", class: "bare further", title: "Of up to ten times as many texts: the model is asked about each, which takes a while", onclick: further }, "look further") : null));
+  function note(text, ...ways) {
+    card.replaceChildren(el("div", { class: "bar" }, el("h2", {}, "Exact distribution"), el("span", {}, text), ...ways));
     card.hidden = false;
   }
+  const button = (label, title, act) => el("button", { type: "button", class: "link", title, onclick: act }, label);
 
   /** Of what was compared; nothing for null. */
   async function show(comparison, further = false) {
@@ -57,7 +58,9 @@ wb.compareExact = (card, doors) => {
     note("asking the model about every text…");
     const answer = await doors.ask({ ...comparison.about, prompts: [comparison.shown.prompt], further });
     if (mine !== asked) return;
-    if (answer.ok) draw(answer); else note(answer.why || answer.fault, further || answer.fault ? null : () => show(comparison, true));
+    if (answer.ok) { draw(answer); return; }
+    const more = further || answer.fault ? null : button("Look further", "Of up to ten times as many texts: the model is asked about each, which takes a while", () => show(comparison, true));
+    note(answer.why || answer.fault, more, button("Try six names", "A small language, of which every method makes another distribution", doors.small));
   }
 
   return { show };

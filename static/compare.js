@@ -9,7 +9,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
 
   choice = wb.compareChoice(find, { changed: (plan, wrong) => { find(".plan").textContent = plan; busy(wrong); } });
   const table = wb.compareTable(find("table"), { open, about: choice.about });
-  const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about });
+  const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about, small });
   const incoming = wb.stream(props, watch, { take: record, arrived: () => drawn(dirty), lost });
   find(".legend").append(wb.shades.legend("surprisal", []));
 
@@ -151,6 +151,10 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     const outcome = { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid };
     setTimeout(() => wb.emit("adopt", { how: "compared", method: run.method, steps: answer.steps, served: answer.model, prompt: run.prompt, settings: { temperature, max_tokens, seed: run.seed, ...way }, ...way, outcome }));
   }
+
+  /** A language that is small enough for its exact distribution, in this view. */
+  const SMALL = { title: "Six names", notation: "regex", text: "( William)|( Theodore)|( Ada)|( Olivia)|( Al)|( Albert)", prompt: "My name is" };
+  function small() { const { prompts, whose, ...others } = choice.settings(); wb.emit("open", { ...SMALL, compare: others }); }
 
   /** As the view is before anything was compared. */
   function empty() {

@@ -130,6 +130,12 @@ def test_what_does_not_apply_says_why(visit: Any) -> None:
         assert "calls itself" in v.page.inner_text(f"{COMPARE} tbody[data-name=outlines] .refused")
         assert cell(v, "automaton", "valid").startswith("✓")
         assert "finite" in v.page.inner_text(f"{COMPARE} .exact")
+        v.page.click(f"{COMPARE} .exact button:has-text('six names')")
+        v.page.wait_for_function("wb.state.compiled?.ok && wb.state.text.includes('Theodore')")
+        assert v.page.evaluate("document.body.dataset.view") == "compare"
+        compared(v)
+        v.page.wait_for_selector(f"{COMPARE} .exact table")
+        assert v.page.locator(f"{COMPARE} .exact tbody tr").count() == 6
 
 
 def test_a_finite_language_shows_what_each_method_makes_of_it(visit: Any) -> None:

@@ -203,6 +203,12 @@ def test_the_distribution_of_a_finite_language(handlers: Handlers) -> None:
     )
 
 
+def test_who_chooses_among_less_than_its_mask_has_no_distribution_here(handlers: Handlers) -> None:
+    answer = distribution(handlers, {**TIME, "text": "a|b", "methods": ["picard", "automaton"]})
+    assert "fewer tokens" in answer["failed"]["picard"]
+    assert "picard" not in {column["name"] for column in answer["columns"]}
+
+
 def test_texts_past_the_likeliest_are_told_together(handlers: Handlers) -> None:
     answer = distribution(handlers, {**TIME, "text": "[a-z][a-e]"})
     assert answer["count"] == 130

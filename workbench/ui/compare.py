@@ -40,6 +40,10 @@ from workbench.vocabulary.vocabulary import Vocabulary
 _FEW_BEGINNINGS = 600
 _MOST_BEGINNINGS = 6_000
 
+#: Strategies that do not draw from all that the mask allows: a mask's distribution is not theirs.
+_CHOOSING_LESS = frozenset({"picard"})
+_LESS = "it chooses among fewer tokens than its mask allows; its distribution is not computed"
+
 #: Texts of it that are told one by one.
 _MOST_TEXTS = 24
 
@@ -77,7 +81,8 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
         grammar = readable(handlers.pipeline.compile(asked.text, asked.notation, asked.start))
         model, prompt = handlers.room.model(), request.prompts[0]
         most = _MOST_BEGINNINGS if sent.get("further") else _FEW_BEGINNINGS
-        found = exact(model, prompt, grammar, request.contenders, most=most).as_record()
+        drawing = [each for each in request.contenders if each.strategy not in _CHOOSING_LESS]
+        found = exact(model, prompt, grammar, drawing, most=most).as_record()
     except WorkbenchError as error:
         return {"ok": False, "why": error.message}
     texts = sorted(found["texts"], key=lambda one: -one["own"])
@@ -90,7 +95,8 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
         "texts": [{"text": one["text"], "p": [one[name] for name in names]} for one in told],
         "others": [math.fsum(one[name] for one in others) for name in names] if others else None,
         "count": len(texts),
-        "failed": found["failed"],
+        "failed": found["failed"]
+        | {each.name: _LESS for each in request.contenders if each not in drawing},
         "spellings": found["spellings"],
     }
 
