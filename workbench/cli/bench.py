@@ -13,6 +13,8 @@ import typer
 from workbench.bench.cases import CASES
 from workbench.bench.exactness.run import DECISIONS
 from workbench.bench.peers.registry import OURS, chosen_engines
+from workbench.bench.proper import costs
+from workbench.bench.proper import table as costs_table
 from workbench.bench.records import Record
 from workbench.bench.run import Plan
 from workbench.bench.run import bench as measured
@@ -62,6 +64,10 @@ def bench(
             help="Hold our masks against brute force instead, over every vocabulary installed.",
         ),
     ] = False,
+    proper: Annotated[
+        bool,
+        typer.Option("--proper", help="Measure what proper tokenization costs instead."),
+    ] = False,
     decisions: Annotated[
         int, typer.Option(min=1, help="With --exactness: (state, token) pairs to decide at least.")
     ] = DECISIONS,
@@ -78,6 +84,9 @@ def bench(
             check_exactness(vocab, decisions, seed, json)
             return
         vocab = vocab or _VOCABULARY
+        if proper:
+            _proper(vocab, json)
+            return
         plan = Plan(
             tuple(chosen_engines(peers)),
             _chosen_cases(cases),
@@ -100,6 +109,19 @@ def bench(
             typer.echo(summary(records) if markdown else table(records), nl=False)
         if any(_failed(record) for record in records):
             raise typer.Exit(1)
+
+
+def _proper(vocab: str, json: bool) -> None:
+    """Measure the steps of proper tokenization and print them.
+
+    Raises: VocabularyError where its merges are unknown.
+    """
+    found = costs(Vocabulary.load(vocab))
+    if json:
+        for cost in found:
+            line(asdict(cost))
+    else:
+        typer.echo(costs_table(found), nl=False)
 
 
 def _chosen_cases(names: str) -> tuple[str, ...]:

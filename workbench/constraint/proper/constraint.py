@@ -94,10 +94,11 @@ class ProperConstraint:
             with self._growing:
                 while len(self._masks) >= self._most:
                     del self._masks[next(iter(self._masks))]
-                known = self._masks[state] = self._computed(state)
+                known = self._masks[state] = self.computed(state)
         return known
 
-    def _computed(self, state: ProperState) -> TokenMask:
+    def computed(self, state: ProperState) -> TokenMask:
+        """A mask made anew; ``mask`` remembers it."""
         bits = np.zeros(self.rows.words, np.uint32)
         for guess in state.guesses:
             for row in self._rows(state, guess):
