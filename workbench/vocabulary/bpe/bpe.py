@@ -28,6 +28,7 @@ from workbench.vocabulary.bpe.pretokens import Pretokens, pretokens
 from workbench.vocabulary.bpe.rules import ids_by_spelling, rules_of, spellings
 from workbench.vocabulary.bpe.strict import is_monotone, strict
 from workbench.vocabulary.bpe.tables import NOWHERE, SYMBOL, Bools, Ints, Tables, Words
+from workbench.vocabulary.packed import Packed
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _making = threading.Lock()
@@ -64,7 +65,7 @@ class Bpe:
     @cached_property
     def alphabet(self) -> Alphabet:
         """The symbols merging starts from."""
-        return alphabet(self.vocabulary)
+        return alphabet(self.vocabulary, self.tables)
 
     def is_canonical(self, token: TokenId) -> bool:
         """Whether a token is in any encoding; special tokens are in none.
@@ -149,7 +150,10 @@ class Bpe:
 
         Only where the tokenizer ignores merges for a piece that is a token (tiktoken, Llama 3).
         """
-        if not self.vocabulary.ignore_merges:
+        spelling = Packed.of(self.vocabulary.tokens).lengths >= 0
+        if not self.vocabulary.ignore_merges or not np.any(
+            spelling & (self.tables.rank == NOWHERE)
+        ):
             return {}
         ids = ids_by_spelling(spellings(self.vocabulary))
         return {text: t for text, t in ids.items() if self.tables.rank[t] == NOWHERE}

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.vocabulary.bpe.forests import forest
+from workbench.vocabulary.bpe.lookup import rule_table
 from workbench.vocabulary.bpe.misjudged import misjudged
 from workbench.vocabulary.bpe.normalise import Rules, normalise
 from workbench.vocabulary.bpe.rules import over_characters, rules_of
-from workbench.vocabulary.bpe.tables import NOWHERE, Ints, RuleTable, Tables, rule_table
+from workbench.vocabulary.bpe.tables import NOWHERE, Ints, RuleTable, Tables
 from workbench.vocabulary.cache import Arrays, remembered
 from workbench.vocabulary.packed import Packed
 from workbench.vocabulary.vocabulary import Vocabulary

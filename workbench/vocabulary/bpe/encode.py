@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from workbench.vocabulary.bpe.merging import SHORT, merge_many, merge_pieces
-from workbench.vocabulary.bpe.rules import ids_by_spelling, over_characters, spellings
-from workbench.vocabulary.bpe.tables import Ints, Tables
+from workbench.vocabulary.bpe.rules import over_characters
+from workbench.vocabulary.bpe.tables import SYMBOL, Ints, Tables
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
@@ -42,12 +42,13 @@ class Alphabet:
         return np.where(known, self.tokens[places], -1 - numbers).astype(np.int32)
 
 
-def alphabet(vocabulary: Vocabulary) -> Alphabet:
+def alphabet(vocabulary: Vocabulary, tables: Tables) -> Alphabet:
     """The symbols of a vocabulary that are tokens."""
-    ids = ids_by_spelling(spellings(vocabulary))
-    codes = {ord(text): token for text, token in ids.items() if len(text) == 1}
-    columns = np.array(sorted(codes.items()), np.int32).reshape(-1, 2)
-    return Alphabet(over_characters(vocabulary), columns[:, 0].copy(), columns[:, 1].copy())
+    symbols = set(np.flatnonzero(tables.rank == SYMBOL).tolist()) - set(vocabulary.byte_fallback)
+    coding = "utf-8" if over_characters(vocabulary) else "latin-1"
+    codes = sorted((ord((vocabulary.tokens[t] or b"").decode(coding)), t) for t in symbols)
+    columns = np.array(codes, np.int32).reshape(-1, 2)
+    return Alphabet(coding == "utf-8", columns[:, 0].copy(), columns[:, 1].copy())
 
 
 def merged(tables: Tables, symbols: Ints, cuts: Sequence[int]) -> Ints:

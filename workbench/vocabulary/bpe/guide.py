@@ -24,9 +24,9 @@ from workbench.vocabulary.bpe.utf8 import END, Table
 
 #: What a token is to a guide; ``ADDED`` + i for the i-th added token.
 NEVER_TAKEN, ORDINARY, FALLBACK_BYTE, WORD, ADDED = -1, 0, 1, 2, 3
-#: Where the parts of a guess lie: K's state, the mark and the node of a character that is not
+#: Where the parts of a guess lie, after K's state: the mark and the node of a character that is not
 #: complete, the node of byte fallback, of added tokens, of the piece among words.
-_K, _MARK, _CHARACTER, _FALLBACK, _ADDED, _WORD = 0, 10, 11, 23, 35, 45
+_MARK, _CHARACTER, _FALLBACK, _ADDED, _WORD = 10, 11, 23, 35, 45
 _TEN, _TWELVE, _EIGHTEEN = (1 << 10) - 1, (1 << 12) - 1, (1 << 18) - 1
 #: How many there may be of each.
 MOST_K, MOST_NODES, MOST_ADDED, MOST_WORD = _TEN, _TWELVE, _TEN, _EIGHTEEN - 1

@@ -19,9 +19,10 @@ from workbench.vocabulary.bpe.guide import (
     WORD,
     GuideTables,
 )
+from workbench.vocabulary.bpe.lookup import rule_table
 from workbench.vocabulary.bpe.pretokens import Pretokens
 from workbench.vocabulary.bpe.rules import over_characters, spellings
-from workbench.vocabulary.bpe.tables import NOWHERE, RuleTable, Tables, rule_table
+from workbench.vocabulary.bpe.tables import NOWHERE, RuleTable, Tables
 from workbench.vocabulary.bpe.utf8 import Table, utf8_table
 from workbench.vocabulary.packed import Packed
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

@@ -1,6 +1,8 @@
-"""Kernels that write and read a ``RuleTable``: a pair of tokens comes in, its place goes out."""
+"""Look-up: rules come in as columns, a hash table of them goes out, and kernels that read it."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from workbench.automata.kernel import inner, njit
 from workbench.vocabulary.bpe.tables import Ints, RuleTable
@@ -26,7 +28,7 @@ def place_of(rules: RuleTable, left: int, right: int) -> int:
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def fill(rules: RuleTable, left: Ints, right: Ints, results: Ints, ranks: Ints) -> None:
+def _fill(rules: RuleTable, left: Ints, right: Ints, results: Ints, ranks: Ints) -> None:
     """Write the rules into an empty table; of two for one pair the later one counts."""
     last = len(rules.keys) - 1
     for rule in range(len(left)):
@@ -37,3 +39,13 @@ def fill(rules: RuleTable, left: Ints, right: Ints, results: Ints, ranks: Ints) 
         rules.keys[place] = key
         rules.results[place] = results[rule]
         rules.ranks[place] = ranks[rule]
+
+
+def rule_table(left: Ints, right: Ints, results: Ints, ranks: Ints) -> RuleTable:
+    """The rules, ready to be looked up; of two for one pair the later one counts."""
+    size = 1 << max(4, int(2 * len(left)).bit_length())
+    table = RuleTable(
+        np.full(size, -1, np.int64), np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+    )
+    _fill(table, left, right, results, ranks)
+    return table

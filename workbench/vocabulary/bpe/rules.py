@@ -140,8 +140,8 @@ def _symbols(
 def _of_no_piece(vocabulary: Vocabulary, token: TokenId, ids: dict[str, TokenId]) -> bool:
     """Whether a byte of byte fallback can be in a character that is no piece."""
     byte = vocabulary.tokens[token] or b""
-    return not (byte.isascii() and byte.decode() in ids) and byte not in NO_UTF8
+    return not (byte.isascii() and byte.decode() in ids) and byte not in _NO_UTF8
 
 
 #: Bytes that are in no character.
-NO_UTF8 = frozenset(bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100)))
+_NO_UTF8 = frozenset(bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100)))

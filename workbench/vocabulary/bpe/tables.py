@@ -59,15 +59,3 @@ class Tables(NamedTuple):
     first_child: Ints
     judged: Ints
     judged_from: Ints
-
-
-def rule_table(left: Ints, right: Ints, results: Ints, ranks: Ints) -> RuleTable:
-    """The rules, ready to be looked up; of two for one pair the later one counts."""
-    from workbench.vocabulary.bpe.lookup import fill
-
-    size = 1 << max(4, int(2 * len(left)).bit_length())
-    table = RuleTable(
-        np.full(size, -1, np.int64), np.full(size, -1, np.int32), np.full(size, -1, np.int32)
-    )
-    fill(table, left, right, results, ranks)
-    return table
