@@ -23,13 +23,16 @@ from workbench.decoding.toy_model import ToyModel, ToySession
 from workbench.decoding.trace import Step, Trace
 from workbench.errors import ModelError
 from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import TokenId
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 VOCABULARY = toy(["a", "b", "c", "ab", "bc", "aa", "abc", "é", b"\xc3", b"\xa9", "é", "ca"])
 PATTERNS = [
     "(a|b)*c", "(ab|c){1,3}", "a?b?c?", "[abcé]{2,5}", "(abc)+", "é+a", "[^a]{1,3}", "a*",
     "abcabc", "(a|b)abcab", "a(bc|é)abca",
 ]  # fmt: skip
+
+#: The same without an end token: a text is complete where nothing may follow.
+ENDLESS = toy([t for t in VOCABULARY.tokens if t is not None], end=False)
 
 SETTINGS = st.builds(
     Sampling,
@@ -116,12 +119,15 @@ def same_numbers(step: Step, plain: Step) -> bool:
 
 
 @pytest.mark.slow
-@given(st.sampled_from(PATTERNS), SETTINGS, st.integers(0, 12), st.data())
+@given(
+    st.sampled_from(PATTERNS), st.sampled_from([VOCABULARY, ENDLESS]), SETTINGS,
+    st.integers(0, 12), st.data(),
+)  # fmt: skip
 def test_tokens_are_the_plain_loops(
-    pattern: str, sampling: Sampling, budget: int, data: st.DataObject
+    pattern: str, vocabulary: Vocabulary, sampling: Sampling, budget: int, data: st.DataObject
 ) -> None:
-    constraint = wb.compile(wb.Grammar.from_regex(pattern), VOCABULARY)
-    model = ToyModel(VOCABULARY, seed=sampling.seed)
+    constraint = wb.compile(wb.Grammar.from_regex(pattern), vocabulary)
+    model = ToyModel(vocabulary, seed=sampling.seed)
     plain = ran(model, constraint, sampling, PLAIN, budget)
     guessing = st.builds(Guessing, st.integers(0, 99))
     speculating = st.builds(
@@ -138,12 +144,14 @@ def test_tokens_are_the_plain_loops(
 
 
 @pytest.mark.slow
-@given(st.sampled_from(PATTERNS), SETTINGS, st.integers(0, 12))
+@given(
+    st.sampled_from(PATTERNS), st.sampled_from([VOCABULARY, ENDLESS]), SETTINGS, st.integers(0, 12)
+)
 def test_skipping_writes_the_plain_loops_text(
-    pattern: str, sampling: Sampling, budget: int
+    pattern: str, vocabulary: Vocabulary, sampling: Sampling, budget: int
 ) -> None:
-    constraint = wb.compile(wb.Grammar.from_regex(pattern), VOCABULARY)
-    model = ToyModel(VOCABULARY, seed=sampling.seed)
+    constraint = wb.compile(wb.Grammar.from_regex(pattern), vocabulary)
+    model = ToyModel(vocabulary, seed=sampling.seed)
     plain = ran(model, constraint, sampling, PLAIN, budget)
     found = ran(model, constraint, sampling, Skipping(), budget)
     if found.token_ids != plain.token_ids:

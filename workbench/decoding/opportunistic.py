@@ -123,8 +123,8 @@ class Opportunistic:
     """The model draws first; only a draw that is refused makes the mask, for the draw that counts.
 
     Texts are the plain loop's: it draws the same way (``Sampling.choose``). With top-k or top-p a
-    draw depends on all allowed tokens, so every mask is made; so it is at the end of a text, since
-    whether the end was forced depends on it. Steps measure their masks when they are read.
+    draw depends on all allowed tokens, so every mask is made; so it is where a text ends, since the
+    reason depends on it. Steps measure their masks when they are read.
 
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5, which has it from llama.cpp.
     """
@@ -132,10 +132,12 @@ class Opportunistic:
     def steps(self, loop: Loop) -> Iterator[Step]:
         """As ``Strategy`` says."""
         endless = loop.constraint.vocabulary.end is None
-        while loop.goes_on():
+        while loop.stop is None:
             mask = LateMask(loop.constraint, loop.state)
-            if endless and not loop.opens(mask):
-                return  # without an end token a complete text is one that nothing may follow
+            # without an end token a complete text is one that nothing may follow
+            whole = endless or loop.left <= 0
+            if not (loop.opens(mask) if whole else loop.goes_on()):
+                return
             rows, model_ms = loop.judge(())
             turn = loop.turn((mask, 0.0), rows[0], model_ms)
             try:

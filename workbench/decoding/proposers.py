@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.stack import StackConstraint
@@ -18,6 +18,8 @@ Key = Callable[[State], Hashable]
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
     """The token chosen most often where the constraint stood alike: P(l | α, β), frozen.
+
+    For the constraint it was learnt under: keys of another mean nothing.
 
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.6.
     """
@@ -61,7 +63,6 @@ class Counts:
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Forced:
     """The longest token of the bytes that every accepted text goes on with.
 
@@ -69,16 +70,19 @@ class Forced:
     to learn from. Grammars that allow white space between lexemes force little.
     """
 
-    #: The forced bytes of states that were asked about.
-    _known: dict[State, bytes] = field(default_factory=dict)
+    def __init__(self) -> None:
+        #: The constraint asked about last, and the forced bytes of its states so far.
+        self._known: tuple[Constraint | None, dict[State, bytes]] = None, {}
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
     ) -> tuple[TokenId, float] | None:
         """As ``Proposer`` says."""
-        data = self._known.get(state)
+        if self._known[0] is not constraint:
+            self._known = constraint, {}
+        data = self._known[1].get(state)
         if data is None:
-            data = self._known[state] = constraint.forced(state)
+            data = self._known[1][state] = constraint.forced(state)
         ids_of = constraint.vocabulary.ids_of
         spelt = (ids_of.get(data[:length], ()) for length in range(len(data), 0, -1))
         return next(((ids[0], 1.0) for ids in spelt if ids), None)

@@ -56,17 +56,19 @@ class Skipping:
     Skipped tokens that a pass comes after are judged in it; of those at the end of a text it is
     never known what the model thinks.
 
-    Source: Tran-Thien 2024, challenge 3; Willard & Louf's coalescence, kept exact.
+    Source: Tran-Thien 2024, challenge 3.
     """
 
     def steps(self, loop: Loop) -> Iterator[Step]:
         """As ``Strategy`` says."""
         while loop.stop is None:
             draft, state = single(loop, loop.state, loop.left)
-            if len(draft) < loop.left and not _ends(loop, draft):
+            over = _is_over(loop, draft, state)
+            if not over:
                 rest = only_rest(loop.constraint, state)[: loop.left - len(draft)]
                 draft += [Drafted(token_id, certain=True) for token_id in rest]
-            yield from _judged_or_skipped(loop, draft)
+                over = bool(rest)
+            yield from _skipped(loop, draft) if over else loop.run(draft)
 
 
 class Proposer(Protocol):
@@ -87,8 +89,8 @@ class Speculating:
     """Guessed tokens are judged together in one pass, up to the first that is wrong.
 
     At every place the plain loop's own draw decides (same logits, same random numbers), so tokens
-    are its tokens at every temperature. Single allowed tokens need no guess, and none of the passes
-    ``Skipping`` saves is made.
+    are its tokens at every temperature. Single allowed tokens need no guess, and where nothing but
+    them is left there is no pass either.
 
     ``tokens``  how many guesses go into one pass; the paper's s.
     ``least``   guesses go on while all of them together are right with this probability.
@@ -103,15 +105,18 @@ class Speculating:
     def steps(self, loop: Loop) -> Iterator[Step]:
         """As ``Strategy`` says."""
         while loop.stop is None:
-            yield from _judged_or_skipped(loop, self._draft(loop))
+            draft, state = single(loop, loop.state, loop.left)
+            if _is_over(loop, draft, state):
+                yield from _skipped(loop, draft)
+            else:
+                yield from loop.run(self._guessed(loop, draft, state))
 
-    def _draft(self, loop: Loop) -> list[Drafted]:
-        """Guesses from here on, single allowed tokens among them."""
+    def _guessed(self, loop: Loop, draft: list[Drafted], state: State) -> list[Drafted]:
+        """A draft and guesses after it, single allowed tokens among them."""
         constraint, end = loop.constraint, loop.constraint.vocabulary.end
-        draft, state = single(loop, loop.state, loop.left)
         guesses, chance = 0, 1.0
         # the pass itself yields the last token there is room for
-        while guesses < self.tokens and len(draft) < loop.left - 1 and not _ends(loop, draft):
+        while guesses < self.tokens and len(draft) < loop.left - 1:
             taken = [*loop.context, *(drafted.token_id for drafted in draft)]
             guess = self.proposer.propose(constraint, state, taken)
             if guess is None or guess[0] == end or chance * guess[1] < self.least:
@@ -124,6 +129,8 @@ class Speculating:
             guesses, chance = guesses + 1, chance * guess[1]
             sure, state = single(loop, state, loop.left - len(draft))
             draft += sure
+            if sure and sure[-1].token_id == end:
+                break
         return draft
 
 
@@ -139,22 +146,19 @@ def single(loop: Loop, state: State, room: int) -> tuple[list[Drafted], State]:
     return found, state
 
 
-def _ends(loop: Loop, draft: Sequence[Drafted]) -> bool:
-    """Whether a draft comes to the end token."""
-    return bool(draft) and draft[-1].token_id == loop.constraint.vocabulary.end
+def _is_over(loop: Loop, draft: Sequence[Drafted], state: State) -> bool:
+    """Whether a draft of single tokens is all there is to take: no pass is needed after it."""
+    full = 0 < loop.left <= len(draft)
+    ends = bool(draft) and draft[-1].token_id == loop.constraint.vocabulary.end
+    return full or ends or not len(loop.masked(state)[0])
 
 
-def _judged_or_skipped(loop: Loop, draft: Sequence[Drafted]) -> Iterator[Step]:
-    """The steps of a draft; without a pass where nothing is to choose, not even after it."""
-    over = _ends(loop, draft) or 0 < loop.left <= len(draft)
-    if not (over and all(drafted.certain for drafted in draft)):
-        yield from loop.run(draft)
-        return
-    for drafted in draft:
-        masked = loop.masked(loop.state)
-        if not loop.opens(masked[0]):
-            return
-        yield loop.skip(masked, drafted.token_id)
+def _skipped(loop: Loop, draft: Sequence[Drafted]) -> Iterator[Step]:
+    """The steps of a draft that no pass comes after."""
+    masked = loop.masked(loop.state)
+    while loop.opens(masked[0]) and draft:
+        yield loop.skip(masked, draft[0].token_id)
+        draft, masked = draft[1:], loop.masked(loop.state)
 
 
 #: Asks once a token.
