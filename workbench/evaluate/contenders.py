@@ -143,7 +143,7 @@ _ALL = (
         title="the exact mask; tokens guessed from counts that also know up to four tokens before",
         method="automaton",
         strategy="speculation",
-        learns=Guessing(memory=4),
+        learns=Guessing(memory=4, least=0.7),
         source=f"{_DOMINO}, §3.6, with longer contexts",
     ),
     Contender(
