@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers
 
-from tests.vocabulary.bpe.obvious import walks
+from tests.vocabulary.bpe.obvious import sequences, walks
 from workbench.vocabulary import mistral
 from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.bpe.star import star_by_rows
@@ -216,3 +216,18 @@ def test_rules_in_the_order_transformers_derives_are_told_outright() -> None:
                 found = tokenizer.encode(bpe.vocabulary.decode(pair).decode()).ids
                 assert bpe.pair_ok(*pair) == (found == pair), pair
     assert [bpe.vocabulary.tokens[t] for t in bpe.encode("    ")] == [b"    "]
+
+
+@pytest.mark.slow
+def test_every_sequence_of_tekken_over_six_characters() -> None:
+    """All 24,032 token sequences of up to five characters, as the reference counts them."""
+    vocabulary = load_vocabulary("tekken")
+    bpe, encode = Bpe.of(vocabulary), tiktoken_encoder()
+    alphabet = set(b"aA1 \n.")
+    few = Vocabulary([t if t and set(t) <= alphabet else None for t in vocabulary.tokens])
+    found = 0
+    for tokens in sequences(few, 5):
+        text = vocabulary.decode(tokens).decode()
+        assert walks(bpe, tokens) == (list(tokens) == encode(text)), tokens
+        found += 1
+    assert found == 24_032 + 1  # and the empty one
