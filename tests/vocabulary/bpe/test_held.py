@@ -48,9 +48,16 @@ def test_error_where_they_differ() -> None:
     tokenizer = byte_level()
     spec = json.loads(tokenizer.to_str())
 
+    asked = []
+
     def reversed_ids(text: str) -> list[int]:
+        asked.append(text)
         return tokenizer.encode(text, add_special_tokens=False).ids[::-1]
 
     vocabulary = vocabulary_of(spec, name="odd", end=None, encoder=reversed_ids)
     with pytest.raises(VocabularyError, match="its tokenizer and its merges differ on 'The quick"):
         Bpe.of(vocabulary)
+    told = len(asked)
+    with pytest.raises(VocabularyError, match="its tokenizer and its merges differ on 'The quick"):
+        Bpe.of(vocabulary)
+    assert len(asked) == told  # what was found out once is not asked again

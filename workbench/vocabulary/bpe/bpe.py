@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
@@ -49,18 +50,16 @@ class Bpe:
         Raises: VocabularyError with the reason where proper tokenization cannot be said exactly.
         """
         with _making:
-            made = vars(vocabulary).get("_bpe")
-            if not isinstance(made, Bpe):
-                if vocabulary.unpredictable:
-                    raise VocabularyError(
-                        f"what {vocabulary.name} would produce cannot be said exactly:"
-                        f" {vocabulary.unpredictable}",
-                        "choose another vocabulary, or a method that does not ask for it",
-                    )
-                made = Bpe(vocabulary, tables_of(vocabulary))
-                hold_against(vocabulary, made.encode)
-                vars(vocabulary)["_bpe"] = made
-            return made
+            kept = vars(vocabulary)
+            if "_bpe" not in kept:
+                try:
+                    kept["_bpe"] = _made(vocabulary)
+                except VocabularyError as error:  # asked for again with every text that is judged
+                    kept["_bpe"] = error
+            found = kept["_bpe"]
+        if isinstance(found, VocabularyError):
+            raise VocabularyError(found.message, found.hint)
+        return cast("Bpe", found)
 
     @cached_property
     def alphabet(self) -> Alphabet:
@@ -261,3 +260,19 @@ class Bpe:
     def _added(self) -> re.Pattern[str] | None:
         texts = sorted(self._added_ids, key=len, reverse=True)
         return re.compile(f"({'|'.join(map(re.escape, texts))})") if texts else None
+
+
+def _made(vocabulary: Vocabulary) -> Bpe:
+    """The merges of a vocabulary, held against its tokenizer where it has one.
+
+    Raises: VocabularyError where proper tokenization cannot be said exactly.
+    """
+    if vocabulary.unpredictable:
+        raise VocabularyError(
+            f"what {vocabulary.name} would produce cannot be said exactly:"
+            f" {vocabulary.unpredictable}",
+            "choose another vocabulary, or a method that does not ask for it",
+        )
+    made = Bpe(vocabulary, tables_of(vocabulary))
+    hold_against(vocabulary, made.encode)
+    return made
