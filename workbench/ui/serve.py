@@ -6,13 +6,16 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.ready import ready, ready_for_loops
 from workbench.constraint.writing import ready as closing_ready
 from workbench.errors import WorkbenchError
+from workbench.grammar import Grammar
 from workbench.ui.models import BUILTIN, ModelRoom
 from workbench.ui.rooms import ModelRooms
 
@@ -161,3 +164,7 @@ def _warm(handlers: Handlers) -> None:
     ready()
     ready_for_loops()
     closing_ready()
+    simple = Grammar.from_regex("a")
+    for method in ("domino", "proper"):
+        with suppress(WorkbenchError):  # not every vocabulary knows its tokenizer's merges
+            compile_constraint(simple, handlers.room.vocabulary(), method)
