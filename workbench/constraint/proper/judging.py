@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from workbench.automata.kernel import njit
+from workbench.automata.kernel import inner, njit
 from workbench.constraint.proper.tables import Bytes, Ints, Words
 from workbench.vocabulary.bpe.pairs import joined
 from workbench.vocabulary.bpe.rows import forbid
@@ -22,6 +23,8 @@ Row = Ints | Words
 
 #: Witnesses kept of each place.
 WITNESSES = 16
+#: Tokens whose answers as witnesses are kept.
+_SLOTS = 64
 
 
 class Known(NamedTuple):
@@ -29,12 +32,38 @@ class Known(NamedTuple):
 
     Shape: ``free`` (P,) whether any token may end here: the text may end, or go on with a new
            piece; ``witnesses`` (P, 16) tokens of live edges that leave it inside the piece, and
-           ``counts`` (P,) how many.
+           ``counts`` (P,) how many. ``slots`` (V,) the row of ``tested`` and ``fine`` (S, words)
+           where a token that is a witness often has what is known of the tokens before it, or −1:
+           states that are alike ask the same pairs again and again.
     """
 
     free: Bytes
     witnesses: Ints
     counts: Bytes
+    slots: npt.NDArray[np.int16]
+    tested: Words
+    fine: Words
+
+    @staticmethod
+    def nothing(tokens: int) -> Known:
+        """Of no place, for so many tokens."""
+        words = (tokens + 31) // 32
+        return Known(
+            np.zeros(0, np.uint8),
+            np.zeros((0, WITNESSES), np.int32),
+            np.zeros(0, np.uint8),
+            np.full(tokens, -1, np.int16),
+            np.zeros((_SLOTS, words), np.uint32),
+            np.zeros((_SLOTS, words), np.uint32),
+        )
+
+    def longer(self, places: int) -> Known:
+        """The same with room for more places."""
+        free, witnesses, counts = (
+            np.concatenate([array, np.zeros((places, *array.shape[1:]), array.dtype)])
+            for array in self[:3]
+        )
+        return self._replace(free=free, witnesses=witnesses, counts=counts)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -59,9 +88,25 @@ def _is_seen(tables: Tables, known: Known, token: int, target: int) -> bool:
     if known.free[target]:
         return True
     for i in range(known.counts[target]):
-        if joined(tables, token, known.witnesses[target, i]):
+        if _follows(tables, known, token, known.witnesses[target, i]):
             return True
     return False
+
+
+@inner
+def _follows(tables: Tables, known: Known, token: int, witness: int) -> bool:
+    """``joined``, looked up where it was asked before."""
+    slot = known.slots[witness]
+    if slot < 0:
+        return joined(tables, token, witness)
+    word, bit = token >> 5, np.uint32(1) << np.uint32(token & 31)
+    if known.tested[slot, word] & bit:
+        return bool(known.fine[slot, word] & bit)
+    fine = joined(tables, token, witness)
+    known.tested[slot, word] |= bit
+    if fine:
+        known.fine[slot, word] |= bit
+    return fine
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.automata.dfa import Dfa, State
 from workbench.constraint.proper import judging
@@ -117,9 +115,8 @@ class _Settling:
         self._bits = np.zeros(self._words, np.uint32)
         self._room = rows_of_bpe.room_for(bpe.tables)
         self._bytes = 0
-        self._known = Known(
-            np.zeros(0, np.uint8), np.zeros((0, WITNESSES), np.int32), np.zeros(0, np.uint8)
-        )
+        self._known = Known.nothing(len(bpe.vocabulary))
+        self._slots = 0
         self._looked_at = 0
         self._edges: tuple[dict[int, Edges], dict[int, Edges]] = {}, {}
 
@@ -147,15 +144,18 @@ class _Settling:
         for guess in starts:
             self._walker.meet(self._dfa.initial, guess)
         before: dict[int, list[int]] = defaultdict(list)
-        place = 0
-        while place < len(self._walker):
-            self._clock.check()
-            for mark in (INSIDE, ANEW):
-                _, targets, _ = self._walker.edges(*self._walker.place(place), mark, _SAMPLED)
-                for target in distinct(targets):
-                    if target != WITHIN:
-                        before[target].append(place)
-            place += 1
+        met, waiting = 0, dict[State, list[int]]()
+        while met < len(self._walker) or waiting:
+            for place in range(met, len(self._walker)):
+                waiting.setdefault(self._walker.place(place)[0], []).append(place)
+            met = len(self._walker)
+            for place in waiting.pop(next(iter(waiting))):  # of one state together: one walk
+                self._clock.check()
+                for mark in (INSIDE, ANEW):
+                    _, targets, _ = self._walker.edges(*self._walker.place(place), mark, _SAMPLED)
+                    for target in distinct(targets):
+                        if target != WITHIN:
+                            before[target].append(place)
         return before
 
     def _write(self, place: int) -> None:
@@ -179,8 +179,7 @@ class _Settling:
         """Make room for places that were met since."""
         count, have = len(self._walker), len(self._known.free)
         if count > have:
-            more = max(count, 2 * have) - have
-            self._known = Known(*(_longer(array, more) for array in self._known))
+            self._known = self._known.longer(max(count, 2 * have) - have)
         for place in range(self._looked_at, count):
             self._known.free[place] = self._ends(place)
         self._looked_at = count
@@ -204,6 +203,10 @@ class _Settling:
         spread = tokens[np.linspace(0, len(tokens) - 1, taken).astype(np.int64)]
         self._known.witnesses[place, have : have + taken] = spread
         self._known.counts[place] = have + taken
+        for witness in spread.tolist():
+            if self._known.slots[witness] < 0 and self._slots < len(self._known.tested):
+                self._known.slots[witness] = self._slots
+                self._slots += 1
 
     def _add(self, place: int, mark: int, tokens: Ints) -> None:
         """Add live edges to a row."""
@@ -282,27 +285,29 @@ class _Settling:
 def _nearest_first(
     before: dict[int, list[int]], ends: Callable[[int], bool], walker: Walker
 ) -> Iterator[int]:
-    """The places by how many tokens they are from an end, then by state; the others at last.
+    """The places by how many tokens their state is from an end, those of one state together.
 
     A place that is met only while these are looked at comes after them.
     """
     met = len(walker)
-    level = [place for place in range(met) if ends(place)]
-    seen = set(level)
+    far: dict[int, int] = {}
+    nearest: dict[State, int] = {}
+    level, distance = [place for place in range(met) if ends(place)], 0
     while level:
-        level.sort(key=walker.place)
-        yield from level
-        level = [p for p in dict.fromkeys(p for at in level for p in before[at]) if p not in seen]
-        seen.update(level)
-    yield from (place for place in range(met) if place not in seen)
+        for place in level:
+            far[place] = distance
+            nearest.setdefault(walker.place(place)[0], distance)
+        level = [p for p in dict.fromkeys(p for at in level for p in before[at]) if p not in far]
+        distance += 1
+
+    def rank(place: int) -> tuple[int, State, int]:
+        state, _ = walker.place(place)
+        return nearest.get(state, distance), state, far.get(place, distance)
+
+    yield from sorted(range(met), key=rank)
     while met < len(walker):
         yield met
         met += 1
-
-
-def _longer(array: npt.NDArray[Any], more: int) -> npt.NDArray[Any]:
-    """An array with room for more rows, all 0."""
-    return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
 
 
 def distinct(numbers: Ints) -> list[int]:
