@@ -141,3 +141,33 @@ def test_what_is_forced_is_what_the_exact_constraint_says() -> None:
 def test_error_healing_is_yes_or_no() -> None:
     with pytest.raises(WorkbenchError, match="expected healing to be true or false, not 'no'"):
         wb.compile(FIXED.grammar, WORDS, method="template", healing="no")
+
+
+def test_long_fixed_text_is_inserted_piece_by_piece() -> None:
+    constraint = wb.compile(
+        wb.Grammar.from_regex("(ab){900}(a|c)"),
+        toy(["a", "b", "c", "ab", "aba"]),
+        method="template",
+    )
+    run = generate(
+        ToyModel(constraint.vocabulary, seed=3), constraint, [0], max_tokens=9000,
+        strategy=Skipping(),
+    )  # fmt: skip
+    tokens = [step.token for step in run]
+    assert b"".join(tokens)[:-1] == b"ab" * 900
+    assert sum(not step.forward for step in run.steps) >= len(tokens) - 4
+
+
+def test_text_that_reads_like_a_special_token_is_spelt_otherwise() -> None:
+    vocabulary = wb.Vocabulary.load("builtin")
+    constraint = wb.compile(
+        wb.Grammar.from_regex("x<\\|endoftext\\|>(y|z)"), vocabulary, method="template"
+    )
+    state, spelt = constraint.initial, b""
+    while len(mask := constraint.mask(state)) == 1:
+        (token_id,) = mask
+        assert vocabulary.tokens[token_id] is not None
+        spelt += vocabulary.tokens[token_id] or b""
+        state = constraint.advance(state, token_id)
+    assert b"x<|endoftext|>".startswith(spelt)
+    assert len(spelt) > 5

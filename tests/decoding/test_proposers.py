@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from tests.decoding.worlds import TableModel
+from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.proposers import Counts, Forced, standing
@@ -15,6 +15,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Proposer, Speculating, Strategy
 from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import Trace
+from workbench.errors import TokenNotAllowed
 from workbench.vocabulary.toy import toy
 
 WORDS = toy(["a", "b", "(", ")", "ab", "((", "))", ", ", ","])
@@ -138,6 +139,37 @@ def test_forced_bytes_are_guessed(pattern: str, token: str | None, because: str)
         assert guess is None or pattern == "abc?", because
     else:
         assert guess == (constraint.vocabulary.ids(token)[0], 1.0), because
+
+
+def test_a_spelling_the_constraint_forbids_is_no_guess() -> None:
+    class Unwilling(FiniteConstraint):
+        def forced(self, state: object) -> bytes:
+            return b"ab"
+
+        def advance(self, state: object, token_id: int) -> bytes:
+            if token_id == WORDS.ids("ab")[0]:
+                raise TokenNotAllowed("not in these tokens")
+            return super().advance(state, token_id)
+
+    assert Forced().propose(Unwilling(WORDS, [b"ab"]), b"", [0]) is None
+
+
+def test_long_forced_text_is_walked_along_once() -> None:
+    asked: list[object] = []
+
+    class Watched(FiniteConstraint):
+        def forced(self, state: object) -> bytes:
+            asked.append(state)
+            assert isinstance(state, bytes)
+            return b"abab"[len(state) :]
+
+    constraint, forced = Watched(WORDS, [b"abab"]), Forced()
+    for state in (b"", b"ab"):
+        assert forced.propose(constraint, state, [0]) == (WORDS.ids("ab")[0], 1.0)
+    assert forced.propose(constraint, b"aba", [0]) == (WORDS.ids("b")[0], 1.0)
+    assert asked == [b"", b"aba"], "what is left after ab is known"
+    other = wb.compile(wb.Grammar.from_regex("b"), WORDS)
+    assert forced.propose(other, other.initial, [0]) == (WORDS.ids("b")[0], 1.0)
 
 
 @pytest.mark.slow

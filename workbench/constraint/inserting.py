@@ -15,6 +15,9 @@ from workbench.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
+#: So many bytes are inserted at once, so that long fixed text costs no more than is taken of it.
+_PIECE = 1024
+
 #: Where the exact constraint stands, the tokens that come next in any case, and whether the bytes
 #: forced after them are left to the model, which may spell them together with what follows.
 _Standing = tuple[State, tuple[TokenId, ...], bool]
@@ -95,14 +98,36 @@ class Inserting:
         return known
 
     def _inserted(self, here: State) -> tuple[tuple[TokenId, ...], bool]:
-        forced = _whole_characters(self.exact.forced(here))
-        if not forced:
+        """What is inserted from a state on, and whether the bytes after it are the model's."""
+        forced, there = self._forced_piece(here)
+        ids = self._encode(_whole_characters(forced))
+        if not ids or not self._allows(here, ids):
             return (), False
-        ids = self._encode(forced)
-        there = self.exact.step_bytes(here, forced)
-        if there is not None and self.exact.is_final(there) and not self.exact.next_bytes(there):
+        if len(forced) == _PIECE:
+            return tuple(ids[:-1]), False  # the next piece may join with its last token
+        if self.exact.is_final(there) and not self.exact.next_bytes(there):
             return tuple(ids), False  # no hole comes after it
         return (tuple(ids[:-1]), True) if self.healing else (tuple(ids), False)
+
+    def _forced_piece(self, here: State) -> tuple[bytes, State]:
+        """As ``forced``, but at most ``_PIECE`` bytes, and the state after them."""
+        exact, found = self.exact, bytearray()
+        while len(found) < _PIECE and not exact.is_final(here):
+            following = exact.next_bytes(here)
+            if len(following) != 1:
+                break
+            found.append(following[0])
+            here = exact.step(here, following[0])
+        return bytes(found), here
+
+    def _allows(self, here: State, ids: list[TokenId]) -> bool:
+        """Whether the tokens can be taken; where bytes cannot be spelt some lead to dead ends."""
+        try:
+            for token_id in ids:
+                here = self.exact.advance(here, token_id)
+        except TokenNotAllowed:
+            return False
+        return True
 
 
 def _whole_characters(data: bytes) -> bytes:
@@ -123,9 +148,11 @@ def _speller(vocabulary: Vocabulary) -> Callable[[bytes], list[TokenId]]:
 
     def spell(data: bytes) -> list[TokenId]:
         try:
-            return bpe.encode(data)
+            ids = bpe.encode(data)
         except VocabularyError:  # a character of it has no token
-            return _longest_tokens(vocabulary, data)
+            ids = []
+        # text that reads like a special token is spelt otherwise
+        return ids if vocabulary.decode(ids) == data else _longest_tokens(vocabulary, data)
 
     return spell
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.stack import StackConstraint
 from workbench.decoding.trace import Trace
+from workbench.errors import TokenNotAllowed
 from workbench.vocabulary.vocabulary import TokenId
 
 #: What a state is counted under.
@@ -71,21 +72,34 @@ class Forced:
     """
 
     def __init__(self) -> None:
-        #: The constraint asked about last, and the forced bytes of its states so far.
-        self._known: tuple[Constraint | None, dict[State, bytes]] = None, {}
+        self._constraint: Constraint | None = None
+        #: The forced bytes of states of this constraint, so far.
+        self._known: dict[State, bytes] = {}
+        self._longest = 0
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
     ) -> tuple[TokenId, float] | None:
         """As ``Proposer`` says."""
-        if self._known[0] is not constraint:
-            self._known = constraint, {}
-        data = self._known[1].get(state)
-        if data is None:
-            data = self._known[1][state] = constraint.forced(state)
         ids_of = constraint.vocabulary.ids_of
-        spelt = (ids_of.get(data[:length], ()) for length in range(len(data), 0, -1))
-        return next(((ids[0], 1.0) for ids in spelt if ids), None)
+        if self._constraint is not constraint:
+            self._constraint, self._known = constraint, {}
+            self._longest = max(map(len, ids_of), default=0)
+        data = self._known.get(state)
+        if data is None:
+            data = self._known[state] = constraint.forced(state)
+        lengths = range(min(self._longest, len(data)), 0, -1)
+        found = next((n for n in lengths if data[:n] in ids_of), 0)
+        if not found:
+            return None
+        token_id = ids_of[data[:found]][0]
+        try:
+            there = constraint.advance(state, token_id)
+        except TokenNotAllowed:
+            return None  # a constraint that forbids some spellings
+        if len(data) > found:  # so that long forced text is walked along once
+            self._known[there] = data[found:]
+        return token_id, 1.0
 
 
 def standing(constraint: Constraint) -> Key:
