@@ -100,14 +100,16 @@ def test_added_tokens() -> None:
 LEVEL = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 DIGITS = pre_tokenizers.Digits(individual_digits=True)
 SPLIT = pre_tokenizers.Split(Regex(r"\d|\D+"), "isolated")
+OTHER = pre_tokenizers.Split(Regex(r"\s"), "isolated")
 REMOVED = pre_tokenizers.Split(Regex(r"\s"), "merged_with_previous")
 
 #   pre-tokenizers     merges known  pattern        because
 PATTERNS = [
     ([LEVEL],            True,         None,          "bytes alone cut nothing"),
     ([SPLIT, LEVEL],     True,         r"\d|\D+",     "one Split regex"),
-    ([SPLIT, SPLIT, LEVEL], False,     None,          "two splits are no single regex"),
-    ([DIGITS, LEVEL],    False,        None,          "no regex at all"),
+    ([SPLIT, OTHER, LEVEL], True,      r"\d|\D+",     "two splits, one after the other"),
+    ([DIGITS, LEVEL],    True,         r"\p{N}",      "the same as a regex"),
+    ([LEVEL, SPLIT],     False,        None,          "a regex over bytes"),
     ([REMOVED, LEVEL],   False,        None,          "pieces are not the matches"),
 ]  # fmt: skip
 

@@ -44,9 +44,9 @@ def without_a_byte() -> dict[str, Any]:
     return made
 
 
-def two_patterns() -> dict[str, Any]:
+def cut_after_bytes() -> dict[str, Any]:
     digits = pre_tokenizers.Split(Regex(r"\d"), "isolated")
-    return spec(byte_level(pre_tokenizers.Sequence([digits, pre_tokenizers.ByteLevel()])))
+    return spec(byte_level(pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(), digits])))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def two_patterns() -> dict[str, Any]:
             r"changes texts before it cuts them \(Lowercase\)",
         ),
         (without_a_byte(), "has no token for the byte 0x0A"),
-        (two_patterns(), "cut in a way that one pattern does not tell"),
+        (cut_after_bytes(), "cut in a way that patterns do not tell"),
         (with_added(AddedToken("<x>", lstrip=True)), "depends on what is around it"),
         (
             with_added(AddedToken("<xy", normalized=False), AddedToken("y>", normalized=True)),

@@ -53,20 +53,21 @@ def vocabulary_of(
             text = entry["content"]
             tokens[token_id] = text.encode() if byte_level else speller(text)
     nothing = {i for i, token in enumerate(tokens) if not token}
-    known, pattern = _pattern(spec.get("pre_tokenizer"))
+    patterns = _patterns(spec.get("pre_tokenizer"))
     plain = [entry for token_id, entry in added.items() if token_id not in special]
     return Vocabulary(
         [token or None for token in tokens],
         end=end,
-        merges=_merges(model, speller) if known else None,
-        pretokenizer=pattern,
+        merges=None if patterns is None else _merges(model, speller),
+        pretokenizer=patterns[0] if patterns else None,
+        cut_again=patterns[1:] if patterns else (),
         ignore_merges=bool(model.get("ignore_merges")),
         special=special | nothing,
         name=name,
         byte_fallback=() if byte_level else _fallbacks(pieces),
         added=[entry["id"] for entry in plain],
         prefix=b" " if _is_prefixed(spec) else b"",
-        unpredictable=unpredictable(spec, plain, known),
+        unpredictable=unpredictable(spec, plain, patterns is not None),
         encoder=encoder,
     )
 
@@ -177,16 +178,22 @@ def _is_prefixed(spec: Spec) -> bool:
     )
 
 
-def _pattern(pre_tokenizer: dict[str, Any] | None) -> tuple[bool, str | None]:
-    """Whether one regex (or none) says how text is cut before merging, and which."""
-    patterns: list[str] = []
+def _patterns(pre_tokenizer: dict[str, Any] | None) -> tuple[str, ...] | None:
+    """The regexes that say how text is cut before merging, in their order, or None if none do."""
+    found: list[str] = []
+    seen: list[str] = []
     for part in _sequence(pre_tokenizer, "pretokenizers"):
+        if "ByteLevel" in seen:  # what comes after it sees bytes, not characters
+            return None
+        seen.append(part["type"])
         if part["type"] == "ByteLevel":
-            patterns.extend([GPT2_PATTERN] if part.get("use_regex", True) else [])
+            found.extend([GPT2_PATTERN] if part.get("use_regex", True) else [])
+        elif part["type"] == "Digits":
+            found.append(r"\p{N}" if part.get("individual_digits") else r"\p{N}+")
         elif part["type"] == "Split" and "Regex" in part["pattern"]:
             if part["behavior"] != "Isolated" or part.get("invert"):
-                return False, None
-            patterns.append(part["pattern"]["Regex"])
+                return None
+            found.append(part["pattern"]["Regex"])
         elif part["type"] != "Metaspace" or part.get("split", True):
-            return False, None
-    return len(patterns) <= 1, patterns[0] if len(patterns) == 1 else None
+            return None
+    return tuple(found)

@@ -10,14 +10,14 @@ from typing import Any
 def unpredictable(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: bool) -> str:
     """The first reason, or nothing where byte-pair merges tell all encodings.
 
-    ``added`` are the entries of added tokens that are not special, ``known`` whether one regex or
-    none says how text is cut.
+    ``added`` are the entries of added tokens that are not special, ``known`` whether regexes
+    say how text is cut.
     """
     model = spec["model"]
     if "merges" not in model:
         return "its tokens are not made by merging pairs"
     if not known:
-        return "its text is cut in a way that one pattern does not tell"
+        return "its text is cut in a way that patterns do not tell"
     if model.get("dropout"):
         return "it leaves merges out at random"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):

@@ -48,6 +48,8 @@ class Vocabulary:
     byte_fallback: Iterable[TokenId] = field(default=())
     #: Ids of tokens that are cut out of a text before anything else, wherever they occur in it.
     added: Iterable[TokenId] = field(default=())
+    #: Regexes that split the pieces again, one after the other.
+    cut_again: tuple[str, ...] = ()
     #: What the tokenizer puts before a whole text (SentencePiece: a space).
     prefix: bytes = b""
     #: Why nobody can say what the tokenizer would produce, where that is so.

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Tokenizer, pre_tokenizers
 
 from tests.vocabulary.tokenizers_made import byte_level, fallback_bpe, split_byte_level
 from workbench.errors import VocabularyError
@@ -21,7 +21,13 @@ def added() -> Tokenizer:
     return tokenizer
 
 
-@pytest.mark.parametrize("kind", [byte_level, split_byte_level, fallback_bpe, added])
+def digits() -> Tokenizer:
+    """SmolLM's kind: each digit by itself, then GPT-2's pattern."""
+    parts = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(False)]
+    return byte_level(pre_tokenizers.Sequence(parts))
+
+
+@pytest.mark.parametrize("kind", [byte_level, split_byte_level, fallback_bpe, added, digits])
 def test_tokenizers_of_every_kind(kind: Callable[[], Tokenizer]) -> None:
     tokenizer = kind()
     asked = []

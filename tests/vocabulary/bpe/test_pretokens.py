@@ -92,6 +92,20 @@ def test_random_texts_of_any_characters(name: str) -> None:
         assert made.markings(text) == [marks_of(made.split, text)], text
 
 
+def test_several_patterns_cut_one_after_the_other() -> None:
+    """Digits alone, then GPT-2's pattern, as in SmolLM; DeepSeek's numbers, script and words."""
+    single = pretokens(r"\p{N}", PATTERNS["gpt2"])
+    assert single.markings("a 12b") == [(True, True, True, True, True)]
+    assert pretokens(PATTERNS["gpt2"]).markings("a 12b") == [(True, True, False, False, True)]
+    deep = pretokens(
+        r"\p{N}{1,3}",
+        "[一-龥぀-ゟ゠-ヿ]+",
+        r"[!-/:-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*"
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+    )
+    assert deep.markings("a你1234b") == [(True, True, True, False, False, True, True)]
+
+
 def test_guesses_are_few() -> None:
     """Never more than three, whatever the text (reference, section 9)."""
     for name in PATTERNS:
@@ -140,11 +154,11 @@ def test_error_no_small_automaton(pattern: str, told: str) -> None:
 
 def test_an_automaton_that_is_wrong_is_found_out() -> None:
     right = pretokens(PATTERNS["words"])
-    kinds = classes(atoms(right.pattern))
+    kinds = classes(atoms(*right.patterns))
     assert mistaken(right, kinds) is None
     steps = right.steps.copy()
     steps[0, 1, 0] = -1
-    wrong = Pretokens(right.pattern, right.classes, steps, right.accepts)
+    wrong = Pretokens(right.patterns, right.classes, steps, right.accepts)
     assert mistaken(wrong, kinds) == "\0"
 
 

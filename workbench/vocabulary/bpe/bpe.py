@@ -163,8 +163,7 @@ class Bpe:
 
         Raises: VocabularyError where there is no small one.
         """
-        pattern = self.vocabulary.pretokenizer
-        return None if pattern is None else pretokens(pattern)
+        return pretokens(*self._patterns) if self._patterns else None
 
     @cached_property
     def guide(self) -> Guide | None:
@@ -226,9 +225,9 @@ class Bpe:
 
     def _cuts(self, text: str, symbols: int) -> list[int]:
         """Where pieces begin, in symbols, and where the last ends."""
-        if self.vocabulary.pretokenizer is None:
+        if not self._patterns:
             return [0, symbols]
-        starts = splitter(self.vocabulary.pretokenizer)(text)
+        starts = splitter(*self._patterns)(text)
         if not self.alphabet.characters and not text.isascii():
             sizes = [len(text[i:j].encode()) for i, j in pairwise(starts)]
             starts = np.cumsum([0, *sizes]).tolist()
@@ -245,6 +244,11 @@ class Bpe:
             told = chr(code) if self.alphabet.characters else spelling
             raise VocabularyError(f"{self.vocabulary.name} has no token for {told!r}")
         return found
+
+    @cached_property
+    def _patterns(self) -> tuple[str, ...]:
+        first = self.vocabulary.pretokenizer
+        return () if first is None else (first, *self.vocabulary.cut_again)
 
     @cached_property
     def _fallback(self) -> dict[int, TokenId]:

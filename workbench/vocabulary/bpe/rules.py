@@ -51,7 +51,7 @@ def rules_of(vocabulary: Vocabulary) -> Rules:
     else:
         raise VocabularyError(
             f"{vocabulary.name} has no merge rules, so what its tokenizer would produce is unknown",
-            "choose a byte-pair encoding with one pre-tokenizer pattern or none",
+            "choose a byte-pair encoding",
         )
     symbols, symbols_from = _symbols(vocabulary, texts, ids)
     if vocabulary.ranks is not None and np.any(symbols < 0):
