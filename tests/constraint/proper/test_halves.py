@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.constraint.proper.guesses import Guesses
+from workbench.constraint.proper.halves import lacking
+from workbench.constraint.proper.live import live_edges
+from workbench.constraint.proper.regular import RegularRows, anywhere
+from workbench.constraint.proper.tables import INSIDE
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.vocabulary import Vocabulary
+
+LACKING = [
+    (b"a", 0, "a whole character"),
+    (b"\xc3", 1, "the first of two"),
+    (b"ab\xe2\x80", 1, "two of three"),
+    (b"\xf0", 3, "one of four"),
+    (b"\xf0\x9f\x98", 1, "three of four"),
+    (b"\xf0\x9f\x98\x80", 0, "all four"),
+    (b"\x80\x80", 0, "the rest of a character nobody saw"),
+    (b"\xff", 0, "no byte of a character"),
+]
+
+
+@pytest.mark.parametrize(("token", "wanted", "reason"), LACKING)
+def test_how_much_a_token_lacks(token: bytes, wanted: int, reason: str) -> None:
+    assert lacking(Vocabulary([token])).tolist() == [wanted], reason
+
+
+def rows_of(regex: str) -> RegularRows:
+    bpe, dfa = Bpe.of(Vocabulary.load("builtin")), Grammar.from_regex(regex).dfa
+    assert dfa is not None
+    return RegularRows(dfa, live_edges(dfa, bpe, [Guesses.start]), Limits(seconds=60))
+
+
+@pytest.mark.parametrize("regex", ['"[^"]*"', "[é-ÿ]{2}", "(日|月)+x", "[^a]x"])
+def test_what_is_shared_is_what_is_searched(regex: str) -> None:
+    """Every half token of every place, decided together and one by one."""
+    rows = rows_of(regex)
+    looked_at = 0
+    for place in rows.live.places:
+        inside, anew = rows.rows(place)
+        for mark, row in enumerate((inside, anew)):
+            for token, target in rows._edges_from(place, mark):
+                looked_at += 1
+                alone = rows.leads_on(target, token)
+                assert alone == bool(row[token >> 5] >> (token & 31) & 1), (token, mark)
+    assert looked_at
+
+
+def test_what_no_text_goes_on_with() -> None:
+    """A lead byte that always merges with what may follow it is in no encoding."""
+    rows = rows_of('"[^"]*"')
+    quote = rows.bpe.vocabulary.ids('"')[0]
+    place = rows.after(rows.initial, b'"'), rows.guesses.take_one(Guesses.start, quote, 1)
+    halves = list(rows._edges_from(place, INSIDE))
+    answers = {anywhere(rows.bpe, token, target[1]) for token, target in halves}
+    assert answers == {True, False}

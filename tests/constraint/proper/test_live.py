@@ -1,0 +1,125 @@
+"""Live edges against their definition, worked out by brute force."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.constraint.proper.oracles import cases, toy
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.constraint.proper.guesses import Guesses
+from workbench.constraint.proper.live import Live, distinct, live_edges
+from workbench.constraint.proper.tables import ANEW, INSIDE
+from workbench.errors import LimitError
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: Source, mark, token, target; a place is a state and a guess.
+Edge = tuple[tuple[int, int], int, int, tuple[int, int]]
+
+
+def machine(regex: str) -> Dfa:
+    dfa = Grammar.from_regex(regex).dfa
+    assert dfa is not None
+    return dfa
+
+
+def brute_force(dfa: Dfa, vocabulary: Vocabulary) -> tuple[set[Edge], set[Edge]]:
+    """All edges of the places that are reached, and those that are live: the fixpoint itself."""
+    bpe = Bpe.of(vocabulary)
+    guesses = Guesses.of(bpe)
+    places, edges = [(dfa.initial, guesses.start)], set()
+    for state, guess in places:  # grows while it is read
+        for token, text in enumerate(vocabulary.tokens):
+            there = DEAD if text is None else dfa.run(text, state)
+            for mark in (INSIDE, ANEW):
+                after = guesses.take_one(guess, token, mark)
+                if there == DEAD or after < 0:
+                    continue
+                edges.add(((state, guess), mark, token, (there, after)))
+                if (there, after) not in places:
+                    places.append((there, after))
+    live: set[Edge] = set()
+    while True:
+        more = {
+            edge
+            for edge in edges - live
+            if (dfa.finals[edge[3][0]] and guesses.may_end(edge[3][1]))
+            or any(
+                other[0] == edge[3] and (other[1] == ANEW or bpe.pair_ok(edge[2], other[2]))
+                for other in live
+            )
+        }
+        if not more:
+            return edges, live
+        live |= more
+
+
+def told(found: Live) -> tuple[set[tuple[tuple[int, int], int, int]], int]:
+    rows = {
+        (place, mark, token)
+        for place, number in found.places.items()
+        for mark in (INSIDE, ANEW)
+        for token in range(len(found.bpe.vocabulary))
+        if found.bits(number, mark)[token >> 5] >> (token & 31) & 1
+    }
+    return rows, found.edge_count
+
+
+SHAPES = ("(a|b)*", "a*b*", "(ab|ba)*b?", "a(a|b)*b", "(aab|b)*a?", "ab", "(a|bb){0,3}")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_tables(seed: int) -> None:
+    choose = random.Random(seed)
+    tokens, rules = ["a", "b"], []
+    for _ in range(choose.randint(0, 6)):
+        rule = choose.choice(tokens), choose.choice(tokens)
+        if rule[0] + rule[1] not in tokens:
+            rules.append(rule)
+            tokens.append(rule[0] + rule[1])
+    vocabulary = toy("ab", rules)
+    for regex in SHAPES:
+        dfa = machine(regex)
+        edges, live = brute_force(dfa, vocabulary)
+        bpe = Bpe.of(vocabulary)
+        found = live_edges(dfa, bpe, [Guesses.start])
+        assert told(found) == ({edge[:3] for edge in live}, len(edges))
+        assert len(found.dead) == len(edges) - len(live)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in cases("proper_pretokenized.json") if len(case["merges"]) < 4],
+    ids=lambda case: case["id"],
+)
+def test_tables_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
+    vocabulary = toy(
+        case["alphabet"], case["merges"], extra=case["extra_tokens"],
+        pattern=case["pattern"], ignore_merges=case["ignore_merges"],
+    )  # fmt: skip
+    dfa = machine(case["regex"])
+    edges, live = brute_force(dfa, vocabulary)
+    found = live_edges(dfa, Bpe.of(vocabulary), [Guesses.start])
+    assert told(found) == ({edge[:3] for edge in live}, len(edges))
+
+
+def test_a_place_more_than_allowed_is_an_error() -> None:
+    with pytest.raises(LimitError, match="states"):
+        live_edges(machine("a{9}"), Bpe.of(toy("a", [])), [0], Limits(states=5))
+
+
+def test_rows_larger_than_allowed_are_an_error() -> None:
+    bpe = Bpe.of(Vocabulary.load("builtin"))
+    with pytest.raises(LimitError, match="megabytes"):
+        live_edges(machine("[a-z]{0,1500}"), bpe, [Guesses.start], Limits(megabytes=1, seconds=30))
+
+
+def test_numbers_that_occur() -> None:
+    assert distinct(np.array([7, -1, 7, 3], np.int32)) == [-1, 3, 7]
+    assert distinct(np.array([], np.int32)) == []
