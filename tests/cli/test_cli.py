@@ -146,6 +146,22 @@ def test_generate_that_runs_out_of_tokens_exits_with_1() -> None:
 
 
 @needs_model
+def test_a_method_takes_its_options() -> None:
+    asked = ("generate", "--regex", "[0-9]{4}-[0-9]{2}", "--method", "domino", "--json")
+    texts = [records(run(*asked, *more))[-1] for more in ((), ("--option", "k=0"))]
+    assert all(whole["accepted"] for whole in texts)
+    refused = run(*asked, "--option", "k=-1")
+    assert (refused.exit_code, "not '-1'" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("written", ["k", "=1", "k="])
+def test_generate_error_option(written: str) -> None:
+    result = run("generate", "--regex", "a", "--method", "domino", "--option", written)
+    assert result.exit_code == 2
+    assert "expected NAME=VALUE" in result.stderr
+
+
+@needs_model
 def test_every_strategy_writes_the_same_text() -> None:
     asked = ("generate", "--example", "koo_choice", "--json", "--temperature", "1", "--seed", "3")
     wholes = {

@@ -88,6 +88,7 @@ def test_a_method_keeps_its_options() -> None:
     asked = wanted(constraint="domino", lookahead=1)
     assert 'method="domino", k=1)' in python(asked)
     assert 'method="domino", k=1)' in transformers(asked)
+    assert "--method domino --option k=1" in shell(asked)
     assert 'constraint="domino",\n    lookahead=1,' in client(asked)
     assert "k=" not in python(wanted(constraint="automaton", lookahead=1)), "it has no such option"
 

@@ -1,4 +1,4 @@
-"""How ``workbench generate`` asks the model: a name comes in, a strategy goes out."""
+"""How ``workbench generate`` asks the model: names come in, a strategy and options go out."""
 
 from __future__ import annotations
 
@@ -43,6 +43,20 @@ def strategy_of(name: str) -> Strategy:
             f"there is no strategy {name!r}", f"choose one of {', '.join(STRATEGIES)}"
         )
     return made[name]
+
+
+def options_of(written: Sequence[str]) -> dict[str, int | str]:
+    """A method's options as they are written: ``k=0``; digits are a number.
+
+    Raises: WorkbenchError where one is not written so.
+    """
+    pairs = [each.partition("=") for each in written]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise WorkbenchError(
+                f"expected NAME=VALUE, not {name + sign + value!r}", "as in --option k=0"
+            )
+    return {name: int(value) if value.isdecimal() else value for name, _, value in pairs}
 
 
 def learnt(

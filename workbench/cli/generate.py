@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.asking import STRATEGIES, learnt, strategy_of
+from workbench.cli.asking import STRATEGIES, learnt, options_of, strategy_of
 from workbench.cli.options import (
     LOCAL_LIMITS,
     ExampleOption,
@@ -22,6 +22,7 @@ from workbench.cli.options import (
     text_of,
     told,
 )
+from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.trace import Step, Trace
 
@@ -39,8 +40,11 @@ def generate(
     top_p: Annotated[float | None, typer.Option(help="Sample within this probability.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
     method: Annotated[
-        str, typer.Option(help="automaton, composed or unconstrained.")
+        str, typer.Option(help=f"How it is constrained: {', '.join(METHODS)}.")
     ] = "automaton",
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the method, as k=0.")
+    ] = None,
     strategy: Annotated[
         str, typer.Option(help=f"How the model is asked: {', '.join(STRATEGIES)}.")
     ] = "plain",
@@ -73,7 +77,9 @@ def generate(
         asked = prompt if prompt is not None else brought.prompt if brought else ""
         plain = Healed(tuple(loaded.encode(asked)), b"", named.grammar)
         begun = healed(loaded, asked, named.grammar) if heal else plain
-        constraint = compile_grammar(begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS)
+        constraint = compile_grammar(
+            begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS, **options_of(option or ())
+        )
         sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
         budget = max_tokens or (brought.max_tokens if brought else _MAX_TOKENS)
         if strategy == "counts":

@@ -194,6 +194,8 @@ def shell(wanted: Wanted) -> str:
     words += ["--temperature", repr(sampling.temperature), "--seed", str(sampling.seed)]
     if run.method != "automaton":
         words += ["--method", run.method]
+    for name, value in run.options.items():
+        words += ["--option", f"{name}={value}"]
     if wanted.model != BUILTIN:
         words += ["--model", wanted.model]
     return shlex.join(words) + document + "\n"
