@@ -10,8 +10,9 @@ import pytest
 
 from tests.constraint.proper.oracles import cases, toy
 from workbench.automata.dfa import DEAD, Dfa
+from workbench.constraint.proper.edges import Live
 from workbench.constraint.proper.guesses import Guesses
-from workbench.constraint.proper.live import Live, distinct, live_edges
+from workbench.constraint.proper.live import distinct, live_edges
 from workbench.constraint.proper.tables import ANEW, INSIDE
 from workbench.errors import LimitError
 from workbench.grammar import Grammar

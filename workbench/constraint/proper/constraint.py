@@ -20,10 +20,11 @@ from workbench.automata import dfa as machines
 from workbench.automata.dfa import Dfa
 from workbench.constraint.compose import cannot_spell
 from workbench.constraint.mask import TokenMask
+from workbench.constraint.proper.edges import Live
 from workbench.constraint.proper.forcing import forced
 from workbench.constraint.proper.guesses import Guess
 from workbench.constraint.proper.joining import after_prompt, nothing_follows
-from workbench.constraint.proper.live import Live, live_edges
+from workbench.constraint.proper.live import live_edges
 from workbench.constraint.proper.nested import NestedRows
 from workbench.constraint.proper.regular import RegularRows
 from workbench.constraint.proper.searching import Searching

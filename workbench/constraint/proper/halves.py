@@ -15,8 +15,8 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.constraint.proper import judging
+from workbench.constraint.proper.edges import Live
 from workbench.constraint.proper.guesses import Guess
-from workbench.constraint.proper.live import Live
 from workbench.constraint.proper.tables import Ints
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

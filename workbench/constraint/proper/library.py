@@ -15,8 +15,9 @@ from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import fold
 from workbench.constraint.marking import used_bytes
 from workbench.constraint.proper import judging
+from workbench.constraint.proper.edges import Edges, Live
 from workbench.constraint.proper.guesses import Guess, Guesses
-from workbench.constraint.proper.live import Edges, Live, live_edges
+from workbench.constraint.proper.live import live_edges
 from workbench.constraint.proper.tables import ANEW, INSIDE, Ints
 from workbench.constraint.proper.vegas import Region, cuts, machine_of, neighbours, regions
 from workbench.constraint.proper.walker import Walker

@@ -9,9 +9,10 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.constraint.proper import judging
+from workbench.constraint.proper.edges import Live
 from workbench.constraint.proper.guesses import Guess, Guesses
 from workbench.constraint.proper.halves import Halves, lacking
-from workbench.constraint.proper.live import Live, live_edges
+from workbench.constraint.proper.live import live_edges
 from workbench.constraint.proper.searching import Node, Place, Searching
 from workbench.constraint.proper.tables import ANEW, INSIDE, Ints, Words
 from workbench.grammar import Grammar

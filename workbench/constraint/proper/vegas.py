@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.constraint.proper.live import Live
+from workbench.constraint.proper.edges import Live
 from workbench.constraint.proper.tables import INSIDE
 from workbench.vocabulary.bpe.bpe import Bpe
 
