@@ -15,7 +15,6 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Proposer, Speculating, Strategy
 from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import Trace
-from workbench.errors import TokenNotAllowed
 from workbench.vocabulary.toy import toy
 
 WORDS = toy(["a", "b", "(", ")", "ab", "((", "))", ", ", ","])
@@ -141,20 +140,7 @@ def test_forced_bytes_are_guessed(pattern: str, token: str | None, because: str)
         assert guess == (constraint.vocabulary.ids(token)[0], 1.0), because
 
 
-def test_a_spelling_the_constraint_forbids_is_no_guess() -> None:
-    class Unwilling(FiniteConstraint):
-        def forced(self, state: object) -> bytes:
-            return b"ab"
-
-        def advance(self, state: object, token_id: int) -> bytes:
-            if token_id == WORDS.ids("ab")[0]:
-                raise TokenNotAllowed("not in these tokens")
-            return super().advance(state, token_id)
-
-    assert Forced().propose(Unwilling(WORDS, [b"ab"]), b"", [0]) is None
-
-
-def test_long_forced_text_is_walked_along_once() -> None:
+def test_forced_bytes_are_known_by_state_and_constraint() -> None:
     asked: list[object] = []
 
     class Watched(FiniteConstraint):
@@ -164,10 +150,9 @@ def test_long_forced_text_is_walked_along_once() -> None:
             return b"abab"[len(state) :]
 
     constraint, forced = Watched(WORDS, [b"abab"]), Forced()
-    for state in (b"", b"ab"):
+    for state in (b"", b"ab", b""):
         assert forced.propose(constraint, state, [0]) == (WORDS.ids("ab")[0], 1.0)
-    assert forced.propose(constraint, b"aba", [0]) == (WORDS.ids("b")[0], 1.0)
-    assert asked == [b"", b"aba"], "what is left after ab is known"
+    assert asked == [b"", b"ab"]
     other = wb.compile(wb.Grammar.from_regex("b"), WORDS)
     assert forced.propose(other, other.initial, [0]) == (WORDS.ids("b")[0], 1.0)
 

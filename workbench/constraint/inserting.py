@@ -99,26 +99,16 @@ class Inserting:
 
     def _inserted(self, here: State) -> tuple[tuple[TokenId, ...], bool]:
         """What is inserted from a state on, and whether the bytes after it are the model's."""
-        forced, there = self._forced_piece(here)
+        forced = self.exact.forced(here, _PIECE)
         ids = self._encode(_whole_characters(forced))
         if not ids or not self._allows(here, ids):
             return (), False
         if len(forced) == _PIECE:
             return tuple(ids[:-1]), False  # the next piece may join with its last token
-        if self.exact.is_final(there) and not self.exact.next_bytes(there):
+        there = self.exact.step_bytes(here, forced)
+        if there is not None and self.exact.is_final(there) and not self.exact.next_bytes(there):
             return tuple(ids), False  # no hole comes after it
         return (tuple(ids[:-1]), True) if self.healing else (tuple(ids), False)
-
-    def _forced_piece(self, here: State) -> tuple[bytes, State]:
-        """As ``forced``, but at most ``_PIECE`` bytes, and the state after them."""
-        exact, found = self.exact, bytearray()
-        while len(found) < _PIECE and not exact.is_final(here):
-            following = exact.next_bytes(here)
-            if len(following) != 1:
-                break
-            found.append(following[0])
-            here = exact.step(here, following[0])
-        return bytes(found), here
 
     def _allows(self, here: State, ids: list[TokenId]) -> bool:
         """Whether the tokens can be taken; where bytes cannot be spelt some lead to dead ends."""

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.stack import StackConstraint
 from workbench.decoding.trace import Trace
-from workbench.errors import TokenNotAllowed
 from workbench.vocabulary.vocabulary import TokenId
 
 #: What a state is counted under.
@@ -87,19 +87,15 @@ class Forced:
             self._longest = max(map(len, ids_of), default=0)
         data = self._known.get(state)
         if data is None:
-            data = self._known[state] = constraint.forced(state)
+            data = self._known[state] = self._forced(constraint, state)
         lengths = range(min(self._longest, len(data)), 0, -1)
-        found = next((n for n in lengths if data[:n] in ids_of), 0)
-        if not found:
-            return None
-        token_id = ids_of[data[:found]][0]
-        try:
-            there = constraint.advance(state, token_id)
-        except TokenNotAllowed:
-            return None  # a constraint that forbids some spellings
-        if len(data) > found:  # so that long forced text is walked along once
-            self._known[there] = data[found:]
-        return token_id, 1.0
+        ids = next((ids_of[data[:n]] for n in lengths if data[:n] in ids_of), None)
+        return None if ids is None else (ids[0], 1.0)
+
+    def _forced(self, constraint: Constraint, state: State) -> bytes:
+        if isinstance(constraint, AutomatonConstraint):
+            return constraint.forced(state, self._longest)  # no token reaches further
+        return constraint.forced(state)
 
 
 def standing(constraint: Constraint) -> Key:

@@ -68,7 +68,7 @@ class Sampling:
         temperature), and a mask need not be known where its winner is allowed (``Opportunistic``).
         One draw from the sums of the probabilities (1.2 ms at V = 131k, this 1.7; equal at 6000)
         has neither, and each sum carries the rounding of all before it: logits judged in another
-        batch then drew another token once in some 8000.
+        batch then drew another token once in 23,000.
 
         Top-k and top-p count allowed tokens alone, so with them the mask comes first.
 
