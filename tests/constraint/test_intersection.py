@@ -149,14 +149,14 @@ def test_a_mask_ends_in_time_whatever_it_has_to_search() -> None:
     rules = "start ::= #'[a-z]' start #'[a-z]' | '!';"
     palindromes = automaton(Grammar.from_kbnf(rules), all_bytes(), LIMITS)
     endless = automaton(Grammar.from_regex("([a-z]{2})*[A-Z]|!"), all_bytes(), LIMITS)
-    started = time.perf_counter()
+    started = time.thread_time()
     both = Intersection(palindromes, endless, Limits(seconds=0.2))
     state = both.initial
     for byte in b"abc":
         both.mask(state)
         state = both.advance(state, byte)
     assert not both.is_exact
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_error_nothing_is_accepted_by_both() -> None:

@@ -244,10 +244,10 @@ def chain(length: int) -> Grammar:
 
 def test_error_tables_take_too_long() -> None:
     grammar = chain(300)
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(LimitError, match=r"0\.2 seconds"):
         compile(grammar, all_bytes(), "lalr", Limits(seconds=0.2))
-    assert time.perf_counter() - started < 1.5
+    assert time.thread_time() - started < 1.5
 
 
 def test_error_tables_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -295,10 +295,10 @@ def test_error_rules_that_call_each_other_too_deeply() -> None:
 def test_error_many_words_take_too_long() -> None:
     """None of the small machines reaches the step at which the clock is looked at."""
     words = "|".join(f"{i:04}x" for i in range(4000))
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises(LimitError, match=r"0\.3 seconds"):
         compile(Grammar.from_regex(words), LETTERS, "outlines", Limits(seconds=0.3))
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2
 
 
 #   pattern                     limits                  budget       because
