@@ -68,6 +68,7 @@ class Library:
         self._start = self._guesses.start
         self._words = (len(bpe.vocabulary) + 31) // 32
         self._known: dict[object, Live] = {}
+        self._walker: Walker | None = None
 
     @staticmethod
     def of(bpe: Bpe) -> Library:
@@ -101,8 +102,10 @@ class Library:
             while len(self._known) >= _MOST:
                 del self._known[next(iter(self._known))]
             machine = machine_of(region)
-            known = live_edges(machine, self._bpe, [self._guess], limits)
-            self._known[region.key] = known
+            found = live_edges(machine, self._bpe, [self._guess], limits)
+            # a walker has room for every token: one is enough for all regions
+            self._walker = self._walker or found.walker
+            known = self._known[region.key] = replace(found, walker=self._walker)
         return known
 
     def live(self, dfa: Dfa, limits: Limits = LIMITS, joined: bool = False) -> Live:

@@ -21,7 +21,7 @@ from workbench.automata.dfa import State
 from workbench.constraint.proper import judging
 from workbench.constraint.proper.guesses import Guess, Guesses
 from workbench.constraint.proper.tables import ANEW, INSIDE, Ints, Words
-from workbench.limits import Limits
+from workbench.limits import Clock, Limits
 from workbench.vocabulary.bpe import rows as rows_of_bpe
 from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId
@@ -55,7 +55,8 @@ class Searching(ABC):
         #: Words of a row.
         self.words = (len(bpe.vocabulary) + 31) // 32
         self._limits = replace(limits, began=None)  # a mask has seconds of its own
-        self._clock = self._limits.clock()
+        #: Of the row that is being made; a search asked for by itself has its own.
+        self._clock: Clock | None = None
         self._most = limits.rows_of(8 * self.words)
         self._room = rows_of_bpe.room_for(bpe.tables)
         self._rows: dict[Place, tuple[Words, Words]] = {}
@@ -100,7 +101,10 @@ class Searching(ABC):
             if len(self._rows) >= self._most:
                 self._rows.clear()
             self._clock = self._limits.clock()
-            known = self._rows[place] = self._made(place)
+            try:
+                known = self._rows[place] = self._made(place)
+            finally:
+                self._clock = None
         return known
 
     def _made(self, place: Place) -> tuple[Words, Words]:
@@ -148,13 +152,13 @@ class Searching(ABC):
         Cost: a look or two as a rule; where nothing leads on, all that can be reached. A search
               that takes more than ``patience`` places gives up and says no.
         """
-        root = (place, last)
+        root, clock = (place, last), self._clock or self._limits.clock()
         if len(self._leads_on) > _MOST:
             self._leads_on.clear()
         before: dict[Node, Node | None] = {}
         ways: list[_Way] = [(0, 0, root, root, iter(()))]  # nearest end first; of equals the newest
         while ways:
-            self._clock.check("a mask takes too long; simplify the grammar")
+            clock.check("a mask takes too long; simplify the grammar")
             _, age, node, parent, others = heappop(ways)
             self._keep(ways, others, parent, age)
             known = self._leads_on.get(node)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.constraint.proper.oracles import toy
+from workbench.constraint.proper.constraint import ProperConstraint
+from workbench.constraint.proper.nested import NestedRows
+from workbench.errors import LimitError
+from workbench.grammar import Grammar
+from workbench.limits import Limits
+from workbench.pushdown.network import Network
+from workbench.vocabulary.bpe.bpe import Bpe
+
+
+def nested(text: str, limits: Limits) -> NestedRows:
+    machine = Grammar.from_kbnf(text).machine
+    assert isinstance(machine, Network)
+    return NestedRows(machine, Bpe.of(toy("abc", [("a", "a"), ("b", "c")])), limits)
+
+
+NESTING = "start ::= 'a' start 'b' | 'c';"
+
+
+def test_a_search_long_after_the_rows_were_made_has_its_own_time() -> None:
+    rows = nested(NESTING, Limits(seconds=0.05))
+    rows.rows((rows.initial, rows.guesses.start))
+    time.sleep(0.06)
+    assert rows.leads_on((rows.after(rows.initial, b"c"), rows.guesses.start), 2)
+
+
+def test_a_search_that_takes_too_long_is_an_error() -> None:
+    rows = nested(NESTING, Limits())
+    rows._limits = Limits(seconds=1e-9)
+    with pytest.raises(LimitError, match="seconds"):
+        rows.rows((rows.initial, rows.guesses.start))
+
+
+def test_a_search_that_is_given_up_forbids_its_token_and_says_so() -> None:
+    """With no patience for places behind the next nothing of a longer text is found."""
+    rows = nested(NESTING, Limits())
+    rows.patience = 1
+    (c,) = rows.bpe.vocabulary.ids("c")
+    inside, _ = rows.rows((rows.initial, rows.guesses.start))
+    assert inside[0] == 1 << c
+    assert rows.given_up > 0
+
+
+def test_rows_that_are_remembered_are_forgotten_in_time() -> None:
+    vocabulary = toy("ab", [("a", "b")])
+    dfa = Grammar.from_regex("(a|b){0,40}").dfa
+    assert dfa is not None
+    constraint = ProperConstraint(dfa, vocabulary, Limits(rows=4))
+    state = constraint.initial
+    for _ in range(30):
+        state = constraint.advance(state, vocabulary.ids("b")[0])
+        assert len(constraint.mask(state)) == 4
+    assert len(constraint.rows._rows) <= 4
