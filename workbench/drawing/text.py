@@ -38,6 +38,11 @@ def shorten(text: str, width: int) -> str:
     return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
 
 
+def count_of(number: int, what: str) -> str:
+    """``1 edge``, ``2 edges``."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def _spelt(character: str) -> str:
     if unicodedata.category(character) not in _SHAPELESS:
         return character

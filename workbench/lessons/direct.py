@@ -12,7 +12,7 @@ from typing import Any
 from workbench.constraint.proper.direct_merge import Split, Step, steps
 from workbench.constraint.proper.token_dfa import TokenDfa, permissive
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.text import visible
+from workbench.drawing.text import count_of, visible
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table, View
 from workbench.lessons.merging import Rule, rule_name
 from workbench.lessons.pairing import splits
@@ -76,7 +76,7 @@ def direct_merge(
     first, made = merged(world, edges, start, accept)
     reel = _Reel(first, made)
     rules = tuple(rule_name(rule) for rule in in_order(world))
-    size = f"{_count(len(first), 'state')} and {_count(first.edge_count, 'edge')}"
+    size = f"{count_of(len(first), 'state')} and {count_of(first.edge_count, 'edge')}"
     said = f"{size}; every token is a single character."
     frames = [Frame(said, (reel.view(first),), (_rules_row(rules, 0, now=False),))]
     last, idle = first, 0
@@ -101,13 +101,9 @@ def _rules_row(rules: Sequence[str], number: int, *, now: bool = True) -> Row:
 
 
 def _ending(last: TokenDfa, idle: int) -> str:
-    rest = f"{_count(idle, 'last rule')} found nothing to merge. " if idle else ""
-    size = f"{_count(len(last), 'state')} and {_count(last.edge_count, 'edge')}"
+    rest = f"{count_of(idle, 'last rule')} found nothing to merge. " if idle else ""
+    size = f"{count_of(len(last), 'state')} and {count_of(last.edge_count, 'edge')}"
     return f"{rest}{size}: what is read now is what the tokenizer writes."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 class _Reel:
@@ -142,7 +138,7 @@ class _Reel:
         """Before a rule, with the states it is about; and after it, with the edges it made."""
         left, right = step.rule
         name = rule_name((left.decode(), right.decode()))
-        skipped = f"{_count(idle, 'rule')} found nothing. " if idle else ""
+        skipped = f"{count_of(idle, 'rule')} found nothing. " if idle else ""
         concerned = [s for s, _ in step.parities] or [split.state for split in step.splits]
         meeting = [
             arc

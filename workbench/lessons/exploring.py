@@ -30,16 +30,16 @@ class Machine:
     @property
     def sequences(self) -> int | None:
         """How many sequences it accepts; None where it goes in circles."""
-        known: dict[int, int] = {}
+        known: dict[int, int | None] = {}
 
         def count(state: int, above: frozenset[int]) -> int | None:
             if state in above:
                 return None
             if state not in known:
                 below = [count(t, above | {state}) for t in self.edges[state].values()]
-                if None in below:
-                    return None
-                known[state] = (state in self.finals) + sum(n for n in below if n is not None)
+                counts = [n for n in below if n is not None]
+                ends = len(counts) == len(below)
+                known[state] = (state in self.finals) + sum(counts) if ends else None
             return known[state]
 
         return count(0, frozenset())

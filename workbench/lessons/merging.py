@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from workbench.drawing.text import visible
+from workbench.drawing.text import count_of, visible
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
 from workbench.lessons.running import opens_at
 from workbench.lessons.world import World
@@ -105,7 +105,7 @@ def encoding(world: World, given: Given, *, text: str = "") -> Film:
         marked = Row(listed.name, listed.chips, number)
         frames.append(Frame(say, rows=(marked, _tokens_row(step.tokens, step.places[0]))))
         tokens = step.tokens
-    say = f"No rule has a place left: {len(tokens)} token{'s' * (len(tokens) != 1)}."
+    say = f"No rule has a place left: {count_of(len(tokens), 'token')}."
     frames.append(Frame(say, rows=(listed, _tokens_row(tokens, -1))))
     return Film((), tuple(frames), "text", opens_at(given))
 

@@ -14,7 +14,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Step, perplexity
-from workbench.drawing.text import visible
+from workbench.drawing.text import count_of, visible
 from workbench.lessons.chances import in_bits, number
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
 from workbench.lessons.world import World, spelt
@@ -168,15 +168,11 @@ def _turn_words(world: World, runs: Sequence[Run], place: int) -> str:
 
 def _ending(runs: Sequence[Run]) -> str:
     told = [
-        f"{run.name}: {_tokens(len(run.spelt))}, {in_bits(run.bits)},"
+        f"{run.name}: {count_of(len(run.spelt), 'token')}, {in_bits(run.bits)},"
         f" perplexity {number(run.perplexity)}"
         for run in runs
     ]
     return "; ".join(told) + "."
-
-
-def _tokens(count: int) -> str:
-    return f"{count} token{'s' * (count != 1)}"
 
 
 def runs(world: World, *, methods: Sequence[Way]) -> Table:

@@ -102,5 +102,5 @@ def natural_tokens(world: World, *, text: str) -> float:
 def bits_of(world: World, *, token: str, after: Sequence[str] = ()) -> float:
     """The surprisal of a token after some others, whatever any grammar says."""
     (token_id,) = ids_of(world, [token])
-    ids = [len(world.vocabulary) - 1, *ids_of(world, after)]
+    ids = [*world.model.encode(""), *ids_of(world, after)]
     return bits(math.exp(world.model.logits(ids)[token_id]))

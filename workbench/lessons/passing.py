@@ -15,6 +15,7 @@ from workbench.decoding.opportunistic import LateMask, Opportunistic
 from workbench.decoding.speculative import Drafting
 from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
 from workbench.decoding.trace import Step
+from workbench.drawing.text import count_of
 from workbench.lessons.chances import number, share
 from workbench.lessons.drafting import Steady
 from workbench.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
@@ -139,13 +140,9 @@ def passes(
         rows = (Row("proposed", ()), Row("text", tuple(written), len(written) - 1))
         left = " ".join(map(world.shown, run.unasked))
         frames.append(Frame(f"No choice is left: {left} without a pass.", rows=rows))
-    say = f"{_tokens(len(run.steps))} in {len(run.passes)} passes."
+    say = f"{count_of(len(run.steps), 'token')} in {len(run.passes)} passes."
     frames.append(Frame(say, rows=(Row("proposed", ()), Row("text", tuple(written)))))
     return Film((), tuple(frames))
-
-
-def _tokens(count: int) -> str:
-    return f"{count} token{'s' * (count != 1)}"
 
 
 def _wrong(judged: Judged) -> int:
@@ -160,7 +157,8 @@ def _told(world: World, judged: Judged) -> str:
     else:
         wanted = world.shown(judged.taken[judged.right])
         told = f"{judged.right} right, then the model wants {wanted}"
-    return f"{len(judged.proposed)} proposed; {told}. {_tokens(len(judged.taken))} in one pass."
+    taken = count_of(len(judged.taken), "token")
+    return f"{len(judged.proposed)} proposed; {told}. {taken} in one pass."
 
 
 def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:

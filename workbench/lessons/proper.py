@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from workbench.drawing.text import visible
+from workbench.drawing.text import count_of, visible
 from workbench.lessons.asking import Answer, Asked, text_of, which
 from workbench.lessons.lesson import Reply, Table
 from workbench.lessons.merging import rule_name, rules_of
@@ -67,7 +67,7 @@ def encode(world: World, *, text: str) -> Asked:
     def judge(answer: Answer) -> Reply:
         said = tuple(text_of(answer).split())
         if said == right:
-            return Reply(True, f"Right: {len(right)} token{'s' * (len(right) != 1)}.")
+            return Reply(True, f"Right: {count_of(len(right), 'token')}.")
         if "".join(said) != text:
             return Reply(False, f"Your tokens spell {visible(''.join(said)) or 'nothing'}.")
         unknown = [token for token in said if spelt(token) not in world.vocabulary.ids_of]

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from workbench.constraint.proper.token_dfa import TokenDfa, permissive
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.text import visible
+from workbench.drawing.text import count_of, visible
 from workbench.lessons.asking import Asked, which
 from workbench.lessons.crossing import star_of
 from workbench.lessons.direct import symbols_of
@@ -143,16 +143,13 @@ def cuts(world: World, given: Given) -> Film:
             and target in region.inner
             and cut.is_cut(state, label) is (state == region.entry)
         )
-        say = f"Region {number}: from state {region.entry} through a cut, {_edges(region.edges)}."
+        edges = count_of(region.edges, "token edge")
+        say = f"Region {number}: from state {region.entry} through a cut, {edges}."
         if same != number:
             say += f" It is region {same} again: nothing has to be computed."
         row = Row("regions", tuple(str(first[r.key]) for r in found[:number]), number - 1)
         frames.append(Frame(say, (View(tuple(map(str, region.inner)), own),), (row,)))
     return Film((graph,), tuple(frames))
-
-
-def _edges(count: int) -> str:
-    return f"{count} token edge{'s' * (count != 1)}"
 
 
 def _graph(cut: Cut, arcs: Sequence[tuple[State, str, State]]) -> Graph:

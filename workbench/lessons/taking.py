@@ -9,7 +9,7 @@ from workbench.automata.dfa import DEAD, Dfa
 from workbench.constraint.compose import compose
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import describe_bytes, draw_token_fsa
-from workbench.drawing.text import visible
+from workbench.drawing.text import count_of, visible
 from workbench.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, View
 from workbench.lessons.running import arcs_between, name_of, opens_at
 from workbench.lessons.world import World, spelt
@@ -155,9 +155,7 @@ def over_bytes(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
             break
         there = dfa.run(token, here)
         so_far += token
-        say = (
-            f"{world.shown(token_id)} is {len(token)} byte{'s' * (len(token) != 1)}: state {there}."
-        )
+        say = f"{world.shown(token_id)} is {count_of(len(token), 'byte')}: state {there}."
         frame = _masked(world, graph, there, ids, place + 1, so_far, say)
         passed = tuple(_passed(dfa, token, here))
         arcs = tuple(a for s, t in passed for a in arcs_between(graph, (str(s),), (str(t),)))
