@@ -96,6 +96,7 @@ def test_its_steps_tell_what_was_kept() -> None:
     assert step.rank == 3
 
 
-def test_error_nothing_to_check() -> None:
-    with pytest.raises(WorkbenchError, match="at least one token, not 0"):
-        Picard(k=0)
+@pytest.mark.parametrize("k", [0, -1, True, "8", 1.5])
+def test_error_what_is_no_number_of_tokens_to_check(k: object) -> None:
+    with pytest.raises(WorkbenchError, match=f"at least one token, not {k!r}"):
+        Picard(k=k)  # type: ignore[arg-type]

@@ -48,8 +48,11 @@ class Picard:
     k: int = 8
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise WorkbenchError(f"expected to check at least one token, not {self.k}")
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+            raise WorkbenchError(
+                f"expected to check at least one token, not {self.k!r}",
+                "set k to how many of the likeliest tokens are checked",
+            )
 
     def steps(self, loop: Loop) -> Iterator[Step]:
         """As ``Strategy`` says, but for the text."""
