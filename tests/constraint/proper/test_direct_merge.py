@@ -21,6 +21,8 @@ from workbench.constraint.proper.token_dfa import TokenDfa, permissive, smallest
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def merged(regex: str, alphabet: str, rules: list[tuple[str, str]]) -> TokenDfa:
@@ -249,3 +251,27 @@ def _in_rank_order(live: list[tuple[str, str]]) -> bool:
     return all(
         place.get(side, -1) < place[left + right] for left, right in live for side in (left, right)
     )
+
+
+@pytest.mark.parametrize(
+    ("letters", "states", "edges", "permissive_edges"),
+    [
+        (2, 28, 755, 601),
+        (3, 421, 16_902, 3_153),
+        pytest.param(4, 1_553, 258_980, 8_818, marks=pytest.mark.slow),
+    ],
+)
+def test_growth_over_the_rules_of_mistral(
+    letters: int, states: int, edges: int, permissive_edges: int
+) -> None:
+    pytest.importorskip("mistral_common")
+    alphabet = b"abcdefghijklmnopqrstuvwxyz "
+    bpe = Bpe.of(Vocabulary.load("mistral-v1"))
+    rules = [rule for rule in bpe.merges if set(alphabet).issuperset(rule[0] + rule[1])]
+    dfa = Grammar.from_regex(f"[a-z ]{{{letters}}}").dfa
+    assert dfa is not None
+    single = [bytes([byte]) for byte in alphabet]
+    found = direct_merge(permissive(dfa, single), rules, Limits(seconds=60))
+    assert (len(found), found.edge_count) == (states, edges)
+    everything = permissive(dfa, [*single, *(left + right for left, right in rules)])
+    assert everything.edge_count == permissive_edges

@@ -2,7 +2,8 @@
 
 In come the permissive automaton over single symbols and the rules in rank order, normalised and
 free of ties (vocabulary/bpe); out comes the automaton after each rule, with what was done to it.
-For pictures and tests: over the 27 letters and space of Mistral v1, ``.{5}`` has 1.8 million edges.
+For pictures and tests: of four letters or spaces, with the rules of Mistral v1, 1,553 states and
+258,980 edges are made in 4 s, where the permissive automaton has 5 and 8,818.
 
 Source: Tran-Thien 2024, technical appendix, Algorithms 1 and 2. Two things are not as printed:
 Algorithm 2 lets its new states take part in line 15, so that ``a*`` with (a, a) accepts a, aa; and
