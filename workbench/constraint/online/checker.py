@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.online.recogniser import Recogniser, forced, read
 from workbench.constraint.protocol import State
-from workbench.errors import TokenNotAllowed
+from workbench.constraint.token_by_token import TokenByToken
 from workbench.limits import LIMITS, Clock, Limits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -72,7 +72,7 @@ ASKING: dict[str, Asking] = {"flat": flat, "trie": by_trie}
 _TOO_SLOW = "asking about every token takes too long; method='automaton' gives the same mask"
 
 
-class Online:
+class Online(TokenByToken[State]):
     """A constraint that remembers no rows: each mask asks about every token again.
 
     The last mask alone is kept, for whoever asks twice about one step. Safe to share between
@@ -113,23 +113,9 @@ class Online:
         self._last = state, mask
         return mask
 
-    def allows(self, state: State, token_id: TokenId) -> bool:
-        """Whether one token is in the mask of a state; the others are not looked at."""
-        if token_id == self.vocabulary.end:
-            return self.is_final(state)
-        return self._read(state, token_id) is not None
-
-    def advance(self, state: State, token_id: TokenId) -> State:
-        if token_id == self.vocabulary.end and self.is_final(state):
-            return state
-        there = self._read(state, token_id)
-        if there is None:
-            raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        return there
-
-    def _read(self, state: State, token_id: TokenId) -> State | None:
-        known = 0 <= token_id < len(self.vocabulary)
-        token = self.vocabulary.tokens[token_id] if known else None
+    def target(self, state: State, token_id: TokenId) -> State | None:
+        """The recogniser's state after a token."""
+        token = self.spelt(token_id)
         if token is None:
             return None
         with self._reading:

@@ -10,13 +10,14 @@ from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.outlines.characters import CharacterMachine, State, character_machine
 from workbench.constraint.outlines.index import map_states_to_vocab, without_dead_ends
 from workbench.constraint.outlines.regex_of import regex_of
-from workbench.errors import LimitError, TokenNotAllowed, VocabularyError
+from workbench.constraint.token_by_token import TokenByToken
+from workbench.errors import LimitError, VocabularyError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
-class Indexed:
+class Indexed(TokenByToken[State]):
     """A regex over characters, its whole index made beforehand.
 
     The masks are the exact ones of the vocabulary without tokens that are no whole
@@ -57,19 +58,9 @@ class Indexed:
             allowed[self.vocabulary.end] = True
         return TokenMask(pack(allowed), len(self.vocabulary))
 
-    def allows(self, state: State, token_id: TokenId) -> bool:
-        """Whether one token is in the mask of a state."""
-        if token_id == self.vocabulary.end:
-            return self.is_final(state)
-        return self.index.target(state, token_id) is not None
-
-    def advance(self, state: State, token_id: TokenId) -> State:
-        if token_id == self.vocabulary.end and self.is_final(state):
-            return state
-        there = self.index.target(state, token_id)
-        if there is None:
-            raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        return there
+    def target(self, state: State, token_id: TokenId) -> State | None:
+        """Where a token leads, by the index."""
+        return self.index.target(state, token_id)
 
     def is_final(self, state: State) -> bool:
         return state in self.machine.finals

@@ -24,7 +24,8 @@ from workbench.constraint.domino.terminals import Terminals, terminals_of
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.online.recogniser import forced
 from workbench.constraint.outlines.reading import Reader, Reading, refuse_nothing
-from workbench.errors import TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.constraint.token_by_token import TokenByToken
+from workbench.errors import VocabularyError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.syntax.grammar_tree import (
@@ -38,7 +39,7 @@ from workbench.syntax.grammar_tree import (
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
-class LalrConstraint:
+class LalrConstraint(TokenByToken[Reading]):
     """A grammar by its terminals; a state is the set of all ways to have cut the text into them.
 
     ``conflicts`` is ``refuse``, or ``shift``: what lark does by itself, and Outlines with it. Then
@@ -87,27 +88,11 @@ class LalrConstraint:
                 bits[end >> 5] |= np.uint32(1 << (end & 31))
         return TokenMask(bits, len(self.vocabulary))
 
-    def allows(self, state: Reading, token_id: TokenId) -> bool:
-        """Whether one token is in the mask of a state."""
-        if token_id == self.vocabulary.end:
-            return self.is_final(state)
-        return self._moved(state, token_id) is not None
-
-    def advance(self, state: Reading, token_id: TokenId) -> Reading:
-        if token_id == self.vocabulary.end and self.is_final(state):
-            return state
-        there = self._moved(state, token_id)
-        if there is None:
-            raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        return there
-
-    def _moved(self, state: Reading, token_id: TokenId) -> Reading | None:
+    def target(self, state: Reading, token_id: TokenId) -> Reading | None:
         """All ways after a token, which stays inside one terminal."""
-        known = 0 <= token_id < len(self.vocabulary)
-        token = self.vocabulary.tokens[token_id] if known else None
-        if token is None:
+        spelt = self.spelt(token_id)
+        if spelt is None:
             return None
-        spelt: bytes = token
 
         def step(terminal: int, at: int) -> int:
             rows = self._rows_of(terminal)
