@@ -33,7 +33,7 @@ def _measured(task: Task, setting: Setting) -> Record:
         if setting.stop():
             raise Stopped
         outputs.append(output)
-    return {name: _of(task, name, outputs, setting) for name in METHODS if name in CONTENDERS}
+    return {name: _of(task, name, outputs, setting) for name in METHODS}
 
 
 def _of(task: Task, name: str, outputs: Sequence[Alone], setting: Setting) -> Record:
@@ -73,7 +73,6 @@ def _section(records: Mapping[str, Record]) -> str:
     rows = [
         [name, *(_cell(records.get(_key(task), {}).get(name)) for task in TASKS.values())]
         for name in METHODS
-        if name in CONTENDERS
     ]
     examples = [
         f"* {name}, {task.title}: after `{_end(example['before'])}` the model wrote"

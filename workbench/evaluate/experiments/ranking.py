@@ -45,8 +45,7 @@ def _measured(_: Setting) -> Record:
     alone = own(tree, ended=False).probability
     record: Record = {"alone": {text.decode(): p for text, p in alone.items()}}
     for name in _METHODS:
-        if name in CONTENDERS:
-            record[name] = _of(CONTENDERS[name], model, grammar, tree)
+        record[name] = _of(CONTENDERS[name], model, grammar, tree)
     return record
 
 
@@ -84,9 +83,7 @@ def _section(records: Mapping[str, Record]) -> str:
     head = ["method", "tokenizations allowed", "best", "score", "P(foo(123)) when sampling"]
     rows, failed = [], []
     for name in _METHODS:
-        found = record.get(name)
-        if found is None:
-            continue
+        found = record[name]
         if "failed" in found:
             failed.append(f"{name}: {found['failed']}.")
             continue

@@ -39,7 +39,7 @@ _ACCELERATED = (
 
 
 def _measured(task: Task, setting: Setting) -> Record:
-    contenders = [CONTENDERS[name] for name in _TABLE_3 if name in CONTENDERS]
+    contenders = [CONTENDERS[name] for name in _TABLE_3]
     return speeds(setting, task.grammar, task.prompts, contenders)
 
 
