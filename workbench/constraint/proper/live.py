@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.automata.dfa import Dfa, State
 from workbench.constraint.proper import judging
@@ -114,10 +115,10 @@ class _Settling:
             live = judging.judge(self._bpe.tables, self._known, tokens, targets, ends)
             rest = np.stack((tokens[live:], targets[live:], ends[live:]))
             inner = rest[1] == WITHIN
-            opened = rest[:, inner]
+            opened = _columns(rest, inner)
             opened[1], opened[2] = opened[2], self._walker.guesses.after(guess, mark)[opened[0]]
             row = self._row(tokens[:live])
-            self._edges[mark][place] = Edges(row, opened, rest[:, ~inner], len(tokens))
+            self._edges[mark][place] = Edges(row, opened, _columns(rest, ~inner), len(tokens))
             self._learn(place, mark, tokens[:live])
         for mark in (ANEW, INSIDE):
             self._look_again(place, mark)
@@ -205,7 +206,7 @@ class _Settling:
             live[here] = found | self._known.free[target]
         if live.any():
             self._add(place, mark, tokens[live == 1])
-            edges.waiting = edges.waiting[:, live == 0]
+            edges.waiting = _columns(edges.waiting, live == 0)
         return bool(live.any())
 
     def _open(self) -> None:
@@ -221,11 +222,11 @@ class _Settling:
                 for edges in way.values():
                     hanging = np.array([opened[to] for to in edges.waiting[1]], np.bool_)
                     if hanging.any():
-                        found = edges.waiting[:, hanging]
+                        found = _columns(edges.waiting, hanging)
                         places = [self._walker.place(to) for to in found[1].tolist()]
                         found[1:] = np.array(places, np.int32).T
                         edges.open = np.concatenate([edges.open, found], axis=1)
-                        edges.waiting = edges.waiting[:, ~hanging]
+                        edges.waiting = _columns(edges.waiting, ~hanging)
                         changed = True
 
 
@@ -255,6 +256,11 @@ def _nearest_first(
     while met < len(walker):
         yield met
         met += 1
+
+
+def _columns(table: Ints, chosen: npt.NDArray[np.bool_]) -> Ints:
+    """Some columns of a table, rows whole in memory: kernels are compiled for such."""
+    return np.ascontiguousarray(table[:, chosen])
 
 
 def distinct(numbers: Ints) -> list[int]:

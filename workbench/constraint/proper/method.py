@@ -13,6 +13,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _OTHER = "choose the method 'proper', or a grammar without recursion"
@@ -68,8 +69,18 @@ def direct(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constrai
 @cache
 def ready() -> None:
     """Ask for every kind of row once; some milliseconds when the compiled kernels are on disk."""
-    toy = Vocabulary([b"a", b"b", b"ab", b"aa", None], end=4, merges=[(b"a", b"b"), (b"a", b"a")])
-    machine = Grammar.from_regex("a*b?", limits=_PATIENT).dfa
-    assert machine is not None
-    constraint = ProperConstraint(machine, toy, _PATIENT)
-    constraint.mask(constraint.advance(constraint.initial, 0))
+    fallback = [bytes([byte]) for byte in range(256)]
+    toy = Vocabulary(
+        [*fallback, b"a", b"b", b"ab", b"aa", None],
+        end=260,
+        merges=[(b"a", b"b"), (b"a", b"a")],
+        byte_fallback=range(256),
+    )
+    nesting = Grammar.from_kbnf("start ::= 'a' start 'b' | #'[^a]';", limits=_PATIENT).machine
+    halves = Grammar.from_regex('a*b?"[^"]*"', limits=_PATIENT).machine
+    for machine, text in ((nesting, "acb"), (halves, 'aab"c"')):
+        constraint = ProperConstraint(machine, toy, _PATIENT)
+        state = constraint.initial
+        for token in Bpe.of(toy).encode(text):
+            state = constraint.advance(state, token)
+        constraint.mask(state)
