@@ -113,6 +113,7 @@ def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Gra
     is not drawn), ``deeper`` where it does, further than k; then the label says what k it takes.
     """
     scanner, parser = constraint.scanner, constraint.parser
+    trees = _whole_trees(constraint)
     picture = _Picture(scanner, constraint.vocabulary)
     roots: dict[int, str] = {}
     for number, (at, parsed) in enumerate(sorted(constraint.readings[state], reverse=True)):
@@ -123,10 +124,10 @@ def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Gra
             picture.root(root, at)
         if scanner.accepting[at]:
             roots[parser.step(parsed, int(scanner.owner[at]))] = root
-        tree = constraint.trees.get(at)
+        tree = trees.get(at)
         if tree is not None:
-            allowed = set(pruned(tree, parser, parsed, len(tree)))
-            kept = set(constraint.kept((at, parsed)))
+            allowed = set(pruned(tree, parser, parsed))
+            kept = {node for node in allowed if tree.depth[node] < constraint.levels}
             marks = {
                 node: "" if node in kept else "deeper" if node in allowed else "refused"
                 for node in range(len(tree))
@@ -135,6 +136,14 @@ def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Gra
         if at == BETWEEN:
             picture.end(root, "" if parser.is_final(parsed) else "refused")
     return picture.graph(name or "subterminals the parser allows")
+
+
+def _whole_trees(constraint: DominoConstraint) -> Trees:
+    """The trees with what lies beyond the lookahead."""
+    trie, limits = constraint.vocabulary.trie, constraint.limits
+    if constraint.levels >= trie.height:
+        return constraint.trees
+    return Trees(constraint.scanner, constraint.parser.follows, trie, limits, trie.height)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +267,8 @@ def figure_3d(text: bytes = b"12") -> Graph:
     constraint = figure_3_constraint()
     scanner = constraint.scanner
     every = tuple(range(len(scanner.terminals)))
-    trees = Trees(scanner, (every,) * len(every), constraint.vocabulary.trie, LIMITS)
+    trie = constraint.vocabulary.trie
+    trees = Trees(scanner, (every,) * len(every), trie, LIMITS, trie.height)
     after = constraint.readings.after(constraint.initial, text)
     at = BETWEEN if after is None else max(constraint.subterminal(after))
     return draw_tree(scanner, trees, constraint.vocabulary, at, "figure 3(d)")

@@ -89,10 +89,31 @@ def test_terminals_that_overlap_without_end_say_so() -> None:
         domino(Grammar.from_kbnf(text), vocabulary, LIMITS)
 
 
+def test_trees_end_where_the_lookahead_does() -> None:
+    grammar = Grammar.from_kbnf("start ::= 'a'* start 'b' | 'cab';")
+    whole = domino(grammar, PIECES, LIMITS)
+    for k in (0, 1, 2):
+        made = domino(grammar, PIECES, LIMITS, k)
+        for state in (BETWEEN, *whole.scanner.inside):
+            tree, all_of_it = made.trees.get(state), whole.trees.get(state)
+            assert tree is not None
+            assert all_of_it is not None
+            near = [row for row in attached(all_of_it) if len(row[0]) <= k + 1]
+            assert sorted(attached(tree)) == sorted(near)
+
+
+@pytest.mark.parametrize("k", [0, 3])
+def test_with_little_lookahead_terminals_may_overlap(k: int) -> None:
+    vocabulary = toy(("a", "b", "a" * 40))
+    text = "start ::= (#'[a-b]' | #'[a-c]' | #'[ad]' | #'[ae]' | x)*; x ::= 'b' x 'b' | 'bb';"
+    constraint = domino(Grammar.from_kbnf(text), vocabulary, LIMITS, k)
+    assert set(constraint.mask(constraint.initial)) == {0, 1, 3}, "the long token reaches further"
+
+
 def test_trees_the_time_does_not_suffice_for_are_made_when_asked_for() -> None:
     constraint = domino(Grammar.from_regex("(ab){1,9}c"), PIECES, LIMITS)
     trie, follows = PIECES.trie, constraint.parser.follows
-    hurried = Trees(constraint.scanner, follows, trie, Limits(seconds=1e-9))
+    hurried = Trees(constraint.scanner, follows, trie, Limits(seconds=1e-9), trie.height)
     assert not hurried.each
     for state in (BETWEEN, *constraint.scanner.inside):
         tree, patient = hurried.get(state), constraint.trees.get(state)

@@ -73,10 +73,11 @@ class DominoConstraint:
         terminals = terminals_of(grammar, begun)
         self.scanner = Scanner.of(terminals.each)
         self.parser = Parser(terminals, begun)
-        self.trees = Trees(self.scanner, self.parser.follows, vocabulary.trie, begun)
+        #: How many subterminals of a token are looked at.
+        self.levels = vocabulary.trie.height if k is None else k + 1
+        self.trees = Trees(self.scanner, self.parser.follows, vocabulary.trie, begun, self.levels)
         self.readings = Readings(self.scanner, self.parser, limits)
         self._endings = Endings.of(self.scanner, self.parser, vocabulary, k, limits)
-        self._levels = vocabulary.trie.height if k is None else k + 1
         self._most = limits.rows_of(4 * ((len(vocabulary) + 31) // 32))
         self._masks: dict[State, TokenMask] = {}
         self._rows: dict[Reading, npt.NDArray[np.bool_]] = {}
@@ -182,7 +183,7 @@ class DominoConstraint:
         """The nodes the parser leaves of a reading's tree: Figure 3(e)."""
         at, parsed = reading
         tree = self.trees.get(at)
-        return [] if tree is None else pruned(tree, self.parser, parsed, self._levels)
+        return [] if tree is None else pruned(tree, self.parser, parsed)
 
     def _row(self, reading: Reading) -> npt.NDArray[np.bool_]:
         """The tokens one reading allows."""
@@ -202,7 +203,7 @@ class DominoConstraint:
         """Whether the parser allows a way from the root of a reading's tree to a token."""
         at, parsed = reading
         tree = self.trees.get(at)
-        return tree is not None and reaches(tree, self.parser, parsed, token_id, self._levels)
+        return tree is not None and reaches(tree, self.parser, parsed, token_id)
 
 
 @cache

@@ -122,8 +122,10 @@ def read(
 
 
 @njit(cache=True, nogil=True)
-def plant(ground: Ground, state: int, owner: int, most: int) -> Planted:
+def plant(ground: Ground, state: int, owner: int, most: int, deepest: int) -> Planted:
     """The tree of a state inside terminal ``owner``; of the place between two where that is −1.
+
+    It has at most ``most`` nodes, and ``deepest`` of them below each other.
 
     Depth first. A level of the walk is a node, with the places its terminals end at (rows 0
     and 1 of ``levels``), the terminals still to be tried after it (2 and 3), and its number (4).
@@ -166,7 +168,10 @@ def plant(ground: Ground, state: int, owner: int, most: int) -> Planted:
         tree[0, size], tree[1, size], tree[3, size] = reading, level, told
         level += 1
         levels[0, level], levels[1, level], levels[4, level] = held, found.held, size
-        levels[2, level], levels[3, level] = ground.begin[reading], ground.begin[reading + 1]
+        if level < deepest:
+            levels[2, level], levels[3, level] = ground.begin[reading], ground.begin[reading + 1]
+        else:
+            levels[2, level], levels[3, level] = 0, 0
         size += 1
     tree[3, size] = found.told
     return Planted(

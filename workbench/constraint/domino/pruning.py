@@ -11,8 +11,8 @@ from workbench.constraint.domino.trees import SubterminalTree
 from workbench.vocabulary.vocabulary import TokenId
 
 
-def pruned(tree: SubterminalTree, parser: Parser, state: ParserState, levels: int) -> list[int]:
-    """The nodes to which the parser allows all terminals from the root on, so many levels deep.
+def pruned(tree: SubterminalTree, parser: Parser, state: ParserState) -> list[int]:
+    """The nodes to which the parser allows all terminals from the root on.
 
     A terminal that has only begun, or only ends here, is asked for like a whole one.
     """
@@ -21,7 +21,7 @@ def pruned(tree: SubterminalTree, parser: Parser, state: ParserState, levels: in
     found, node = [], 0
     while node < len(terminal):
         below = depth[node]
-        there = step(path[below], terminal[node]) if below < levels else DEAD
+        there = step(path[below], terminal[node])
         if there == DEAD:
             node = skip[node]
             continue
@@ -31,15 +31,11 @@ def pruned(tree: SubterminalTree, parser: Parser, state: ParserState, levels: in
     return found
 
 
-def reaches(
-    tree: SubterminalTree, parser: Parser, state: ParserState, token_id: TokenId, levels: int
-) -> bool:
-    """Whether one of a token's nodes, no deeper than some levels, is left by the parser."""
+def reaches(tree: SubterminalTree, parser: Parser, state: ParserState, token_id: TokenId) -> bool:
+    """Whether one of a token's nodes is left by the parser."""
     for node in tree.nodes_of(token_id):
-        path, here = tree.path(node), state
-        if len(path) > levels:
-            continue
-        for terminal in path:
+        here = state
+        for terminal in tree.path(node):
             if (here := parser.step(here, terminal)) == DEAD:
                 break
         else:

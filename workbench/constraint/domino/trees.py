@@ -105,6 +105,9 @@ class SubterminalTree:
 class Trees:
     """The tree of every state of a scanner, made before inference starts.
 
+    No deeper than a lookahead asks for: with k = 0 those of C over 32k tokens take a third of the
+    time, and grammars whose terminals overlap without end can be read.
+
     What half of ``limits.seconds`` does not suffice for is made when it is first asked for.
 
     Cost:   about the trie once for a state inside a wide terminal (a string, a name), little
@@ -114,15 +117,21 @@ class Trees:
     """
 
     def __init__(
-        self, scanner: Scanner, follows: tuple[tuple[int, ...], ...], trie: Trie, limits: Limits
+        self,
+        scanner: Scanner,
+        follows: tuple[tuple[int, ...], ...],
+        trie: Trie,
+        limits: Limits,
+        levels: int,
     ) -> None:
-        """``follows``: for each terminal those that may come next.
+        """``levels``: how deep the trees are. ``follows``: by terminal those that may come next.
 
         The paper's R has every terminal there. That no accepted text has two terminals one after
         the other is known beforehand, so sequences with such a pair, which the parser would refuse
         whenever it is asked, are left out: the trees become smaller, the masks stay.
         """
         self._ground, self._scanner = _ground(scanner, follows, trie), scanner
+        self._levels = levels
         self._states = frozenset((BETWEEN, *scanner.inside))
         self._most, self._megabytes = limits.megabytes / 2, 0.0
         #: Those made so far.
@@ -147,7 +156,8 @@ class Trees:
         return made
 
     def _plant(self, state: State) -> SubterminalTree:
-        made = plant(self._ground, state, int(self._scanner.owner[state]), _NODES)
+        owner = int(self._scanner.owner[state])
+        made = plant(self._ground, state, owner, _NODES, self._levels)
         if made.size < 0:
             what = "sequences of terminals" if made.size == TOO_MANY else "ways"
             raise LimitError(
