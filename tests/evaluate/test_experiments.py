@@ -19,7 +19,9 @@ from workbench.vocabulary.toy import toy
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda e: e.name)
-def test_units_have_keys_of_their_own_and_nothing_is_said_of_nothing(experiment: Experiment) -> None:
+def test_units_have_keys_of_their_own_and_nothing_is_said_of_nothing(
+    experiment: Experiment,
+) -> None:
     for size in (QUICK, FULL):
         keys = [unit.key for unit in experiment.units(size)]
         assert len(set(keys)) == len(keys) > 0

@@ -64,6 +64,7 @@ def test_a_forbidden_token_is_a_counterexample_with_what_came_instead() -> None:
     assert found.holds is False
     (kept,) = found.kept
     assert (kept.output.token_ids, kept.index) == ((0, 2), 1)
+    assert kept.instead is not None
     assert kept.instead.text in (b"ab", b"aab")
     assert kept.instead.token_ids != [0, 2, 3]
 

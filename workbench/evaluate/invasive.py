@@ -67,8 +67,9 @@ class Kept:
     output: Alone
     #: The first of its tokens the mask forbids, counted from 0.
     index: int
-    #: What the method wrote instead, with the same seed.
-    instead: Trace
+    #: What the method wrote instead, with the same seed; of the first counterexample alone, since
+    #: it costs a run.
+    instead: Trace | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +104,7 @@ def tried(prepared: Prepared, outputs: Iterable[Alone], *, max_tokens: int = 128
         index = forbidden_at(prepared.constraint, output.token_ids)
         if index is not None:
             run = prepared.start(output.prompt, output.sampling, max_tokens=max_tokens, top=0)
-            kept.append(Kept(output, index, _trace(run)))
+            kept.append(Kept(output, index, None if kept else _trace(run)))
     return Tried(count, valid, tuple(kept))
 
 
