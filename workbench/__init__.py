@@ -23,12 +23,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.constraint.compile import compile
+    from workbench.constraint.intersection import Intersection
     from workbench.constraint.mask import TokenMask
     from workbench.constraint.protocol import Constraint
     from workbench.decoding.engine import Advance, Engine
     from workbench.decoding.generate import generate
+    from workbench.decoding.healing import heal
     from workbench.decoding.logits_processor import LogitsProcessor
+    from workbench.decoding.opportunistic import Opportunistic
+    from workbench.decoding.proposers import Counts, Forced
     from workbench.decoding.sampling import Sampling
+    from workbench.decoding.speculative import speculative
+    from workbench.decoding.strategy import Skipping, Speculating
+    from workbench.decoding.template import Template
     from workbench.decoding.trace import Step, StopReason, Trace
     from workbench.decoding.transformers_model import TransformersModel
     from workbench.errors import (
@@ -51,13 +58,22 @@ __version__ = "0.1.0"
 #: and the page start without torch.
 _HOMES = {
     "compile": "constraint.compile",
+    "Intersection": "constraint.intersection",
     "TokenMask": "constraint.mask",
     "Constraint": "constraint.protocol",
     "Advance": "decoding.engine",
     "Engine": "decoding.engine",
     "generate": "decoding.generate",
+    "heal": "decoding.healing",
     "LogitsProcessor": "decoding.logits_processor",
+    "Opportunistic": "decoding.opportunistic",
+    "Counts": "decoding.proposers",
+    "Forced": "decoding.proposers",
     "Sampling": "decoding.sampling",
+    "speculative": "decoding.speculative",
+    "Skipping": "decoding.strategy",
+    "Speculating": "decoding.strategy",
+    "Template": "decoding.template",
     "Step": "decoding.trace",
     "StopReason": "decoding.trace",
     "Trace": "decoding.trace",
@@ -82,17 +98,24 @@ __all__ = [
     "Advance",
     "BuildError",
     "Constraint",
+    "Counts",
     "Engine",
     "Explanation",
+    "Forced",
     "Grammar",
+    "Intersection",
     "LimitError",
     "Limits",
     "LogitsProcessor",
     "ModelError",
+    "Opportunistic",
     "ParseError",
     "Sampling",
+    "Skipping",
+    "Speculating",
     "Step",
     "StopReason",
+    "Template",
     "TokenMask",
     "TokenNotAllowed",
     "Trace",
@@ -105,6 +128,8 @@ __all__ = [
     "explain",
     "explain_id",
     "generate",
+    "heal",
+    "speculative",
 ]
 
 
