@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from tests.constraint.test_outlines import regexes
-from tests.decoding.worlds import FiniteConstraint
 from workbench.automata.operations import intersection
 from workbench.constraint.automaton import DfaConstraint
 from workbench.constraint.compile import automaton, compile
-from workbench.constraint.intersection import Intersection, intersected
+from workbench.constraint.intersection import Intersection
 from workbench.constraint.protocol import Constraint, State
 from workbench.errors import TokenNotAllowed, VocabularyError
 from workbench.grammar import Grammar
@@ -91,14 +90,6 @@ def test_it_is_the_product_of_the_automata(one: str, other: str) -> None:
             after = both.advance(here, token_id), exact.advance(there, token_id)
             if token_id != WORDS.end and after not in waiting and len(waiting) < 15:
                 waiting.append(after)
-
-
-def test_two_automata_become_one() -> None:
-    both = intersected(of("(a|b)*"), of("a*b*"))
-    assert type(both) is DfaConstraint
-    assert texts(both, 3) == texts(Intersection(of("(a|b)*"), of("a*b*")), 3)
-    finite = FiniteConstraint(WORDS, [b"ab", b"b", b"ba"])
-    assert texts(intersected(finite, of("a*b*")), 3) == {b"ab", b"b"}
 
 
 def test_a_stack_and_an_automaton() -> None:

@@ -12,7 +12,6 @@ from workbench.constraint.online.characters import characters_from
 from workbench.constraint.online.chart import ChartRecogniser
 from workbench.constraint.online.checker import Online, by_trie, flat
 from workbench.constraint.online.checkers import CHECKERS
-from workbench.constraint.online.completions import Completions
 from workbench.constraint.online.recogniser import OfMachine, read
 from workbench.constraint.online.stacks import StackRecogniser
 from workbench.constraint.protocol import Constraint, State
@@ -113,20 +112,6 @@ def test_any_grammar_a_checker_takes_has_the_exact_masks(
         if byte not in exact.mask(there):
             break
         here, there = constraint.advance(here, byte), exact.advance(there, byte)
-
-
-def test_a_completion_engine_offers_terminals() -> None:
-    grammar = Grammar.from_kbnf(
-        "start ::= name '(' number? ')'; name ::= 'foo'; number ::= #'[0-9]+';"
-    )
-    engine = Completions(grammar, LIMITS)
-    assert engine.completions(engine.initial) == {"'foo'"}
-    after = read(engine, engine.initial, b"foo(")
-    assert after is not None
-    assert engine.completions(after) == {"number", "')'"}
-    inside = read(engine, after, b"1")
-    assert inside is not None
-    assert engine.completions(inside) == {"number", "')'"}, "it may go on, or be whole"
 
 
 def test_stacks_are_of_what_is_still_to_be_read() -> None:

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from workbench.automata.operations import intersection
-from workbench.constraint.automaton import DfaConstraint
 from workbench.constraint.compose import cannot_spell
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
@@ -26,17 +24,6 @@ Both = tuple[State, State]
 #: How many tokens of a state are tried before the search goes on from another one: wide states
 #: need not be seen whole where an end is near.
 _AT_ONCE = 64
-
-
-def intersected(a: Constraint, b: Constraint, limits: Limits = LIMITS) -> Constraint:
-    """The constraint of what both accept: of two automata their product, else an ``Intersection``.
-
-    Raises: VocabularyError where their vocabularies differ, or they accept nothing together;
-            LimitError.
-    """
-    if type(a) is DfaConstraint and type(b) is DfaConstraint and a.vocabulary is b.vocabulary:
-        return DfaConstraint(intersection(a.dfa, b.dfa, limits), a.vocabulary, limits)
-    return Intersection(a, b, limits)
 
 
 class Intersection:

@@ -1,6 +1,6 @@
 """The pair test told aloud: two tokens come in, out comes a film of the rules that could join them.
 
-Source: the spine condition of Berglund, Martens & van der Merwe 2024, in its linear form.
+Source: the project's reference on proper tokenization, §4, the linear form of the spine condition.
 """
 
 from __future__ import annotations

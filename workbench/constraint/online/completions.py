@@ -31,11 +31,6 @@ class Completions(Remembering[Reading]):
         self._reader = Reader(terminals_of(grammar), limits.begun())
         self.initial = self._reader.initial
 
-    def completions(self, state: Reading) -> frozenset[str]:
-        """The terminals the engine would offer at a state, by their names."""
-        each = self._reader.terminals.each
-        return frozenset(each[way[1]].name for way in self._reader.ways(state))
-
     def made(self, state: Reading, byte: int) -> Reading | None:
         return self._reader.step(state, byte)
 
