@@ -70,11 +70,15 @@ def test_importing_the_front_door_is_light() -> None:
 
 @needs_model
 def test_the_readmes_python_runs() -> None:
-    code, _ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)  # the other asks a page
+    first, methods, _ = re.findall(
+        r"```python\n(.*?)```", README, re.DOTALL
+    )  # the last asks a page
     names: dict[str, Any] = {}
-    exec(code, names)
+    exec(first, names)
     assert names["c"].mask(names["c"].initial).ids.tolist() == [0, 2, 4]
     assert str(names["step"].token) != ""
+    exec(methods, names)
+    assert names["tokens"]
 
 
 def test_the_readmes_remarks_are_true() -> None:
