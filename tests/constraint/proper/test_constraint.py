@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.constraint.proper.oracles import cases, toy
+from tests.constraint.proper.oracles import cases, texts, toy
 from workbench.constraint.proper.constraint import ProperConstraint
 from workbench.errors import TokenNotAllowed, VocabularyError
 from workbench.grammar import Grammar
@@ -161,3 +161,54 @@ def test_two_ids_of_one_text_only_the_tokenizers_own() -> None:
     vocabulary = Vocabulary([b"a", b"a", None], end=2, merges=[])
     found = proper("a", vocabulary)
     assert list(found.mask(found.initial)) == [Bpe.of(vocabulary).encode("a")[0]]
+
+
+#: Alphabet, rules, further tokens, what else the vocabulary is told, what it is there for.
+OTHERS: list[tuple[str, list[tuple[str, str]], list[str], dict[str, Any], str]] = [
+    ("ab", [("b", "a")], ["ab"], {"added": [3]}, "an added token is cut out before merging"),
+    ("ab", [("a", "a")], ["aba", "ab"], {"added": [3, 4]}, "the longest of added tokens"),
+    ("abc", [("a", "b"), ("b", "c")], ["abc"], {"ignore_merges": True}, "a word taken whole"),
+]
+
+
+@pytest.mark.parametrize(("alphabet", "rules", "extra", "told", "reason"), OTHERS)
+def test_every_text_in_its_tokenizers_own_spelling(
+    alphabet: str,
+    rules: list[tuple[str, str]],
+    extra: list[str],
+    told: dict[str, Any],
+    reason: str,
+) -> None:
+    plain = toy(alphabet, rules, extra=extra)
+    vocabulary = Vocabulary(plain.tokens, end=plain.end, merges=plain.merges, **told)
+    bpe = Bpe.of(vocabulary)
+    found = sequences(proper(f"[{alphabet}]*", vocabulary), 5)
+    wanted = [
+        tuple((vocabulary.tokens[t] or b"").decode() for t in bpe.encode(text))
+        for text in texts(alphabet, 5)
+    ]
+    assert found == sorted(wanted), reason
+
+
+def test_byte_fallback_spells_whole_characters_that_are_no_piece() -> None:
+    """``é`` is a piece, ``è`` and the line feed are not: bytes only for those, and all of them."""
+    pieces = ["a", "b", "é", "ab"]
+    vocabulary = Vocabulary(
+        [*(bytes([byte]) for byte in range(256)), *(p.encode() for p in pieces), None],
+        end=260,
+        merges=[(b"a", b"b")],
+        byte_fallback=range(256),
+    )
+    bpe = Bpe.of(vocabulary)
+    regex = "[abéè\n]{0,3}"
+    constraint = proper(regex, vocabulary)
+    found = []
+    waiting: list[tuple[Any, list[int]]] = [(constraint.initial, [])]
+    while waiting:
+        state, taken = waiting.pop()
+        if constraint.is_final(state):
+            found.append(taken)
+        ids = [token for token in constraint.mask(state) if token != vocabulary.end]
+        assert ids or constraint.is_final(state), "a dead end"
+        waiting += [(constraint.advance(state, token), [*taken, token]) for token in ids]
+    assert sorted(found) == sorted(bpe.encode(text) for text in texts("abéè\n", 3))
