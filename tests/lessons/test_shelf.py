@@ -250,6 +250,6 @@ def test_every_kind_of_picture_and_question_is_used_or_tested() -> None:
     used = {s.figure.name for one in lessons().values() for s in one.steps if s.figure}
     assert set(FILMS) == used
     tables = {s.table.name for one in lessons().values() for s in one.steps if s.table}
-    assert set(TABLES) - tables == {"automaton"}
+    assert set(TABLES) == tables
     asked = {s.question.name for one in lessons().values() for s in one.steps if s.question}
     assert asked == set(QUESTIONS)

@@ -370,12 +370,6 @@ def test_the_cases_of_figure_4() -> None:
     }
 
 
-def test_the_transition_table() -> None:
-    made = table(Kind("automaton"), FOO)
-    assert made.heads == ("state", "d", "f", "o", "accepts")
-    assert made.rows[3] == ("3", "4", "1", "", "✗")
-
-
 def test_what_the_lesson_says_of_the_embedded_vocabulary() -> None:
     text = " ".join(lessons()["composition"].steps[4].paragraphs)
     words = [token for token in Vocabulary.load("builtin").tokens if token is not None]

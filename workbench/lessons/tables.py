@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.automata.dfa import DEAD
 from workbench.constraint.compose import compose
 from workbench.drawing.text import visible
 from workbench.lessons import (
@@ -131,26 +130,10 @@ def written(
     return Table(caption, tuple(heads), tuple(tuple(map(str, row)) for row in rows))
 
 
-def automaton(world: World) -> Table:
-    """The transition table of the minimal automaton over its characters."""
-    dfa = world.dfa
-    letters = [b for b in range(33, 127) if any(dfa.step(s, b) != DEAD for s in range(len(dfa)))]
-    rows = tuple(
-        (
-            str(state),
-            *("" if dfa.step(state, b) == DEAD else str(dfa.step(state, b)) for b in letters),
-            _YES if dfa.is_final(state) else _NO,
-        )
-        for state in range(len(dfa))
-    )
-    return Table("The automaton as a table", ("state", *map(chr, letters), "accepts"), rows)
-
-
 #: By the name a lesson's file uses.
 TABLES: dict[str, Callable[..., Table]] = {
     "index": index,
     "subsets": subset_table,
-    "automaton": automaton,
     "verdicts": verdicts,
     "blocked": blocked,
     "live rules": live_stack,
