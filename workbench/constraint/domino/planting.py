@@ -7,7 +7,7 @@ to the end; each terminal that may follow is read from all these places at once.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +77,12 @@ class Planted(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers, with as much room again behind them."""
+    return np.concatenate((array, np.empty_like(array)))
+
+
+@njit(cache=True, nogil=True)
 def read(
     ground: Ground, entered: int, low: int, high: int, found: Found, stamp: int,
     stamps: tuple[Stamps, Stamps, Stamps], path: Ints,
@@ -94,8 +100,7 @@ def read(
             stop, base = ground.skip[place], ground.depth[place] + 1
         path[base] = entered
         while node < stop:
-            steps += 1
-            depth = ground.depth[node]
+            steps, depth = steps + 1, ground.depth[node]
             there = ground.table[path[depth], ground.classes[ground.byte[node]]]
             if there < 0:
                 node = ground.skip[node]
@@ -107,18 +112,61 @@ def read(
                 met[node] = stamp
                 for i in range(ground.first[node], ground.first[node + 1]):
                     if told == len(tokens):
-                        tokens = np.concatenate((tokens, np.empty_like(tokens)))
-                        partial = np.concatenate((partial, np.empty_like(partial)))
+                        tokens, partial = doubled(tokens), doubled(partial)
                     tokens[told], partial[told] = ground.token_ids[i], not accepted
                     told += 1
             if accepted and ground.skip[node] > node + 1 and ends[node] != stamp:
                 ends[node] = stamp
                 if held == len(places):
-                    places = np.concatenate((places, np.empty_like(places)))
+                    places = doubled(places)
                 places[held] = node
                 held += 1
             node = node + 1 if ground.goes_on[there] else ground.skip[node]
     return Found(places, tokens, partial, held, told, steps)
+
+
+@njit(cache=True, nogil=True)
+def added(tree: Ints, size: int, terminal: int, depth: int, told: int) -> Ints:
+    """A tree with one node more, which is all there is of it yet."""
+    if size + 1 == tree.shape[1]:
+        tree = np.concatenate((tree, np.empty_like(tree)), axis=1)
+    tree[0, size], tree[1, size], tree[3, size] = terminal, depth, told
+    return tree
+
+
+@njit(cache=True, nogil=True)
+def closed(tree: Ints, size: int, node: int, told: int) -> int:
+    """The size of a tree when all that may follow a node was tried.
+
+    The node is taken back where no token is at or below it.
+    """
+    if node < 0:
+        return size
+    if told == tree[3, node]:
+        return node
+    tree[2, node] = size
+    return size
+
+
+@njit(cache=True, nogil=True)
+def whole(tree: Ints, size: int, found: Found) -> Planted:
+    """A tree that is finished, without the room behind it."""
+    tree[3, size] = found.told
+    return Planted(
+        size, tree[0, :size].copy(), tree[1, :size].copy(), tree[2, :size].copy(),
+        tree[3, : size + 1].copy(), found.tokens[: found.told].copy(),
+        found.partial[: found.told].copy(),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def at_the_root(ground: Ground, owner: int) -> Stamps:
+    """The levels of a walk that begins; one way leads on inside a terminal, many between two."""
+    levels, last = np.zeros((5, ground.height + 2), np.int64), len(ground.initials)
+    levels[:, 0] = (0, 1, -1, 0, -1)
+    if owner < 0:
+        levels[2, 0], levels[3, 0] = ground.begin[last], ground.begin[last + 1]
+    return levels
 
 
 @njit(cache=True, nogil=True)
@@ -129,33 +177,23 @@ def plant(ground: Ground, state: int, owner: int, most: int, deepest: int) -> Pl
 
     Depth first. A level of the walk is a node, with the places its terminals end at (rows 0
     and 1 of ``levels``), the terminals still to be tried after it (2 and 3), and its number (4).
-    A node without a token at or below it is taken back.
     """
-    size, nodes, depths = int64(0), len(ground.byte), ground.height + 2
+    size, level, stamp, nodes = int64(0), int64(0), int64(0), len(ground.byte)
     tree = np.empty((4, 64), np.int32)  # terminal, depth, skip, first
     stamps = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
-    path, stamp = np.empty(depths, np.int32), int64(0)
+    path, levels = np.empty(ground.height + 2, np.int32), at_the_root(ground, owner)
     first = np.full(1024, -1, np.int32)  # nothing read: the root of the trie
     found = Found(first, np.empty(1024, np.int32), np.empty(1024, np.bool_), 1, 0, 0)
-    levels, level = np.zeros((5, depths), np.int64), int64(0)
-    last = len(ground.initials)
-    levels[:, 0] = (0, 1, -1, 0, -1)  # one way: on with the terminal at hand
-    if owner < 0:
-        levels[2, 0], levels[3, 0] = ground.begin[last], ground.begin[last + 1]
     while level >= 0:
         low, high, trying, end, node = levels[:, level]
         if trying == end:
-            if node >= 0 and found.told == tree[3, node]:
-                size = node
-            elif node >= 0:
-                tree[2, node] = size
+            size = closed(tree, size, node, found.told)
             found = Found(found.places, found.tokens, found.partial, low, found.told, found.steps)
             level -= 1
             continue
-        levels[2, level] += 1
+        levels[2, level], stamp = trying + 1, stamp + 1
         reading = owner if trying < 0 else ground.follows[trying]
         entered = state if trying < 0 else ground.initials[reading]
-        stamp += 1
         held, told = found.held, found.told
         found = read(ground, entered, low, high, found, stamp, stamps, path)
         if found.steps > _BYTES_READ or size == most:
@@ -163,19 +201,11 @@ def plant(ground: Ground, state: int, owner: int, most: int, deepest: int) -> Pl
             return Planted(why, tree[0], tree[1], tree[2], tree[3], found.tokens, found.partial)
         if found.told == told and found.held == held:
             continue
-        if size + 1 == tree.shape[1]:
-            tree = np.concatenate((tree, np.empty_like(tree)), axis=1)
-        tree[0, size], tree[1, size], tree[3, size] = reading, level, told
+        tree = added(tree, size, reading, level, told)
         level += 1
         levels[0, level], levels[1, level], levels[4, level] = held, found.held, size
+        levels[2:4, level] = 0
         if level < deepest:
             levels[2, level], levels[3, level] = ground.begin[reading], ground.begin[reading + 1]
-        else:
-            levels[2, level], levels[3, level] = 0, 0
         size += 1
-    tree[3, size] = found.told
-    return Planted(
-        size, tree[0, :size].copy(), tree[1, :size].copy(), tree[2, :size].copy(),
-        tree[3, : size + 1].copy(), found.tokens[: found.told].copy(),
-        found.partial[: found.told].copy(),
-    )  # fmt: skip
+    return whole(tree, size, found)
