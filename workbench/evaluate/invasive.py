@@ -25,7 +25,7 @@ from workbench.vocabulary.vocabulary import TokenId
 
 #: Pairs of states the search for a forbidden spelling looks at, and tokens it tries.
 _MOST_PAIRS = 2_000
-_MOST_TRIED = 30_000
+_MOST_TRIED = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -74,16 +74,38 @@ def _section(records: Mapping[str, Record]) -> str:
         [name, *(_cell(records.get(_key(task), {}).get(name)) for task in TASKS.values())]
         for name in METHODS
     ]
-    examples = [
-        f"* {name}, {task.title}: after `{_end(example['before'])}` the model wrote"
+    return "\n\n".join([_INTRODUCTION, table(head, rows), *_verdict(records), *_examples(records)])
+
+
+def _verdict(records: Mapping[str, Record]) -> list[str]:
+    """Who broke the definition, beside DOMINO's table 1."""
+    if not records:
+        return []
+    kept = {
+        name: sum(
+            records.get(_key(task), {}).get(name, {}).get("kept", 0) for task in TASKS.values()
+        )
+        for name in METHODS
+    }
+    broken = ", ".join(name for name, count in kept.items() if count)
+    held = ", ".join(name for name, count in kept.items() if not count)
+    return [
+        f"Broken by {broken or 'none'}; by {held or 'none'} in no try. DOMINO's table 1 has Outlines"
+        " (here `lalr`) as invasive, DOMINO and Synchromesh as not. `proper` breaks it by design:"
+        " it forbids what the tokenizer would not write, and a model sometimes does."
+    ]
+
+
+def _examples(records: Mapping[str, Record]) -> list[str]:
+    """The first forbidden token of each method and task."""
+    found = [
+        f"* {name}, {task.title}: {_after(example['before'])} the model wrote"
         f" `{visible(example['token'])}`, which is forbidden."
         for name in METHODS
         for task in TASKS.values()
         if (example := records.get(_key(task), {}).get(name, {}).get("example"))
     ]
-    return "\n\n".join(
-        [_INTRODUCTION, table(head, rows), *(["\n".join(examples)] if examples else [])]
-    )
+    return ["\n".join(found)] if found else []
 
 
 def _cell(record: Record | None) -> str:
@@ -95,8 +117,9 @@ def _cell(record: Record | None) -> str:
     return f"{record['kept']} of {record['valid']}{mark}"
 
 
-def _end(text: str) -> str:
-    return visible(text[-24:])
+def _after(text: str) -> str:
+    """The place a text leads to, by its ending."""
+    return f"after `{visible(text[-24:])}`" if text else "at the start"
 
 
 def _key(task: Task) -> str:
