@@ -83,7 +83,7 @@ def test_products_and_direct_merge_accept_what_the_engine_accepts(rules: Rules, 
     engine = cartesian_merge(world.dfa, world.bpe).sequences(5)
     _, _, made = product_of(world)
     rows = {pair: {t: there for s, t, there in made.edges if s == pair} for pair in made.order}
-    mine, waiting = [], [(made.order[0], ())]
+    mine, waiting = [], [(made.order[0], tuple[bytes, ...]())]
     while waiting:
         pair, tokens = waiting.pop()
         if pair in made.finals:
