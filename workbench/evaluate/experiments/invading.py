@@ -74,7 +74,8 @@ def _section(records: Mapping[str, Record]) -> str:
         [name, *(_cell(records.get(_key(task), {}).get(name)) for task in TASKS.values())]
         for name in METHODS
     ]
-    return "\n\n".join([_INTRODUCTION, table(head, rows), *_verdict(records), *_examples(records)])
+    parts = [_INTRODUCTION, table(head, rows), *_verdict(records), *_examples(records)]
+    return "\n\n".join(parts)
 
 
 def _verdict(records: Mapping[str, Record]) -> list[str]:
