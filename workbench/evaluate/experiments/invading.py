@@ -82,18 +82,14 @@ def _verdict(records: Mapping[str, Record]) -> list[str]:
     """Who broke the definition, beside DOMINO's table 1."""
     if not records:
         return []
-    kept = {
-        name: sum(
-            records.get(_key(task), {}).get(name, {}).get("kept", 0) for task in TASKS.values()
-        )
-        for name in METHODS
-    }
+    tasks = [record for task in TASKS.values() if (record := records.get(_key(task)))]
+    kept = {name: sum(r.get(name, {}).get("kept", 0) for r in tasks) for name in METHODS}
     broken = ", ".join(name for name, count in kept.items() if count)
     held = ", ".join(name for name, count in kept.items() if not count)
     return [
-        f"Broken by {broken or 'none'}; by {held or 'none'} in no try. DOMINO's table 1 has Outlines"
-        " (here `lalr`) as invasive, DOMINO and Synchromesh as not. `proper` breaks it by design:"
-        " it forbids what the tokenizer would not write, and a model sometimes does."
+        f"Broken by {broken or 'none'}; by {held or 'none'} in no try. DOMINO's table 1 has"
+        " Outlines (here `lalr`) as invasive, DOMINO and Synchromesh as not. `proper` breaks it by"
+        " design: it forbids what the tokenizer would not write, and a model sometimes does."
     ]
 
 
