@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +29,15 @@ class Vocabulary:
     Vocabularies compare by identity; what is derived from one (the trie) is kept
     with it.
 
-    Raises: VocabularyError where the end token or a special id is out of range,
-            or a token is empty.
+    Raises: VocabularyError where there is no token, the end token or a special id is out of
+            range, or a token is empty or no byte string.
     """
 
     tokens: Sequence[bytes | None]
     #: The id of the end token, or None where the vocabulary has none.
     end: TokenId | None = None
-    #: Merge rules in rank order (byte-pair encoding), or None where unknown.
+    #: Merge rules in rank order (byte-pair encoding), or None where unknown; text is read as UTF-8.
+    #: Of two equal rules the later one counts, as in tokenizers.
     merges: Sequence[tuple[bytes, bytes]] | None = None
     #: The regex that splits text before merging, or None where there is none.
     pretokenizer: str | None = None
@@ -64,11 +67,13 @@ class Vocabulary:
     def __post_init__(self) -> None:
         special = frozenset(self.special) | ({self.end} if self.end is not None else set())
         for token_id in special:
-            if not 0 <= token_id < len(self.tokens):
+            if not isinstance(token_id, int | np.integer) or not 0 <= token_id < len(self.tokens):
                 raise VocabularyError(
-                    f"special token id {token_id} is not below {len(self.tokens)}"
+                    f"special token id {token_id!r} is not below {len(self.tokens)}"
                 )
         object.__setattr__(self, "tokens", _checked(self.tokens, special))
+        if self.merges is not None:
+            object.__setattr__(self, "merges", _in_bytes(self.merges))
         object.__setattr__(self, "special", special)
         object.__setattr__(self, "byte_fallback", frozenset(self.byte_fallback))
         object.__setattr__(self, "added", frozenset(self.added) - special)
@@ -141,6 +146,29 @@ def _checked(
         for token_id in special:
             spelt[token_id] = None
         found, empty = tuple(spelt), [i for i, token in enumerate(spelt) if token == b""]
+        odd = [token for token in spelt if not isinstance(token, bytes | None)]
+        if odd:
+            raise VocabularyError(
+                f"expected tokens as byte strings, not {odd[0]!r}", "encode text as UTF-8"
+            )
+    if not len(found):
+        raise VocabularyError("expected a vocabulary with at least one token")
     if empty:
         raise VocabularyError(f"token {empty[0]} spells nothing", "list it among the special ids")
+    return found
+
+
+def _in_bytes(merges: Iterable[Sequence[bytes | str]]) -> list[tuple[bytes, bytes]]:
+    """Merge rules as pairs of byte strings.
+
+    Raises: VocabularyError for what is no pair of texts or byte strings.
+    """
+    found: list[Any] = list(merges)
+    if set(map(len, found)) <= {2} and set(map(type, chain.from_iterable(found))) <= {bytes}:
+        return found  # as a rule, and there may be hundreds of thousands
+    for place, rule in enumerate(found):
+        sides = tuple(side.encode() if isinstance(side, str) else side for side in rule)
+        if len(sides) != 2 or not all(isinstance(side, bytes) for side in sides):
+            raise VocabularyError(f"expected a merge rule as a pair of tokens, not {rule!r}")
+        found[place] = sides
     return found

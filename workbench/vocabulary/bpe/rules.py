@@ -110,12 +110,15 @@ def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
     for rank, pair in enumerate(vocabulary.merges or ()):
         if not cut_out.isdisjoint((*pair, pair[0] + pair[1])):
             continue
-        left, right = (side.decode(coding) for side in pair)
+        left, right = (side.decode(coding, "surrogateescape") for side in pair)
         try:
             rows.append((ids[left], ids[right], ids[left + right], rank))
         except KeyError as error:
+            missing: str = error.args[0]
+            told = missing.encode("latin-1") if coding == "latin-1" else missing
             raise VocabularyError(
-                f"rule {rank} of {vocabulary.name} has {error.args[0]!r}, which is no token"
+                f"rule {rank} of {vocabulary.name} has {told!r}, which is no token",
+                "add it to the tokens, or leave the rule out",
             ) from None
     return rows
 

@@ -1,0 +1,59 @@
+"""Vocabulary: what it takes, and what it refuses in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from workbench.errors import VocabularyError
+from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.vocabulary import Vocabulary
+
+LETTERS = [b"a", b"\xc3\xa9", b"a\xc3\xa9"]
+
+
+@pytest.mark.parametrize(
+    "merges",
+    [
+        pytest.param([(b"a", b"\xc3\xa9")], id="bytes"),
+        pytest.param([("a", "é")], id="text, which is read as UTF-8"),
+        pytest.param([["a", "é"]], id="lists, as JSON has them"),
+        pytest.param(iter([(b"a", "é")]), id="an iterator, which can be read once only"),
+    ],
+)
+def test_merges_however_they_are_written(merges: Any) -> None:
+    vocabulary = Vocabulary(LETTERS, merges=merges)
+    assert vocabulary.merges == [(b"a", b"\xc3\xa9")]
+    assert Bpe.of(vocabulary).encode("aéaaé") == [2, 0, 2]
+    assert Bpe.of(vocabulary).merges == vocabulary.merges
+
+
+def test_of_two_equal_rules_the_later_counts() -> None:
+    """As in tokenizers, whose table of rules is filled in their order."""
+    tokens = [b"a", b"b", b"c", b"ab", b"bc"]
+    vocabulary = Vocabulary(tokens, merges=[(b"a", b"b"), (b"b", b"c"), (b"a", b"b")])
+    assert Bpe.of(vocabulary).encode("abc") == [0, 4]
+
+
+def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
+    return lambda: Vocabulary(tokens, **rest)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (made([]), "at least one token"),
+        (made(["a"]), "expected tokens as byte strings, not 'a'"),
+        (made([b"a", b""]), "token 1 spells nothing"),
+        (made([b"a"], end=1), "special token id 1 is not below 1"),
+        (made([b"a"], end="a"), "special token id 'a' is not below 1"),
+        (made([b"a"], merges=["a a"]), "as a pair of tokens, not 'a a'"),
+        (made([b"a"], merges=[(0, 0)]), r"as a pair of tokens, not \(0, 0\)"),
+        (made([b"a"], merges=[(b"a",)]), "as a pair of tokens"),
+    ],
+)
+def test_errors(make: Callable[[], Vocabulary], message: str) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        make()
