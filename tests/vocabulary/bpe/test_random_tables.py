@@ -84,7 +84,7 @@ def test_pairs_and_rows_are_those_of_encoding(merges: Merges) -> None:
         for second, right in enumerate(words):
             stays = greedy(ranked(merges), left + right) == [left, right]
             assert bpe.pair_ok(first, second) == stays, (left, right)
-            if bpe.is_canonical(first) and bpe.is_canonical(second):
+            if bpe.is_canonical(second):
                 assert mask[second] == (not stays), (left, right)
 
 
@@ -168,14 +168,17 @@ def test_a_source_that_comes_later_than_its_rule() -> None:
     assert passes(LATE, "aaaaa") == ["aa", "aaa"]
 
 
-def test_what_is_not_canonical_is_in_no_row() -> None:
+def test_what_is_not_canonical_is_in_no_row_and_has_all_in_its_own() -> None:
     bpe = of([("a", "b"), ("b", "c"), ("a", "bc")])  # ab is first, so abc is never made
     abc = bpe.vocabulary.ids("abc")[0]
     assert bpe.tables.rank[abc] == NOWHERE
     assert not bpe.pair_ok(abc, 0)
     assert not bpe.pair_ok(0, abc)
-    assert bpe.row(abc).tolist() == []
-    assert not bpe.row_mask(abc).any()
+    others = sorted(set(range(len(texts(bpe)))) - {abc})
+    (span,) = bpe.row(abc)
+    assert sorted(bpe.tables.order[slice(*span)].tolist()) == others
+    assert bpe.row_mask(abc).tolist() == [sum(1 << token for token in others)]
+    assert not any(int(bpe.row_mask(token)[0]) >> abc & 1 for token in others)
 
 
 def test_the_start_of_the_star_forbids_nothing() -> None:

@@ -93,7 +93,7 @@ class Bpe:
         """The tokens that may not follow one inside a piece, as intervals of ``tables.order``.
 
         Shape: (n, 2), disjoint and sorted; ``order[row[i, 0]:row[i, 1]]`` are token ids. Tokens
-               that are not canonical are in no row.
+               that merging does not make are in no row, and their own row has all others.
         Raises: VocabularyError in a table that is not monotone, where rows are no intervals.
         """
         if len(self.tables.judged):

@@ -42,11 +42,15 @@ def spans(forest: Forest | Tables, rank: Ints, token: int, least: int, out: Ints
 def intervals(tables: Tables, token: int, out: Ints) -> int:
     """Write a row's intervals of places, as they come, and tell how many.
 
+    A token that merging does not make has all others in its row, as the pair test says; else two
+    tokens with the same row would not be alike.
+
     Shape: ``out`` (n, 2) as ``room_for`` makes it. They may overlap.
     """
     left, limit, size = token, NEVER, 0
     if tables.before[token] < 0:
-        return 0
+        out[0, 0], out[0, 1] = 0, len(tables.order)
+        return 1
     while True:
         for i in range(tables.first_child[left], tables.first_child[left + 1]):
             made = tables.children[i]
@@ -91,8 +95,8 @@ def _among(judged: Ints, token: int) -> bool:
 
 def room_for(tables: Tables) -> Ints:
     """Room for the intervals of any row, (n, 2): two for each rule along a right spine."""
-    rules = np.diff(tables.first_child)
-    return np.empty((2 * _most(tables.right, tables.before, rules.astype(np.int32)), 2), np.int32)
+    rules = np.diff(tables.first_child).astype(np.int32)
+    return np.empty((2 * max(1, _most(tables.right, tables.before, rules)), 2), np.int32)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
