@@ -282,9 +282,10 @@ def test_error_names_nobody_knows() -> None:
     assert all(name in caught.value.hint for name in CHECKERS)
 
 
-def test_error_a_text_the_vocabulary_cannot_spell() -> None:
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_error_a_text_the_vocabulary_cannot_spell(checker: str) -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
-        compile(Grammar.from_regex("xyz"), named_toy("figure-4"), "online")
+        compile(Grammar.from_regex("xyz"), named_toy("figure-4"), "online", checker=checker)
 
 
 @pytest.mark.parametrize("checker", CHECKERS)

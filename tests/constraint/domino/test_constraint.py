@@ -176,6 +176,13 @@ def test_a_finite_lookahead_needs_single_bytes() -> None:
         compile(grammar, vocabulary, "domino", k=5)
 
 
+def test_without_single_bytes_texts_are_made_of_whole_ones() -> None:
+    constraint = compile(Grammar.from_regex("(ab)*"), toy(("ab", "aba")), "domino", k=0)
+    assert words(constraint, b"") == {"ab", "EOS"}, "nothing could finish aba"
+    with pytest.raises(VocabularyError, match="finite lookahead"):
+        compile(Grammar.from_regex("(ab)+"), toy(("ab", "aba")), "domino", k=0)
+
+
 @pytest.mark.parametrize("k", [-1, 0.5, "1", True])
 def test_a_lookahead_is_a_number(k: object) -> None:
     with pytest.raises(WorkbenchError, match="lookahead k"):

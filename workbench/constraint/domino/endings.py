@@ -48,7 +48,9 @@ class Endings:
         if used_bytes(scanner.table, scanner.classes) <= single:
             return None
         if k is not None:
-            vocabulary = Vocabulary([bytes((b,)) for b in sorted(single)], name=vocabulary.name)
+            # the last one is special, so that there is one where no byte is a token
+            bytes_alone = [*(bytes((b,)) for b in sorted(single)), None]
+            vocabulary = Vocabulary(bytes_alone, name=vocabulary.name)
         endings = Endings(scanner, parser, vocabulary, limits)
         if not endings.finish([(BETWEEN, parser.initial)]):
             if k is None:

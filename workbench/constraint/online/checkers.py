@@ -25,6 +25,8 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 Kind = TypeVar("Kind")
 
+_EVERY_BYTE = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Checker:
@@ -93,6 +95,8 @@ def online(
     asking = _named("way to go through the vocabulary", how, ASKING)
     asked = _named("checker", checker, CHECKERS)
     refuse_nothing(grammar, vocabulary)
+    if checker != "machine" and len(vocabulary.single_bytes) < _EVERY_BYTE:
+        automaton(grammar, vocabulary, limits)  # it knows whether any text can be spelt
     recogniser = asked.make(grammar, vocabulary, limits)
     return Online(recogniser, vocabulary, asking, limits)
 
