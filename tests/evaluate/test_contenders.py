@@ -28,7 +28,12 @@ def test_the_register_is_keyed_by_name_and_whole() -> None:
         assert contender.strategy in STRATEGIES
         assert contender.method in METHODS
         assert contender.options.keys() <= METHODS[contender.method].options.keys()
-    assert {c.method for c in CONTENDERS.values()} == METHODS.keys() - {"composed", "direct_merge"}
+    left_out = {
+        "composed": "the masks of automaton",
+        "vegas": "the masks of proper",
+        "direct_merge": "small vocabularies alone",
+    }
+    assert {c.method for c in CONTENDERS.values()} == METHODS.keys() - left_out.keys()
 
 
 def test_error_names() -> None:

@@ -146,8 +146,9 @@ def test_exact_takes_contenders_and_leaves_the_model_alone_out() -> None:
 def test_what_does_not_apply_is_told_and_the_others_go_on() -> None:
     nobody = Contender(name="nobody", title="", method="nobody", source="")
     found = exact(
-        ToyModel(toy("ab")), "a", Grammar.from_regex("ab|b"), [nobody, *chosen("automaton")]
+        ToyModel(toy("ab")), "a", Grammar.from_regex("ab|b"), [nobody, *chosen("picard,automaton")]
     )
+    assert "fewer tokens than its masks allow" in found.failed["picard"].message
     assert "no method 'nobody'" in found.failed["nobody"].message
     assert found.methods.keys() == {"automaton"}
 

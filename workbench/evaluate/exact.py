@@ -19,6 +19,7 @@ from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.model import LanguageModel
 from workbench.errors import WorkbenchError
 from workbench.evaluate.contenders import UNCONSTRAINED, Contender
+from workbench.evaluate.learning import CHOOSING_LESS
 from workbench.evaluate.measures import Canonical, spelling_of
 from workbench.evaluate.token_tree import MOST_NODES, Node, TokenTree, token_tree
 from workbench.grammar import Grammar
@@ -118,8 +119,8 @@ def exact(
                are then those of beginning so).
 
     A method's distribution is that of sampling at temperature 1 with its mask at every token, the
-    end token included where the text may go on. A contender without a mask for each token (a
-    template) or that does not apply is in ``failed``.
+    end token included where the text may go on. A contender that does not apply, or draws from
+    fewer tokens than its masks allow, is in ``failed``.
 
     Raises: WorkbenchError where the language is infinite or has more than ``most`` beginnings;
             ModelError.
@@ -135,6 +136,11 @@ def exact(
     for contender in contenders:
         if contender.method == UNCONSTRAINED:
             continue  # alone, the model's conditional is its own
+        if contender.strategy in CHOOSING_LESS:
+            failed[contender.name] = WorkbenchError(
+                "it draws from fewer tokens than its masks allow; only masks are computed"
+            )
+            continue
         try:
             constraint = contender.prepare(model, grammar, limits).constraint
             methods[contender.name] = induced(tree, constraint)

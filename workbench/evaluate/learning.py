@@ -27,6 +27,9 @@ STRATEGIES: dict[str, Strategy] = {
     "picard": Picard(),
 }
 
+#: Those that draw from fewer tokens than the mask allows.
+CHOOSING_LESS = frozenset({"picard"})
+
 #: Where the seeds of warm-up runs begin, far from those anybody asks for.
 _WARM_UP_SEED = 1_000_000
 
