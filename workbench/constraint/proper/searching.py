@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from heapq import heappop, heappush, merge
-from itertools import islice
 
 import numpy as np
 
@@ -40,6 +39,8 @@ _Way = tuple[int, int, Node, Node, Iterator[_Far]]
 _MOST = 200_000
 #: Ways on from a place that are held against all tokens that lead there.
 _WITNESSES = 24
+#: Ways on that are looked at together.
+_AT_ONCE = 128
 
 
 class Searching(ABC):
@@ -124,11 +125,11 @@ class Searching(ABC):
         """
         if self._ends(target):
             return tokens
-        for witness, further in islice(self._edges_from(target, ANEW), _WITNESSES):
+        for witness, further in self._edges_from(target, ANEW, _WITNESSES):
             if self.leads_on(further, witness):
                 return tokens
         found = [tokens[:0]]
-        for witness, further in islice(self._edges_from(target, INSIDE), _WITNESSES):
+        for witness, further in self._edges_from(target, INSIDE, _WITNESSES):
             if len(tokens) < 2:
                 break
             if self.leads_on(further, witness):
@@ -193,15 +194,19 @@ class Searching(ABC):
 
     def _after(self, place: Place, mark: int, last: TokenId) -> Iterator[_Far]:
         tokens, targets, far = self._undecided(place, mark)
-        fine = np.ones(len(tokens), np.uint8)
-        if mark == INSIDE and last >= 0:
-            judging.succeed(self.bpe.tables, last, tokens, fine)
-        for i in np.flatnonzero(fine).tolist():
-            yield int(far[i]), targets[i], int(tokens[i])
+        for begin in range(0, len(tokens), _AT_ONCE):  # the first few are nearly always enough
+            some = tokens[begin : begin + _AT_ONCE]
+            fine = np.ones(len(some), np.uint8)
+            if mark == INSIDE and last >= 0:
+                judging.succeed(self.bpe.tables, last, some, fine)
+            for i in np.flatnonzero(fine).tolist():
+                yield int(far[begin + i]), targets[begin + i], int(some[i])
 
-    def _edges_from(self, place: Place, mark: int) -> Iterator[tuple[TokenId, Place]]:
+    def _edges_from(
+        self, place: Place, mark: int, most: int | None = None
+    ) -> Iterator[tuple[TokenId, Place]]:
         tokens, targets, _ = self._undecided(place, mark)
-        return zip(tokens.tolist(), targets, strict=True)
+        return zip(tokens[:most].tolist(), targets[:most], strict=True)
 
     def _ends(self, place: Place) -> bool:
         """Whether a text may end at a place."""
