@@ -5,8 +5,10 @@
   const { el } = wb;
 
   const CLOSED = ["accepted", "forced end", "dead end", "model full"];
+  /** A run that was refused before its first token: the next one would be refused with the same words. */
+  const refused = (branch) => branch.outcome?.reason === "error" && !branch.steps.length;
   /** Whether tokens can follow. */
-  const isOpen = (branch) => Boolean(branch) && !CLOSED.includes(branch.outcome?.reason);
+  const isOpen = (branch) => Boolean(branch) && !CLOSED.includes(branch.outcome?.reason) && !refused(branch);
 
   /** A branch as the lines of a recorded run; its head says how it was asked for. */
   function records(branch, asked) {

@@ -32,16 +32,24 @@
       return { value: Math.exp(nats / tokens), shown: amount(Math.exp(nats / tokens)), minor: ends(spread(runs.map((run) => run.end[key])), amount) };
     };
   }
+  /** Why texts are not valid although no rule was broken. */
+  const UNFINISHED = { "token budget": "cut off", "dead end": "stuck" };
   /** How many of the runs are so: a share, with a sign that does without colour. What was cut off before it could be
       so is no fault of the method's. */
-  function share(key, cuts) {
+  function share(key) {
     return (runs) => {
       const known = runs.filter((run) => run.end[key] !== null && run.end[key] !== undefined), yes = known.filter((run) => run.end[key]).length;
       if (!known.length) return { value: null, shown: "—" };
-      const cut = cuts ? known.filter((run) => !run.end[key] && run.end.stop === "token budget").length : 0;
-      const [sign, tone] = yes === known.length ? ["✓", "good"] : yes ? ["◐", "warn"] : cut === known.length ? ["…", "quiet"] : ["✗", "no"];
-      return { value: yes / known.length, shown: known.length > 1 ? `${sign} ${yes}/${known.length}` : sign, tone, minor: cut ? (cut > 1 ? `${cut} cut off` : "cut off") : "" };
+      const [sign, tone] = yes === known.length ? ["✓", "good"] : yes ? ["◐", "warn"] : ["✗", "no"];
+      return { value: yes / known.length, shown: known.length > 1 ? `${sign} ${yes}/${known.length}` : sign, tone };
     };
+  }
+  /** The same of valid texts, with how many were never finished. */
+  function valid(runs) {
+    const stopped = Object.entries(UNFINISHED).map(([stop, words]) => [words, runs.filter((run) => !run.end.valid && run.end.stop === stop).length]).filter(([, count]) => count);
+    const found = share("valid")(runs), cut = stopped.length === 1 && stopped[0][0] === "cut off" && stopped[0][1] === runs.length;
+    if (cut) Object.assign(found, { shown: found.shown.replace("✗", "…"), tone: "quiet" });
+    return { ...found, minor: stopped.map(([words, count]) => (runs.length > 1 ? `${count} ${words}` : words)).join(", ") };
   }
   function speed(runs, all) {
     const free = new Map(all.filter((run) => run.method === "unconstrained" && run.end).map((run) => [run.prompt + "\n" + run.seed, run.end.tokens_per_second]));
@@ -54,7 +62,7 @@
 
   /* A column: its head, what it means, whether more is better, and what it shows of a method's runs. */
   const COLUMNS = {
-    valid: { head: "Valid", title: "The grammar accepts the text. A text that was cut off at the token budget is none yet", more: true, of: share("valid", true) },
+    valid: { head: "Valid", title: "The grammar accepts the text. One cut off at the token budget is none yet; one is stuck where the method allows no token", more: true, of: valid },
     proper: { head: "Proper", title: "The tokenizer itself would have written the text in these tokens", more: true, of: share("proper") },
     perplexity: { head: "Perplexity", title: "How surprised the model was, before any mask: 1 is not at all. The end token is left out", of: perplexity("perplexity", "free", "forced") },
     free: { head: "free", title: "Perplexity of the tokens the model could choose", of: perplexity("perplexity_free", "free") },

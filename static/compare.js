@@ -5,9 +5,9 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   const find = (selector) => element.querySelector(selector);
   const buttons = { go: find(".go"), halt: find(".halt"), fold: find("button.fold") }, wait = find(".wait"), meter = find(".meter"), bar = find(".meter i"), fault = find(".runerr");
   const scroll = find(".scroll"), blank = find(".results .blank"), key = find(".key"), given = find(".given pre"), aloud = wb.aloud(find(".aloud"));
-  let now = null, begun = 0, over = 0, dirty = new Set(), choice = null;
+  let now = null, begun = 0, over = 0, dirty = new Set(), choice = null, wrong = "", standing = "";
 
-  choice = wb.compareChoice(find, { changed: (plan, wrong) => { find(".plan").textContent = plan; busy(wrong); } });
+  choice = wb.compareChoice(find, { changed: (plan, fault) => { find(".plan").textContent = plan; wrong = fault; busy(); } });
   const table = wb.compareTable(find("table"), { open, about: choice.about });
   const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about, small });
   const incoming = wb.stream(props, watch, { take: record, arrived: () => drawn(dirty), lost });
@@ -15,11 +15,17 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
 
   const here = () => ({ text: state.text, notation: state.notation, start: state.start, model: state.model });
   const ready = () => Boolean(state.compiled?.ok) && !state.pending && Boolean(choice?.loaded());
+  /** Why nothing can be compared; nothing where it can, or where that is not known yet. */
+  function hindrance() {
+    if (state.pending || !state.compiled || !choice?.loaded()) return "";
+    if (!state.compiled.ok) return state.compiled.empty ? "There is no grammar yet." : "The grammar cannot be read: mend it in the workbench first.";
+    return wrong;
+  }
 
   // -- a comparison ---------------------------------------------------------------------------------
   function compare() {
-    const { fault: wrong, runs, ...asked } = choice.asked();
-    if (!now?.running && !wrong && ready()) begin({ ...here(), ...asked });
+    const { fault: amiss, runs, ...asked } = choice.asked();
+    if (!now?.running && !amiss && ready()) begin({ ...here(), ...asked });
   }
   function begin(about) {
     const { methods, prompts } = about, seeds = Array.from({ length: about.seeds }, (_, i) => about.seed + i);
@@ -79,7 +85,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     element.classList.remove("running");
     const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), done = now.runs.filter((run) => run.end).length;
     tell(`${words ? words + " · " : ""}${done} of ${now.runs.length} runs · ${wb.number(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`);
-    aloud.say(wait.textContent);
+    aloud.say(standing);
     drawn(now.methods);
     table.arrange();
     if (now.runs.some((run) => run.end)) exact.show(now);
@@ -109,10 +115,14 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
 
   // -- what is shown of it --------------------------------------------------------------------------
   const say = (message, hint) => { fault.hidden = !message; fault.replaceChildren(el("b", {}, "Not compared: "), (message || "") + (hint ? " — " + hint : "")); };
-  const tell = (text) => { wait.textContent = text; };
-  function busy(wrong = choice.asked().fault) {
-    buttons.go.disabled = Boolean(now?.running) || Boolean(wrong) || !ready();
-    buttons.halt.disabled = !now?.running;
+  const tell = (text) => { standing = text; busy(); };
+  /** Which buttons can be pressed; beside them how far all is, or why nothing can be compared. */
+  function busy() {
+    const running = Boolean(now?.running), hinders = running ? "" : hindrance();
+    buttons.go.disabled = running || Boolean(wrong) || !ready();
+    buttons.halt.disabled = !running;
+    wait.textContent = hinders || standing;
+    wait.classList.toggle("warn", Boolean(hinders));
   }
   function fold(closed) {
     element.querySelector(".setup").classList.toggle("closed", closed);
@@ -140,7 +150,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   /** One run in the workbench: its tokens again, with all that is known of each. */
   async function open(run) {
     if (!run?.end || now.running) return;
-    const before = wait.textContent, about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
+    const before = standing, about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
     tell("asking the model about every token…");
     const answer = await wb.ask(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
     tell(before);
@@ -172,7 +182,8 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
 
   // -- the grammar, keys and events -----------------------------------------------------------------
   function grammar() {
-    find(".given .title").textContent = state.example?.title || "Your own";
+    const own = state.example?.text.trimEnd() !== state.text.trimEnd();
+    find(".given .title").textContent = (!own && state.example?.title) || "Your own";
     given.replaceChildren(...wb.colour(state.text.trimEnd(), state.notation).map(([piece, name]) => el("span", { class: name || null }, piece)));
     find(".old").hidden = !now || (now.about.text === state.text && now.about.notation === state.notation);
     busy();

@@ -22,6 +22,7 @@
     /** How far a token may reach ahead, where the method asks for it; null for no bound. */
     const depth = () => (deep.hidden || !/^\d+$/.test(k.value.trim()) ? null : Number(k.value));
     const chosen = methods(mask, (told) => { deep.hidden = !told?.deep; method.hidden = !told; method.textContent = told ? `${told.title}. ${told.source}` : ""; });
+    k.addEventListener("change", () => { if (depth() === null) k.value = ""; }); // what is no depth is no bound, and looks so
     const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
     let looked = 0;
 

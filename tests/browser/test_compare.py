@@ -225,6 +225,33 @@ def test_what_cannot_be_asked_is_said_before(visit: Any) -> None:
         v.page.click("#wb-header [data-view=compare]")
         choose(v, "automaton")
         assert v.page.locator(f"{COMPARE} .go").is_disabled()
+        assert "cannot be read" in v.page.inner_text(f"{COMPARE} .wait")
+
+
+def test_why_nothing_can_be_compared_is_said_beside_the_button(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        choose(v, "automaton")
+        compared(v)
+        result = v.page.inner_text(f"{COMPARE} .wait")
+        v.page.click(f"{COMPARE} .setup > .bar .fold")
+        choose(v)
+        assert v.page.inner_text(f"{COMPARE} .wait") == "Choose at least one method."
+        choose(v, "automaton")
+        assert v.page.inner_text(f"{COMPARE} .wait") == result, "how it went is not forgotten"
+
+
+def test_a_method_that_allows_no_token_is_stuck(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        v.page.evaluate("wb.emit('open', {text: '~{9}', notation: 'regex', prompt: 'x'})")
+        v.page.wait_for_function("wb.state.compiled?.text === '~{9}' && wb.state.compiled.ok")
+        v.page.click("#wb-header [data-view=compare]")
+        choose(v, "picard")
+        v.page.wait_for_selector(f"{COMPARE} .go:enabled")
+        compared(v)
+        assert cell(v, "picard", "valid") == "✗ 0/3"
+        assert "3 stuck" in v.page.inner_text(f"{COMPARE} tbody[data-name=picard] [data-of=valid]")
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,23 @@ def test_a_long_run_neither_hangs_nor_jumps(visit: Any) -> None:
         assert steps == list(range(len(steps)))
 
 
+def test_a_method_that_does_not_apply_says_so_and_another_may_be_tried(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.wait_run()
+        v.page.select_option("#wb-run select.mask", "outlines")
+        v.page.click("#wb-run .go")
+        v.page.wait_for_selector("#wb-run .runerr:has-text('calls itself')")
+        assert v.page.inner_text("#wb-run .runerr").startswith("The run ended")
+        assert v.page.locator("#wb-run .tok.next").count() == 0, "nothing can follow"
+        assert v.page.locator("#wb-run .goon").is_disabled()
+        v.page.select_option("#wb-run select.mask", "domino")
+        v.page.fill("#wb-run input.k", "deep")
+        v.page.keyboard.press("Tab")
+        assert v.page.input_value("#wb-run input.k") == "", "no bound looks like none"
+        v.page.click("#wb-run .step")
+        v.page.wait_for_function("wb.state.steps.length === 1")
+
+
 @pytest.mark.parametrize(
     ("width", "dark"), [(390, False), (390, True), (2000, False), (2000, True)]
 )
