@@ -13,7 +13,6 @@ from tests.constraint.proper.test_constraint import of_case, sequences
 from workbench.constraint.proper.constraint import ProperConstraint
 from workbench.constraint.proper.nested import NestedRows
 from workbench.grammar import Grammar
-from workbench.limits import Limits
 from workbench.pushdown.build import network_of
 from workbench.samples import samples
 from workbench.vocabulary.bpe.bpe import Bpe
@@ -105,12 +104,3 @@ def test_walks_with_the_embedded_tokenizer() -> None:
             finished += 1
             assert bpe.encode(vocabulary.decode(taken)) == taken
     assert finished
-
-
-def test_an_automaton_too_large_to_decide_beforehand_is_searched() -> None:
-    rules = [("a", "a"), ("a", "b")]
-    dfa = Grammar.from_regex("a{2,5}b").dfa
-    assert dfa is not None
-    found = ProperConstraint(dfa, toy("ab", rules), Limits(states=3))
-    assert isinstance(found.rows, NestedRows)
-    assert sequences(found, 6) == sorted(tuple(encode(rules, "a" * n + "b")) for n in range(2, 6))

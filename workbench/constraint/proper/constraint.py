@@ -29,9 +29,8 @@ from workbench.constraint.proper.nested import NestedRows
 from workbench.constraint.proper.regular import RegularRows
 from workbench.constraint.proper.searching import Searching
 from workbench.constraint.proper.tables import ANEW, INSIDE, Words
-from workbench.errors import LimitError, TokenNotAllowed
+from workbench.errors import TokenNotAllowed
 from workbench.limits import LIMITS, Limits
-from workbench.pushdown.build import network_of
 from workbench.pushdown.network import Network
 from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -77,7 +76,11 @@ class ProperConstraint:
         bpe = Bpe.of(vocabulary)
         guesses, last = after_prompt(bpe, joined or ())
         #: What may follow each place, before the row of the last token.
-        self.rows: Searching = _rows(machine, bpe, guesses, limits, find)
+        self.rows: Searching = (
+            RegularRows(machine, find(machine, bpe, guesses, limits), limits)
+            if isinstance(machine, Dfa)
+            else NestedRows(machine, bpe, limits)
+        )
         self._growing = threading.RLock()
         self._masks: dict[ProperState, TokenMask] = {}
         self._most = limits.rows_of(4 * self.rows.words)
@@ -139,15 +142,3 @@ class ProperConstraint:
     def forced(self, state: ProperState) -> bytes:
         """The bytes every accepted text goes on with; empty where it branches or may end."""
         return forced(self, state)
-
-
-def _rows(
-    machine: Dfa | Network, bpe: Bpe, guesses: Sequence[Guess], limits: Limits, find: Finder
-) -> Searching:
-    """Decided beforehand where that is possible within the limits, else as decoding meets them."""
-    if isinstance(machine, Dfa):
-        try:
-            return RegularRows(machine, find(machine, bpe, guesses, limits), limits)
-        except LimitError:
-            machine = network_of(machine)
-    return NestedRows(machine, bpe, limits)
