@@ -13,8 +13,8 @@ from struct import unpack
 
 from workbench.errors import VocabularyError
 
-#: Kinds of pieces.
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+#: The kinds of pieces that spell something.
+NORMAL, USER_DEFINED, BYTE = 1, 4, 6
 #: Kind of model: byte-pair encoding.
 _BPE = 2
 

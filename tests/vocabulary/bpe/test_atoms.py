@@ -29,7 +29,9 @@ def test_atoms(pattern: str, found: list[str]) -> None:
     assert atoms(pattern) == found
 
 
-@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?<n>a)\k<n>", r"\R", r"\X", "(?x)a", "[a"])
+@pytest.mark.parametrize(
+    "pattern", [r"(a)\1", r"(?<n>a)\k<n>", r"\R", r"\X", "(?x)a", "(?s:.)", "[a"]
+)
 def test_error_no_sets(pattern: str) -> None:
     with pytest.raises(VocabularyError, match="the pre-tokenizer's pattern has"):
         atoms(pattern)

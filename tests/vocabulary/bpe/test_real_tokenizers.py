@@ -89,9 +89,9 @@ def builtin_encoder() -> Encode:
 def hold_against(bpe: Bpe, encode: Encode, found: list[str]) -> None:
     """Each text is encoded alike; what is walked along an encoding is never refused."""
     prefix = bpe.vocabulary.prefix.decode()
-    for text in found:
+    for text in filter(None, found):
         tokens = list(encode(text))
-        assert bpe.encode(prefix + text) == tokens if text else True, text
+        assert bpe.encode(prefix + text) == tokens, text
         assert walks(bpe, tokens), text
 
 
@@ -123,13 +123,12 @@ def test_sequences_that_are_cut_otherwise_are_improper_for_the_library_too(name:
     bpe, encode = Bpe.of(vocabulary), ENCODERS[name]()
     rng = random.Random(4)
     proper = 0
-    for text in texts(5, 250):
+    for text in filter(None, texts(5, 250)):
         prefixed = vocabulary.prefix + text[:12].encode()
         tokens = random_spelling(vocabulary, prefixed, rng)
-        is_proper = tokens == list(encode(text[:12])) if text else not tokens
-        if text:
-            assert walks(bpe, tokens) == is_proper, (text, tokens)
-            proper += is_proper
+        is_proper = tokens == list(encode(text[:12]))
+        assert walks(bpe, tokens) == is_proper, (text, tokens)
+        proper += is_proper
     assert proper > 20
 
 

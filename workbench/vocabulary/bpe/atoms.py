@@ -66,7 +66,10 @@ def _open(group: re.Match[str], folding: list[bool]) -> None:
     """Note whether case counts from here on: in a group, or in the rest of the one around it."""
     on, off, end = group[1] or "", group[2] or "", group[3]
     if set(on + off) - set("im"):
-        raise VocabularyError(f"the pre-tokenizer's pattern has the flags {on or off!r}")
+        raise VocabularyError(
+            f"the pre-tokenizer's pattern has the flags {on + off!r}",
+            r"write it with no flags but i and m: [\s\S] is every character",
+        )
     folds = (folding[-1] or "i" in on) and "i" not in off
     if end == ")":
         folding[-1] = folds

@@ -110,6 +110,12 @@ def _tables(
     for array in (*made.word_edges, *made):
         if isinstance(array, np.ndarray):  # for those that may be written kernels compile again
             array.setflags(write=False)
+    _check_sizes(made, vocabulary.name)
+    return made
+
+
+def _check_sizes(made: GuideTables, name: str) -> None:
+    """Raises: VocabularyError where the parts are too large for a guess."""
     parts = (
         (len(made.accepts), kernels.MOST_K),
         (len(made.characters), kernels.MOST_NODES),
@@ -117,8 +123,7 @@ def _tables(
         (len(made.word_ends), kernels.MOST_WORD),
     )
     if any(size > most for size, most in parts):
-        raise VocabularyError(f"what {vocabulary.name} adds to its merges is too large to follow")
-    return made
+        raise VocabularyError(f"what {name} adds to its merges is too large to follow")
 
 
 def _one_class() -> npt.NDArray[np.uint8]:
