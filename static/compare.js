@@ -114,7 +114,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   });
 
   // -- what is shown of it --------------------------------------------------------------------------
-  const say = (message, hint) => { fault.hidden = !message; fault.replaceChildren(el("b", {}, "Not compared: "), (message || "") + (hint ? " — " + hint : "")); };
+  const say = (message, hint, before = "Not compared: ") => { fault.hidden = !message; fault.replaceChildren(el("b", {}, before), (message || "") + (hint ? " — " + hint : "")); };
   const tell = (text) => { standing = text; busy(); };
   /** Which buttons can be pressed; beside them how far all is, or why nothing can be compared. */
   function busy() {
@@ -154,7 +154,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     tell("asking the model about every token…");
     const answer = await wb.ask(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
     tell(before);
-    if (!answer.ok) { fail(answer.why || answer.fault, ""); return; }
+    if (!answer.ok) { say(answer.why || answer.fault, "", "Not opened: "); return; }
     if (now.about.text !== state.text || now.about.notation !== state.notation) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });
     else wb.emit("look", "workbench");
     const { temperature, max_tokens } = now.about, way = { constraint: answer.constraint, lookahead: answer.lookahead ?? undefined };

@@ -80,10 +80,11 @@
       const { text, notation, start } = state;
       const at = result.at_end ? { so_far: hexOf(test.text), token: null } : { so_far: "", token: hexOf(test.text) };
       const record = await wb.ask(server.why, { text, notation, start, ...at });
-      if (text !== state.text || notation !== state.notation) return;
+      if (text !== state.text || notation !== state.notation || !state.tests.includes(test)) return;
       asked = { test, record };
       show();
-      const panel = list.closest(".panel"), li = list.querySelector(".because").parentNode;
+      const panel = list.closest(".panel"), li = list.querySelector(".because")?.parentNode;
+      if (!li) return; // the tests are being tried again
       panel.scrollTop += li.getBoundingClientRect().top - panel.getBoundingClientRect().top - 4;
       wb.emit("why", record.fault || record.ok === false ? null : record);
     }

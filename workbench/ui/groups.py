@@ -9,7 +9,8 @@ USUAL = frozenset(
     {"unconstrained", "automaton", "domino-0", "speculation", "proper", "template-ws"}
 )
 
-_FEWER_CALLS = "Fewer model calls, the same text"
+_FEWER_CALLS = "Fewer model calls"
+_EXACT = "The model and the exact mask"
 
 #: The headings of what is known by how the model is asked.
 _OF_STRATEGY = {
@@ -19,17 +20,12 @@ _OF_STRATEGY = {
 }
 
 #: The headings of masks made another way, however the model is asked.
-_OF_TEXT = {
-    "template": "Templates",
-    "proper": "Proper tokenization",
-    "direct_merge": "Proper tokenization",
-}
+_OF_TEXT = {"template": "Templates", "proper": "Proper tokenization"}
 
 #: The headings of masks asked for token by token.
 _OF_MASK = {
-    "unconstrained": "The model and the exact mask",
-    "automaton": "The model and the exact mask",
-    "composed": "The model and the exact mask",
+    "unconstrained": _EXACT,
+    "automaton": _EXACT,
     "domino": "Subterminal trees and lookahead",
     "outlines": "Earlier masks",
     "lalr": "Earlier masks",
