@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -164,6 +166,24 @@ def _warm(handlers: Handlers) -> None:
     ready()
     ready_for_loops()
     closing_ready()
+    _warm_methods(handlers)
+
+
+#: Compiling holds up every thread of a process; what is compiled lies on disk for all of them.
+_READY = """
+import os
+if hasattr(os, "nice"):
+    os.nice(10)
+from workbench.constraint.domino.constraint import ready as domino
+from workbench.constraint.proper.method import ready as proper
+domino()
+proper()
+"""
+
+
+def _warm_methods(handlers: Handlers) -> None:
+    """The same for methods a visitor may choose, compiled where nobody waits for them."""
+    subprocess.run([sys.executable, "-c", _READY], check=False, capture_output=True)
     simple = Grammar.from_regex("a")
     for method in ("domino", "proper"):
         with suppress(WorkbenchError):  # not every vocabulary knows its tokenizer's merges
