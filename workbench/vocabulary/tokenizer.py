@@ -18,6 +18,7 @@ Spec = dict[str, Any]
 #: The pattern a byte-level pre-tokenizer cuts with when it uses its own (GPT-2's).
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
+_SPACE = {"String": " "}
 _FALLBACK = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
@@ -40,29 +41,28 @@ def vocabulary_of(
     model = spec["model"]
     pieces = _pieces(model, name)
     speller, byte_level = _speller(spec, name)
-    tokens: list[bytes | None] = [None] * (1 + max(pieces.values(), default=-1))
-    added = {a["id"]: a for a in spec.get("added_tokens") or ()}
-    tokens.extend([None] * (1 + max(added, default=-1) - len(tokens)))
+    added = {entry["id"]: entry for entry in spec.get("added_tokens") or ()}
     special = {i for i, a in added.items() if a.get("special")} | _unknown(model, pieces)
-    for piece, token_id in pieces.items():
-        if token_id not in added and token_id not in special:
-            tokens[token_id] = speller(piece)
-    for token_id, entry in added.items():
-        if token_id not in special:
-            # written as text; only SentencePiece's own space sign means something else in it
-            text = entry["content"]
-            tokens[token_id] = text.encode() if byte_level else speller(text)
-    nothing = {i for i, token in enumerate(tokens) if not token}
-    patterns = _patterns(spec.get("pre_tokenizer"))
-    plain = [entry for token_id, entry in added.items() if token_id not in special]
+    read = {i: speller(piece) for piece, i in pieces.items() if i not in added and i not in special}
+    for token_id in added.keys() - special:
+        # written as text; only SentencePiece's own space sign means something else in it
+        text = added[token_id]["content"]
+        read[token_id] = text.encode() if byte_level else speller(text)
+    tokens = [read.get(i) or None for i in range(1 + max((*pieces.values(), *added), default=-1))]
+    plain = [
+        entry
+        for token_id, entry in added.items()
+        if token_id not in special and (byte_level or not _looks_for_sign(entry))
+    ]
+    patterns = _patterns(spec)
     return Vocabulary(
-        [token or None for token in tokens],
+        tokens,
         end=end,
         merges=None if patterns is None else _merges(model, speller),
         pretokenizer=patterns[0] if patterns else None,
         cut_again=patterns[1:] if patterns else (),
         ignore_merges=bool(model.get("ignore_merges")),
-        special=special | nothing,
+        special={i for i, token in enumerate(tokens) if token is None},
         name=name,
         byte_fallback=() if byte_level else _fallbacks(pieces),
         added=[entry["id"] for entry in plain],
@@ -70,6 +70,14 @@ def vocabulary_of(
         unpredictable=unpredictable(spec, plain, patterns is not None),
         encoder=encoder,
     )
+
+
+def _looks_for_sign(entry: dict[str, Any]) -> bool:
+    """Whether an added token is cut out only where a text has SentencePiece's sign itself.
+
+    Gemma lists runs of spaces so. A text has spaces, of which merges make the same tokens.
+    """
+    return "▁" in entry["content"] and not entry.get("normalized")
 
 
 def _pieces(model: dict[str, Any], name: str) -> dict[str, TokenId]:
@@ -178,11 +186,17 @@ def _is_prefixed(spec: Spec) -> bool:
     )
 
 
-def _patterns(pre_tokenizer: dict[str, Any] | None) -> tuple[str, ...] | None:
+def _patterns(spec: Spec) -> tuple[str, ...] | None:
     """The regexes that say how text is cut before merging, in their order, or None if none do."""
     found: list[str] = []
     seen: list[str] = []
-    for part in _sequence(pre_tokenizer, "pretokenizers"):
+    spaceless = any(
+        part["type"] == "Replace" and part["pattern"] == _SPACE
+        for part in _sequence(spec.get("normalizer"), "normalizers")
+    )
+    for part in _sequence(spec.get("pre_tokenizer"), "pretokenizers"):
+        if spaceless and part["type"] == "Split" and part["pattern"] == _SPACE:
+            continue  # Gemma's; there is none left
         if "ByteLevel" in seen:  # what comes after it sees bytes, not characters
             return None
         seen.append(part["type"])

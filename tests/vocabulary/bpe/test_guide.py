@@ -133,6 +133,16 @@ def test_added_tokens_are_cut_out_first(
     assert hold(bpe, tokenizer, "ab é", random.Random(2)) > 50
 
 
+def test_runs_of_spaces_among_added_tokens_are_merged() -> None:
+    """As in Gemma: cut at spaces after they were replaced, and looked for as the sign for them."""
+    tokenizer = sentencepiece_kind()
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ("▁▁", "\n\n")])
+    bpe = of(tokenizer)
+    assert [bpe.vocabulary.tokens[i] for i in bpe.vocabulary.added] == [b"\n\n"]
+    assert hold(bpe, tokenizer, "ab \n", random.Random(4)) > 50
+
+
 def test_words_added_tokens_and_a_pattern_together() -> None:
     tokenizer = byte_level_kind(ignore_merges=True)
     tokenizer.add_tokens([AddedToken("c a", normalized=False)])
