@@ -10,7 +10,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   choice = wb.compareChoice(find, { changed: (plan, fault) => { find(".plan").textContent = plan; wrong = fault; busy(); } });
   const table = wb.compareTable(find("table"), { open, about: choice.about });
   const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about, small });
-  const incoming = wb.stream(props, watch, { take: record, arrived: () => drawn(dirty), lost });
+  const incoming = wb.stream(props, watch, { take: record, arrived: () => { if (now) drawn(dirty); }, lost });
   find(".legend").append(wb.shades.legend("surprisal", []));
 
   const here = () => ({ text: state.text, notation: state.notation, start: state.start, model: state.model });

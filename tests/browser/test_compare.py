@@ -241,6 +241,20 @@ def test_why_nothing_can_be_compared_is_said_beside_the_button(visit: Any) -> No
         assert v.page.inner_text(f"{COMPARE} .wait") == result, "how it went is not forgotten"
 
 
+def test_what_fails_before_the_first_run_is_said_and_all_is_as_before(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        choose(v, "automaton")
+        v.page.click(f"{COMPARE} [data-whose=own]")
+        v.page.fill(f"{COMPARE} .prompts", "word " * 3000)
+        v.page.click(f"{COMPARE} .go")
+        v.page.wait_for_selector(f"{COMPARE} .runerr:has-text('characters')")
+        assert v.page.locator(f"{COMPARE} .blank").is_visible()
+        v.page.fill(f"{COMPARE} .prompts", "word")
+        compared(v)
+        assert cell(v, "automaton", "valid") == "✓ 3/3"
+
+
 def test_a_method_that_allows_no_token_is_stuck(visit: Any) -> None:
     with visit(TIME) as v:
         ready(v)
