@@ -55,6 +55,13 @@ def test_compare_as_csv_has_a_line_for_each_run() -> None:
     ]
 
 
+@needs_model
+def test_compare_as_csv_tells_beside_it_what_could_not_be() -> None:
+    result = run(*COMPARE, "--methods", "template", "--csv")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "template: nobody wrote a template for this grammar\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -63,6 +70,7 @@ def test_compare_as_csv_has_a_line_for_each_run() -> None:
         (("compare", "--example", "date", "--methods", "magic"), "there is no method 'magic'"),
         (("compare", "--example", "date", "--seeds", "0"), "--seeds"),
         (("evaluate", "magic"), "there is no experiment 'magic'"),
+        (("evaluate", "koo-a", "--page", "/no/such/folder/page.md"), "cannot write /no/such"),
         (("evaluate", "--model", "/no/such/model", "koo-a"), "/no/such/model"),
     ],
 )

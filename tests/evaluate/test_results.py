@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -74,6 +75,20 @@ def test_the_page_tells_what_is_missing(tmp_path: Path) -> None:
     assert "parts were done" not in page([experiment], results, QUICK, MODEL)
 
 
+def test_kept_numbers_are_those_json_has_words_for(tmp_path: Path) -> None:
+    results = Results.at(tmp_path, setting())
+    results.keep("one", {"far": math.inf, "deep": [{"none": math.nan, "some": 0.5}]})
+    assert results.records["one"] == {"far": None, "deep": [{"none": None, "some": 0.5}]}
+    assert Results.at(tmp_path, setting()).records == results.records
+
+
+def test_error_a_result_that_cannot_be_written(tmp_path: Path) -> None:
+    results = Results.at(tmp_path, setting())
+    results.path.with_suffix(".part").mkdir()
+    with pytest.raises(WorkbenchError, match="cannot keep results in"):
+        results.keep("one", {})
+
+
 def test_error_results_of_another_model(tmp_path: Path) -> None:
     Results.at(tmp_path, setting()).keep("one", {"value": 1})
     other = Setting(ToyModel(toy("ab"), name="other"), QUICK, lambda: False)
@@ -81,7 +96,18 @@ def test_error_results_of_another_model(tmp_path: Path) -> None:
         Results.at(tmp_path, other)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"head": 1, "records": 2', "null"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"head": 1, "records": 2',
+        "null",
+        '{"head": {"model": "toy", "size": "quick"}, "records": [1]}',
+        '{"head": 3, "records": {}}',
+    ],
+)
 def test_error_a_file_that_is_not_ours(tmp_path: Path, text: str) -> None:
     (tmp_path / "quick.json").write_text(text)
     with pytest.raises(WorkbenchError, match="cannot keep results in"):

@@ -104,6 +104,7 @@ def compare(
                 stopped = True
         if as_csv:
             _print_csv(ended)
+            typer.echo(_reasons(failed), nl=False, err=True)
         elif json:
             _print_summaries(ended)
         else:
@@ -159,14 +160,19 @@ def _report(ended: list[Ended], failed: list[Failed]) -> str:
     from workbench.evaluate.summary import summaries, table
 
     parts = [table(summaries(ended))] if ended else []
-    reasons = {fail.run.contender.name: fail.error.message for fail in failed}
-    if reasons:
-        parts.append("\n".join(f"{name}: {message}" for name, message in reasons.items()))
+    if failed:
+        parts.append(_reasons(failed).rstrip())
     groups: dict[tuple[str, int], list[Ended]] = {}
     for end in ended:
         groups.setdefault((end.run.prompt, end.run.seed), []).append(end)
     parts.extend(strips(group) for group in groups.values())
     return "\n\n".join(parts)
+
+
+def _reasons(failed: list[Failed]) -> str:
+    """A line for each method that could not be."""
+    reasons = {fail.run.contender.name: fail.error.message for fail in failed}
+    return "".join(f"{name}: {message}\n" for name, message in reasons.items())
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.options import ModelOption, told
+from workbench.errors import WorkbenchError
 
 
 def evaluate(
@@ -40,6 +41,8 @@ def evaluate(
                 typer.echo(f"{experiment.name:14} {experiment.title}: {experiment.source}")
             return
         experiments = chosen_experiments(names or ())
+        if page is not None and (page.is_dir() or not page.parent.is_dir()):
+            raise WorkbenchError(f"cannot write {page}", "name a file in a folder that exists")
         from workbench.decoding.transformers_model import load_model
         from workbench.evaluate.experiment import FULL, QUICK, Setting
         from workbench.evaluate.page import page as written
@@ -60,7 +63,16 @@ def evaluate(
         if page is None:
             sys.stdout.write(text)
         else:
-            page.write_text(text, "utf-8")
+            _write(page, text)
         if stopped:
             typer.echo(f"stopped: what is done is kept in {results.path}", err=True)
             raise typer.Exit(1)
+
+
+def _write(page: Path, text: str) -> None:
+    try:
+        page.write_text(text, "utf-8")
+    except OSError as error:
+        raise WorkbenchError(
+            f"cannot write {page}: {error}", "the results are kept: ask again with another --page"
+        ) from error

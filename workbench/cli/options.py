@@ -7,7 +7,6 @@ of JSON, and exit statuses.
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from workbench.errors import WorkbenchError
 from workbench.gallery import Example, load_gallery
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.plain import finite
 
 RegexOption = Annotated[
     str | None, typer.Option("--regex", metavar="PATTERN", help="A regular expression.")
@@ -149,10 +149,7 @@ def fail(message: str) -> NoReturn:
 
 def line(record: dict[str, Any]) -> None:
     """One JSON object on a line of its own, at once; numbers JSON has no word for are null."""
-    finite = {
-        k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()
-    }
-    typer.echo(json.dumps(finite, ensure_ascii=False))
+    typer.echo(json.dumps(finite(record), ensure_ascii=False, allow_nan=False))
     sys.stdout.flush()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workbench.errors import WorkbenchError
 from workbench.evaluate.experiment import Experiment, Record, Setting, Unit
+from workbench.plain import finite
 
 
 @dataclass(eq=False)
@@ -25,7 +26,7 @@ class Results:
     def at(folder: Path, setting: Setting) -> Results:
         """Those of a folder, as far as they were done; the folder is made where there is none.
 
-        Raises: WorkbenchError where the file is not one of ours, or cannot be written.
+        Raises: WorkbenchError where the file is not one of ours, or the folder cannot be made.
         """
         path = folder / f"{setting.size.name}.json"
         head = {"model": setting.model.name, "size": setting.size.name}
@@ -34,11 +35,9 @@ class Results:
             if not path.exists():
                 return Results(path, head)
             kept = json.loads(path.read_text("utf-8"))
-            found = Results(path, kept["head"], kept["records"])
+            found = Results(path, dict(kept["head"]), dict(kept["records"]))
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise WorkbenchError(
-                f"cannot keep results in {path}: {error}", "name another folder with --out"
-            ) from error
+            raise _not_kept(path, error) from error
         if found.head != head:
             raise WorkbenchError(
                 f"{path} holds results of {found.head.get('model')}, not of {head['model']}",
@@ -47,12 +46,26 @@ class Results:
         return found
 
     def keep(self, key: str, record: Record) -> None:
-        """Write a record down at once: whoever stops the work loses the unit under way alone."""
-        self.records[key] = record
-        text = json.dumps({"head": self.head, "records": self.records}, indent=1)
+        """Write a record down at once: whoever stops the work loses the unit under way alone.
+
+        Numbers JSON has no word for are None from here on.
+        Raises: WorkbenchError where it cannot be written.
+        """
+        self.records[key] = finite(record)
+        kept = {"head": self.head, "records": self.records}
+        text = json.dumps(kept, indent=1, allow_nan=False)
         beside = self.path.with_suffix(".part")
-        beside.write_text(text + "\n", "utf-8")
-        os.replace(beside, self.path)
+        try:
+            beside.write_text(text + "\n", "utf-8")
+            os.replace(beside, self.path)
+        except OSError as error:
+            raise _not_kept(self.path, error) from error
+
+
+def _not_kept(path: Path, error: Exception) -> WorkbenchError:
+    return WorkbenchError(
+        f"cannot keep results in {path}: {error}", "name another folder with --out"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +86,7 @@ def worked(
     """Do what is not done yet, unit by unit; told before each.
 
     Units that two experiments share are done once.
-    Raises: Stopped.
+    Raises: Stopped; WorkbenchError where a result cannot be kept.
     """
     units = {
         unit.key: (experiment, unit)

@@ -74,10 +74,11 @@ def _section(records: Mapping[str, Record]) -> str:
             if "perplexity" in record.get(method, {})
         ]
         parts.append(f"**{TASKS[name].title}**\n\n{table(head, rows)}")
-        if "perplexity" in record.get("template", {}):
-            template = record["template"]
-            worse.append(template["perplexity"] > record[UNCONSTRAINED]["perplexity"])
-            natural.append(template["naturalised"] > template["perplexity"])
+        template = record.get("template", {})
+        told = [record[UNCONSTRAINED]["perplexity"], template.get("perplexity")]
+        if None not in told:
+            worse.append(told[1] > told[0])
+            natural.append(template["naturalised"] > told[1])
     if worse:
         parts.append(
             f"Templates raise perplexity on {sum(worse)} of {len(worse)} tasks (the paper: yes)."
