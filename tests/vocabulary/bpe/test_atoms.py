@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.atoms import atoms
+from workbench.vocabulary.bpe.atoms import atoms, runs
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,20 @@ from workbench.vocabulary.bpe.atoms import atoms
 )
 def test_atoms(pattern: str, found: list[str]) -> None:
     assert atoms(pattern) == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("foo|b", ["foo", "b"]),
+        ("(?:hel)lo(?!x)", ["hellox"]),
+        ("a{3}b{1,2}c+d", ["aaabbcd"]),
+        ("a{2,}|b{99}", ["a", "b" * 40]),  # no most, and too many
+        ("(foo){2}", ["fooo"]),  # groups count as if they were not there
+    ],
+)
+def test_runs(pattern: str, found: list[str]) -> None:
+    assert ["".join(run) for run in runs(pattern)] == found
 
 
 @pytest.mark.parametrize(

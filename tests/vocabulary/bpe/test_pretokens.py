@@ -106,6 +106,29 @@ def test_several_patterns_cut_one_after_the_other() -> None:
     assert deep.markings("a你1234b") == [(True, True, True, False, False, True, True)]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "whole"),
+    [
+        (r"<\|tool\|>|\w+|.", ["<|tool|>"]),
+        (r"a{7}b|c|d|e|f|.", ["aaaaaaab"]),
+        (r"https?://|\w+|.", ["https://", "http://"]),
+        (r"hello(?!x)|.", ["hello"]),
+        (r"(?i:hello)|\w+|\s", ["hello", "HeLLo"]),  # a word that goes on is another
+        (r"[0-9]{4}-[0-9]{2}|\w+|.", ["1234-56"]),
+    ],
+)
+def test_words_that_chance_does_not_spell(pattern: str, whole: list[str]) -> None:
+    """They are one piece, though what they begin with is none."""
+    made = pretokens(pattern)
+    rng = random.Random(5)
+    begun = [word[:end] for word in whole for end in range(1, len(word) + 1)]
+    for word in whole:
+        assert made.markings(word) == [(True, *[False] * (len(word) - 1))]
+    for _ in range(500):
+        text = "".join(rng.choice([*begun, *whole, *"xo b "]) for _ in range(rng.randint(1, 5)))
+        assert made.markings(text) == [marks_of(made.split, text)], text
+
+
 def test_guesses_are_few() -> None:
     """Never more than three, whatever the text (reference, section 9)."""
     for name in PATTERNS:
@@ -141,6 +164,7 @@ def test_every_state_can_end() -> None:
     ("pattern", "told"),
     [
         (r"a{4,}b|\S|\s", "cuts .* in a way a small automaton does not tell|looks too far"),
+        (r"(?:abc){2}|[abc]|\s", "cuts 'abcabc.*' in a way"),  # found out by the word it begins
         (r"(a)\1|\S", r"pattern has \\1, which is no set"),
         (r"(?x) a b", "has the flags 'x'"),
         (r"[a", "cannot read the pre-tokenizer's pattern|a class without its end"),
@@ -155,11 +179,11 @@ def test_error_no_small_automaton(pattern: str, told: str) -> None:
 def test_an_automaton_that_is_wrong_is_found_out() -> None:
     right = pretokens(PATTERNS["words"])
     kinds = classes(atoms(*right.patterns))
-    assert mistaken(right, kinds) is None
+    assert mistaken(right, kinds, []) is None
     steps = right.steps.copy()
     steps[0, 1, 0] = -1
     wrong = Pretokens(right.patterns, right.classes, steps, right.accepts)
-    assert mistaken(wrong, kinds) == "\0"
+    assert mistaken(wrong, kinds, []) == "\0"
 
 
 def test_it_is_the_same_when_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,15 @@ this reading gets wrong, the check of the automaton finds, which draws from all 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from workbench.errors import VocabularyError
 
 _QUANTIFIER = re.compile(r"[*+?]|\{\d*,?\d*\}")
+#: How often something is there at most, where that is said.
+_COUNTS = re.compile(r"\{(?:\d*,)?(\d+)\}")
+#: More often than this nothing is repeated in a run.
+_REPEATED = 40
 _GROUP = re.compile(r"\((?:\?(?:([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])|[=!>]|<[=!]|P?<\w+>))?")
 _ESCAPE = re.compile(
     r"\\(?:[pP](?:\{[^}]*\}|.)|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.)"
@@ -27,15 +32,34 @@ def atoms(pattern: str) -> list[str]:
 
     Raises: VocabularyError for what cannot be told by characters alone, such as back references.
     """
-    found: dict[str, None] = {}
+    return list(dict.fromkeys(atom for _, atom in _read(pattern) if atom is not None))
+
+
+def runs(pattern: str) -> list[list[str]]:
+    """Atoms that stand after one another in a pattern, as often as it repeats them: its words.
+
+    What is optional counts once, and groups count as if they were not there, so that these are
+    texts to try and not what the pattern matches.
+    """
+    found: list[list[str]] = [[]]
+    for sign, atom in _read(pattern):
+        if sign == "|":
+            found.append([])
+        elif atom is not None:
+            found[-1].append(atom)
+        elif found[-1] and (counts := _COUNTS.match(sign)):
+            found[-1] += found[-1][-1:] * (min(int(counts[1]), _REPEATED) - 1)
+    return found
+
+
+def _read(pattern: str) -> Iterator[tuple[str, str | None]]:
+    """The pieces of a pattern, each with the atom it is, if it is one."""
     folding = [False]
     at = 0
     while at < len(pattern):
         size, atom = _next(pattern, at, folding)
-        if atom is not None:
-            found[f"(?i:{atom})" if folding[-1] else atom] = None
+        yield pattern[at : at + size], f"(?i:{atom})" if atom and folding[-1] else atom
         at += size
-    return list(found)
 
 
 def _next(pattern: str, at: int, folding: list[bool]) -> tuple[int, str | None]:

@@ -39,6 +39,12 @@ class Classes:
         """One character of each class, ASCII where there is one."""
         return [chr(int(self.members(kind)[0])) for kind in range(len(self))]
 
+    def example(self, atom: str) -> str:
+        """A character that an atom these classes were made for matches; nothing if none does."""
+        examples = np.array([ord(character) for character in self.examples], np.uint32)
+        matching = examples[~np.isin(examples, _unmatched(atom, examples))]
+        return chr(int(matching[0])) if len(matching) else ""
+
     def joined(self, into: Sequence[int]) -> Classes:
         """The coarser partition where class i is part of class ``into[i]``."""
         table = np.full(256, NONE, np.uint8)

@@ -14,13 +14,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.atoms import atoms
+from workbench.vocabulary.bpe.atoms import atoms, runs
 from workbench.vocabulary.bpe.classes import Classes, classes
 from workbench.vocabulary.bpe.pieces import Splitter, splitter
 from workbench.vocabulary.cache import Arrays, remembered
@@ -112,10 +112,11 @@ def _made(patterns: tuple[str, ...]) -> Pretokens:
     took as long as to ask about all of them.
     """
     kinds = classes(list(dict.fromkeys(a for pattern in patterns for a in atoms(pattern))))
+    words = ["".join(map(kinds.example, run)) for pattern in patterns for run in runs(pattern)]
     split = splitter(*patterns)
     for ahead in (2, 3):
-        made = _explored(patterns, kinds, split, ahead)
-        if (wrong := mistaken(made, kinds)) is None:
+        made = _explored(patterns, kinds, split, _further(kinds, words, ahead))
+        if (wrong := mistaken(made, kinds, words)) is None:
             return _joined(made)
     raise VocabularyError(
         f"the pre-tokenizer cuts {wrong!r} in a way a small automaton does not tell",
@@ -139,10 +140,23 @@ def marks_of(split: Splitter, text: str) -> tuple[bool, ...]:
     return tuple(place in starts for place in range(len(text)))
 
 
-def _explored(patterns: tuple[str, ...], kinds: Classes, split: Splitter, ahead: int) -> Pretokens:
+def _further(kinds: Classes, words: Sequence[str], ahead: int) -> list[str]:
+    """What may follow: all texts of so many classes, and the words of the patterns from within.
+
+    Without the words a piece such as ``<|tool|>`` was never met.
+    """
+    found = ["".join(s) for n in range(ahead + 1) for s in product(kinds.examples, repeat=n)]
+    ends = {word[i:j] for word in words for i, j in combinations(range(len(word) + 1), 2)}
+    if ahead > 2:  # a word may count only where it ends, or where it goes on
+        ends |= {end + after for end in ends for after in kinds.examples}
+    return [*found, *sorted(end for end in ends if len(end) > ahead)]
+
+
+def _explored(
+    patterns: tuple[str, ...], kinds: Classes, split: Splitter, further: Sequence[str]
+) -> Pretokens:
     """All marked prefixes, breadth first, told apart by what may follow them."""
     examples = kinds.examples
-    further = ["".join(s) for n in range(ahead + 1) for s in product(examples, repeat=n)]
     prefixes: list[tuple[str, _Starts]] = [("", ())]
     known = {_signatures("", further, split)[()]: 0}
     steps: list[list[list[int]]] = []
@@ -179,10 +193,11 @@ def _signatures(text: str, further: Sequence[str], split: Splitter) -> dict[_Sta
     return {starts: tuple(told) for starts, told in found.items()}
 
 
-def mistaken(made: Pretokens, kinds: Classes) -> str | None:
+def mistaken(made: Pretokens, kinds: Classes, words: Sequence[str]) -> str | None:
     """A text that K cuts otherwise than its pre-tokenizer, or in more or fewer ways than one.
 
-    Looked for among all texts of up to two classes, and random ones of any characters.
+    Looked for among all texts of up to two classes, random ones of any characters, and random
+    ones with words of the patterns, whole or begun, which chance alone would not spell.
     """
     rng = random.Random(1)
     members = [[chr(code) for code in kinds.members(kind)] for kind in range(len(kinds))]
@@ -193,5 +208,9 @@ def mistaken(made: Pretokens, kinds: Classes) -> str | None:
         # rare characters find what classes get wrong, common ones what follows from what
         pools = members if place % 2 else [examples]
         texts.append("".join(rng.choice(rng.choice(pools)) for _ in range(size)))
+    for word in words:
+        begun = [word, *(word[:end] for end in range(1, len(word)))]
+        for _ in range(CHECKS // (10 * len(words))):
+            texts.append("".join(rng.choice(rng.choice((begun, examples))) for _ in range(4)))
     wrong = (t for t in texts if made.markings(t) != [marks_of(made.split, t)])
     return next(wrong, None)
