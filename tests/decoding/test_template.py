@@ -68,6 +68,7 @@ PARTS = [
     ("{gen(name='a', stop='}')}", (Gen("a", stop="}"),)),
     ("{{{select(['x', \"y\"])}}}", ("{", Select(("x", "y")), "}")),
     ("{ select(('x',), name='s') }{WS}", (Select(("x",), "s"), White())),
+    (r"{gen('a', regex='\d')}", (Gen("a", regex=r"\d"),)),
     ("no hole", ("no hole",)),
     ("", ()),
 ]
@@ -92,6 +93,9 @@ ERRORS = [
     ("{select([])}", "expected something to select from"),
     ("{select('ab')}", "expected other arguments"),
     ("{select([1])}", "expected other arguments"),
+    ("{gen('a', name='b', regex='x')}", "expected other arguments"),
+    ("{gen('a', regex='x', regex='y')}", "expected other arguments"),
+    ("ab\ud800", "1, column 3: expected a whole character"),
     ("{1 + 1}", "expected gen(…), select(…) or WS"),
 ]
 
@@ -111,6 +115,8 @@ def test_error_regex_and_values() -> None:
     with pytest.raises(WorkbenchError, match="fills the template"):
         Template(()).values("a")
     assert Template(()).values("") == []
+    with pytest.raises(WorkbenchError, match="fills the template"):
+        Template.parse("{gen('a', regex='.')}").values("\ud800")
 
 
 TEXTS = st.text(st.sampled_from('ab "\n{}'), max_size=4)

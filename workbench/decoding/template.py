@@ -136,7 +136,7 @@ class Template:
 
         Raises: WorkbenchError where the text does not fill the template.
         """
-        data = text.encode()
+        data = text.encode("utf-8", "surrogatepass")  # halves fill no hole
         ways = self._ways(data)
         begin, found = 0, []
         for part, way in zip(self.parts, ways, strict=True):

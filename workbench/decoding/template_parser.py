@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +25,9 @@ def parts_of(source: Source) -> Iterator[Part]:
     Raises: ParseError.
     """
     text, fixed, place = source.text, "", 0
+    if half := re.search("[\ud800-\udfff]", text):
+        message = "expected a whole character, not one half of a surrogate pair"
+        raise ParseError(message, source, Span(*half.span()))
     while place < len(text):
         if text[place] not in "{}" or text[place : place + 2] in ("{{", "}}"):
             fixed += text[place]
@@ -46,7 +51,9 @@ def _hole(source: Source, place: int) -> tuple[int, ast.expr]:
     end = place
     while (end := source.text.find("}", end) + 1) > 0:
         try:
-            return end, ast.parse(source.text[place + 1 : end - 1].strip(), mode="eval").body
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # regexes are full of what Python warns of: '\\d'
+                return end, ast.parse(source.text[place + 1 : end - 1].strip(), mode="eval").body
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             continue
     line = source.text[place:].partition("\n")[0]
@@ -68,8 +75,8 @@ def _part(source: Source, span: Span, call: ast.expr) -> Part:
         given |= {argument.arg or "**": _value(argument.value) for argument in call.keywords}
         if any(isinstance(value, tuple) is (key != "options") for key, value in given.items()):
             raise TypeError
-        if len(call.args) > len(names):
-            raise TypeError
+        if len(call.args) > len(names) or len(given) < len(call.args) + len(call.keywords):
+            raise TypeError  # more than there are, or one of them twice
         part: Part = made(**given)
         return part
     except (TypeError, ValueError):
