@@ -10,6 +10,7 @@ from workbench.decoding.healing import heal, with_prefix
 from workbench.decoding.toy_model import ToyModel
 from workbench.errors import WorkbenchError
 from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 WORDS = toy(["the", " ", "re", "reply", "ply", "p", "l", "y", "s", "é", b"\xc3", b"\xa9"])
 MODEL = ToyModel(WORDS, sample="the reply")
@@ -53,6 +54,17 @@ def test_what_is_taken_away(prompt: str, kept: list[str], prefix: bytes, because
     assert healed.prompt == (tuple(WORDS.ids(*kept)) or (WORDS.end,))
     if not prefix:
         assert healed.grammar is REGEX
+
+
+def test_special_tokens_are_not_taken_away() -> None:
+    class Chat(ToyModel):
+        def encode(self, text: str) -> list[int]:
+            return [*super().encode(text), 1]  # as chat templates end
+
+    marked = Vocabulary((b"a", None, None), end=2, name="marked")
+    grammar = wb.Grammar.from_regex("a+")
+    healed = heal(Chat(marked), "aa", grammar)
+    assert (healed.prompt, healed.prefix, healed.grammar) == ((0, 0, 1), b"", grammar)
 
 
 def test_half_characters_are_taken_away_whole() -> None:

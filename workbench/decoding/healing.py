@@ -53,13 +53,16 @@ def heal(model: LanguageModel, prompt: str, grammar: Grammar) -> Healed:
     """Strip a prompt to its last token boundary and force the rest as a prefix.
 
     One token is taken away, and more where it spells no whole characters. A prompt of a single
-    token stays as it is: a model has to read something.
+    token stays as it is, since a model has to read something, and so does one that ends in a
+    special token, which nothing can spell.
 
     Raises: LimitError.
     Source: Beurer-Kellner et al. 2024 (DOMINO), §2 and §3.5, after GUIDANCE.
     """
     ids = model.encode(prompt)
     for kept in range(len(ids) - 1, 0, -1):
+        if model.vocabulary.tokens[ids[kept]] is None:
+            break
         prefix = model.vocabulary.decode(ids[kept:])
         if _is_text(prefix):
             return Healed(tuple(ids[:kept]), prefix, with_prefix(grammar, prefix))
