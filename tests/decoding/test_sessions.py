@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from workbench.decoding.model import Logits
+from workbench.decoding.model import Forgetful, Logits
 from workbench.decoding.sessions import Sessions, common
-from workbench.decoding.toy_model import ToyModel, ToySession
+from workbench.decoding.toy_model import ToyModel
 from workbench.errors import ModelError
 from workbench.vocabulary.toy import toy
 
@@ -61,13 +61,13 @@ def test_few_are_kept_the_latest() -> None:
 
 
 def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
-    class Failing(ToySession):
+    class Failing(Forgetful):
         def judge(self, token_ids: Sequence[int], last: int) -> Logits:
             raise ModelError("no")
 
     class Model(ToyModel):
-        def session(self) -> ToySession:
-            return Failing(self)
+        def session(self) -> Forgetful:
+            return Failing(self.logits)
 
     sessions = Sessions()
     model = Model(MODEL.vocabulary)

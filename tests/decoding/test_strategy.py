@@ -15,11 +15,11 @@ import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import Generation, generate
-from workbench.decoding.model import Logits
+from workbench.decoding.model import Forgetful, Logits
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
-from workbench.decoding.toy_model import ToyModel, ToySession
+from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import Step, Trace
 from workbench.errors import ModelError
 from workbench.vocabulary.toy import toy
@@ -94,13 +94,13 @@ def passes(
     """How often the model is asked."""
     asked = 0
 
-    class Counted(ToySession):
+    class Counted(Forgetful):
         def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             nonlocal asked
             asked += 1
             return super().judge(token_ids, last)
 
-    session = Counted(model)
+    session = Counted(model.logits)
     finished(
         generate(
             model, constraint, [0], sampling,
@@ -243,7 +243,7 @@ def test_an_end_is_skipped_where_one_text_is_left(
 
 
 def test_a_draft_too_long_for_the_model_is_left_out() -> None:
-    class Short(ToySession):
+    class Short(Forgetful):
         def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             if len(token_ids) > 4:
                 raise ModelError("too long")
@@ -252,7 +252,7 @@ def test_a_draft_too_long_for_the_model_is_left_out() -> None:
     constraint = wb.compile(wb.Grammar.from_regex("(a|b)ccccc(a|b)"), LETTERS)
     model = ToyModel(LETTERS)
     for strategy in (PLAIN, Skipping(), Speculating(Knowing([2] * 9), 8)):
-        run = generate(model, constraint, [0], strategy=strategy, session=Short(model))
+        run = generate(model, constraint, [0], strategy=strategy, session=Short(model.logits))
         with pytest.raises(ModelError, match="too long"):
             finished(run)
         assert len(run.steps) == 4  # the prompt and three of them can be read

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.proposers import Counts, Forced
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.errors import WorkbenchError
+from workbench.evaluate.learning import warm_up
 from workbench.vocabulary.vocabulary import TokenId
 
-#: What each does; all of them write the same text.
-STRATEGIES: dict[str, str] = {
-    "plain": "once a token",
-    "skipping": "not where one token or one text is left",
-    "opportunistic": "before the mask is made, which is only where its choice is refused",
-    "forced": "about several tokens at once where the grammar forces bytes",
-    "counts": "about several tokens at once, guessed from what warm-up runs chose",
+#: What each does, and the strategy; all of them write the same text.
+STRATEGIES: dict[str, tuple[str, Strategy]] = {
+    "plain": ("once a token", PLAIN),
+    "skipping": ("not where one token or one text is left", Skipping()),
+    "opportunistic": (
+        "before the mask is made, which is only where its choice is refused",
+        Opportunistic(),
+    ),
+    "forced": (
+        "about several tokens at once where the grammar forces bytes",
+        Speculating(Forced()),
+    ),
+    # until they are learnt
+    "counts": ("about several tokens at once, guessed from what warm-up runs chose", PLAIN),
 }
 
 
@@ -31,18 +36,10 @@ def strategy_of(name: str) -> Strategy:
 
     Raises: WorkbenchError for a name nobody knows.
     """
-    made: dict[str, Strategy] = {
-        "plain": PLAIN,
-        "skipping": Skipping(),
-        "opportunistic": Opportunistic(),
-        "forced": Speculating(Forced()),
-        "counts": PLAIN,
-    }
-    if name not in made:
-        raise WorkbenchError(
-            f"there is no strategy {name!r}", f"choose one of {', '.join(STRATEGIES)}"
-        )
-    return made[name]
+    if name not in STRATEGIES:
+        told = "; ".join(f"{known}: {does}" for known, (does, _) in STRATEGIES.items())
+        raise WorkbenchError(f"there is no strategy {name!r}", f"ask the model — {told}")
+    return STRATEGIES[name][1]
 
 
 def options_of(written: Sequence[str]) -> dict[str, int | str]:
@@ -62,19 +59,11 @@ def options_of(written: Sequence[str]) -> dict[str, int | str]:
 def learnt(
     model: LanguageModel,
     constraint: Constraint,
-    prompt: str | Sequence[TokenId],
+    prompt: Sequence[TokenId],
     sampling: Sampling,
     max_tokens: int,
     runs: int,
 ) -> Strategy:
-    """Speculation with the counts of some runs at temperature 1, of other seeds than ``sampling``.
-
-    Source: Beurer-Kellner et al. 2024 (DOMINO), §4.3.
-    """
-    traces = []
-    for number in range(1, runs + 1):
-        warm = replace(sampling, temperature=1.0, seed=sampling.seed + number)
-        run = generate(model, constraint, prompt, warm, max_tokens=max_tokens, top=0)
-        deque(run, maxlen=0)
-        traces.append(run.trace)
-    return Speculating(Counts.learnt(constraint, traces))
+    """Speculation with the counts of some warm-up runs."""
+    warmed = warm_up(model, constraint, [prompt], sampling, runs, max_tokens)
+    return Speculating(Counts.learnt(constraint, [trace for _, trace in warmed]))

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.decoding.model import LanguageModel, Logits, one_by_one
-from workbench.errors import ModelError
+from workbench.decoding.model import Forgetful, LanguageModel, Logits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: What followed some tokens: the ids, and how often each.
@@ -64,9 +63,9 @@ class CountModel:
         """As the model whose tokens were counted."""
         return self.spells.encode(text)
 
-    def session(self) -> CountSession:
+    def session(self) -> Forgetful:
         """A conversation; there is nothing to remember."""
-        return CountSession(self)
+        return Forgetful(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logarithms of the shares after a sequence (V,)."""
@@ -81,20 +80,3 @@ class CountModel:
             shares[ids] += counts / (total + kinds)
         logits: Logits = np.log(shares).astype(np.float32)
         return logits
-
-
-@dataclass(frozen=True, slots=True)
-class CountSession:
-    """A conversation with a CountModel."""
-
-    model: CountModel
-
-    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """As ``Session`` says."""
-        if not token_ids:
-            raise ModelError("expected at least one token", "an empty prompt is the end token")
-        return self.model.logits(token_ids)
-
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """As ``Session`` says."""
-        return one_by_one(self.logits, token_ids, last)

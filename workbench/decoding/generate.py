@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.loop import Loop
-from workbench.decoding.model import LanguageModel, Session
+from workbench.decoding.model import LanguageModel, Prompt, Session, context_of
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Strategy
 from workbench.decoding.trace import Step, StopReason, Trace
@@ -21,7 +21,7 @@ GREEDY = Sampling()
 def generate(
     model: LanguageModel,
     constraint: Constraint,
-    prompt: str | Sequence[TokenId],
+    prompt: Prompt,
     sampling: Sampling = GREEDY,
     *,
     max_tokens: int = 256,
@@ -33,7 +33,7 @@ def generate(
 ) -> Generation:
     """Generate under a constraint, one Step a turn; the iterator keeps the Trace so far.
 
-    ``prompt``       text, or the model's own token ids.
+    ``prompt``       text, or the model's own tokens.
     ``max_tokens``   how many tokens this call may take, the end token included.
     ``top``          how many candidates a step remembers, wanted and allowed.
     ``stop``         asked before every token; True ends with StopReason.STOPPED.
@@ -51,12 +51,11 @@ def generate(
     same_tokens(model.vocabulary, constraint.vocabulary)
     if max_tokens < 0 or top < 0:
         raise WorkbenchError(f"expected counts of 0 or more, not {min(max_tokens, top)}")
-    asked = model.encode(prompt) if isinstance(prompt, str) else list(prompt)
     loop = Loop(
         constraint=constraint,
         sampling=sampling,
         session=model.session() if session is None else session,
-        context=[*(asked or model.encode("")), *prefix],
+        context=[*context_of(model, prompt), *prefix],
         state=after(constraint, prefix),
         left=max_tokens,
         index=len(prefix),

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import ModelError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: One number a token, before softmax.
 Logits = npt.NDArray[np.float32]
+
+#: What a model reads first: text, or its own tokens.
+Prompt = str | Sequence[TokenId]
 
 
 class Session(Protocol):
@@ -53,6 +58,36 @@ class LanguageModel(Protocol):
     def session(self) -> Session:
         """A new conversation, with an empty cache."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetful:
+    """A conversation with a model that works out every answer anew."""
+
+    #: The model's logits after a sequence.
+    answer: Callable[[Sequence[TokenId]], Logits]
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        """As ``Session`` says. Raises: ModelError for no tokens."""
+        if not token_ids:
+            raise ModelError("expected at least one token", "an empty prompt is the end token")
+        return self.answer(token_ids)
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """As ``Session`` says."""
+        return one_by_one(self.logits, token_ids, last)
+
+
+def context_of(model: LanguageModel, prompt: Prompt) -> list[TokenId]:
+    """The tokens of a prompt, never none."""
+    ids = model.encode(prompt) if isinstance(prompt, str) else list(prompt)
+    return ids or model.encode("")
+
+
+def padded(logits: Logits, size: int) -> Logits:
+    """At least ``size`` rows: tokens without one (added to the tokenizer alone) have no chance."""
+    missing = size - len(logits)
+    return logits if missing <= 0 else np.append(logits, np.full(missing, -np.inf, np.float32))
 
 
 def one_by_one(

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.decoding.model import LanguageModel, Logits, Session
+from workbench.decoding.model import LanguageModel, Prompt, Session, context_of, padded
 from workbench.decoding.sampling import log_softmax
 from workbench.decoding.trace import perplexity
 from workbench.errors import VocabularyError
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId
 
 
 def retokenized(
     model: LanguageModel,
-    prompt: str | Sequence[TokenId],
+    prompt: Prompt,
     text: bytes | str,
     session: Session | None = None,
 ) -> list[TokenId]:
@@ -27,7 +27,7 @@ def retokenized(
     """
     left = text.encode() if isinstance(text, str) else text
     session = model.session() if session is None else session
-    context, found = _context(model, prompt), list[TokenId]()
+    context, found = context_of(model, prompt), list[TokenId]()
     longest = max(map(len, model.vocabulary.ids_of), default=0)
     while left:
         lengths = range(1, min(longest, len(left)) + 1)
@@ -35,14 +35,14 @@ def retokenized(
         if not ids:
             raise VocabularyError(f"no token of {model.vocabulary.name} begins {left[:20]!r}")
         logits = session.logits([*context, *found])
-        found.append(int(ids[int(np.argmax(_rows(logits, model.vocabulary)[ids]))]))
+        found.append(int(ids[int(np.argmax(padded(logits, len(model.vocabulary))[ids]))]))
         left = left[len(model.vocabulary.tokens[found[-1]] or b"") :]
     return found
 
 
 def perplexity_of(
     model: LanguageModel,
-    prompt: str | Sequence[TokenId],
+    prompt: Prompt,
     token_ids: Sequence[TokenId],
     session: Session | None = None,
 ) -> float:
@@ -53,16 +53,16 @@ def perplexity_of(
     """
     if not token_ids:
         return perplexity(())
-    context = _context(model, prompt)
+    context = context_of(model, prompt)
     session = model.session() if session is None else session
     rows = session.judge([*context, *token_ids[:-1]], len(token_ids))
     return perplexity(
-        float(log_softmax(_rows(row, model.vocabulary))[token_id])
+        float(log_softmax(padded(row, len(model.vocabulary)))[token_id])
         for row, token_id in zip(rows, token_ids, strict=True)
     )
 
 
-def naturalised(model: LanguageModel, prompt: str | Sequence[TokenId], text: bytes | str) -> float:
+def naturalised(model: LanguageModel, prompt: Prompt, text: bytes | str) -> float:
     """The perplexity of a text in the spelling the model prefers.
 
     Beside that of the tokens it was generated in it tells how much of the surprise is the spelling
@@ -74,14 +74,3 @@ def naturalised(model: LanguageModel, prompt: str | Sequence[TokenId], text: byt
     session = model.session()
     token_ids = retokenized(model, prompt, text, session)
     return perplexity_of(model, prompt, token_ids, session)
-
-
-def _context(model: LanguageModel, prompt: str | Sequence[TokenId]) -> list[TokenId]:
-    ids = model.encode(prompt) if isinstance(prompt, str) else list(prompt)
-    return ids or model.encode("")
-
-
-def _rows(logits: Logits, vocabulary: Vocabulary) -> Logits:
-    """At least a row for every token; one without a row can never be chosen."""
-    missing = len(vocabulary) - len(logits)
-    return logits if missing <= 0 else np.append(logits, np.full(missing, -np.inf, np.float32))

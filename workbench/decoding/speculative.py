@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import GREEDY, Generation, generate, same_tokens
 from workbench.decoding.loop import Loop, Masked
-from workbench.decoding.model import LanguageModel, Session
+from workbench.decoding.model import LanguageModel, Prompt, Session
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.errors import ModelError, WorkbenchError
@@ -186,7 +186,7 @@ def speculative(
     model: LanguageModel,
     draft: LanguageModel,
     constraint: Constraint,
-    prompt: str | Sequence[TokenId],
+    prompt: Prompt,
     sampling: Sampling = GREEDY,
     *,
     tokens: int = 4,

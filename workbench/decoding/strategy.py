@@ -94,7 +94,7 @@ class Speculating:
 
     ``tokens``  how many guesses go into one pass; the paper's s.
     ``least``   guesses go on while all of them together are right with this probability. On the
-                embedded model each guess costs about an eighth of a pass. With counts that
+                embedded model each guess costs about a twelfth of a pass. With counts that
                 remember four tokens 0.7 was a tenth faster than 0.3 on C and free JSON, as fast on
                 the fixed template, a twentieth slower on worked problems; without a memory 0.3 is
                 the better on the fixed template (1.63 times the model's own speed to 1.42).

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.decoding.model import Logits, one_by_one
-from workbench.errors import ModelError
+from workbench.decoding.model import Forgetful, Logits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The longest ending of a context that is looked up in the sample, in bytes.
@@ -44,8 +43,8 @@ class ToyModel:
             place += length or 1
         return found or [0 if self.vocabulary.end is None else self.vocabulary.end]
 
-    def session(self) -> ToySession:
-        return ToySession(self)
+    def session(self) -> Forgetful:
+        return Forgetful(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logits after a sequence (V,)."""
@@ -69,22 +68,6 @@ class ToyModel:
         rest = sample[here : here + max(map(len, ids_of), default=0)]
         spelt = (rest[:length] for length in range(1, len(rest) + 1))
         return [(i, 4.0 + len(piece) / 4) for piece in spelt for i in ids_of.get(piece, ())]
-
-
-@dataclass(frozen=True, slots=True)
-class ToySession:
-    """A conversation with a ToyModel; there is nothing to remember."""
-
-    model: ToyModel
-
-    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        if not token_ids:
-            raise ModelError("expected at least one token", "an empty prompt is the end token")
-        return self.model.logits(token_ids)
-
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """As ``Session`` says."""
-        return one_by_one(self.logits, token_ids, last)
 
 
 def _noise(size: int, key: Sequence[int]) -> Logits:

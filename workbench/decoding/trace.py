@@ -172,9 +172,14 @@ class Trace:
 def perplexity(logprobs: Iterable[float]) -> float:
     """exp(mean −log p) of log-probabilities in nats; nan where there are none."""
     values: Sequence[float] = list(logprobs)
-    if not values:
+    return mean_perplexity(-math.fsum(values), len(values))
+
+
+def mean_perplexity(nats: float, tokens: int) -> float:
+    """The same of a sum of −log p; nan of no tokens."""
+    if not tokens:
         return math.nan
     try:
-        return math.exp(-math.fsum(values) / len(values))
+        return math.exp(nats / tokens)
     except OverflowError:
         return math.inf

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import State
-from workbench.decoding.model import Logits, Session
+from workbench.decoding.model import Logits, Session, padded
 from workbench.decoding.sampling import Sampling, likeliest, log_softmax, log_sum
 from workbench.decoding.trace import Candidate, Step
 from workbench.errors import ModelError
@@ -68,12 +68,10 @@ class Turn:
         """A mask, with its milliseconds, laid over what a model has said.
 
         Models pad their output to round sizes. Rows that are no token count in the
-        probabilities, since the model gives them some, and can never be taken. Tokens
-        without a row (added to the tokenizer alone) have no probability.
+        probabilities, since the model gives them some, and can never be taken.
         Raises: ModelError where the logits are no numbers.
         """
-        if len(rows) < (size := len(vocabulary)):
-            rows = np.concatenate((rows, np.full(size - len(rows), -np.inf, np.float32)))
+        rows = padded(rows, len(vocabulary))
         if not math.isfinite(rows.max()):  # nan spreads to the maximum
             raise ModelError(
                 "the model's logits are not numbers",

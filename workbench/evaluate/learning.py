@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.count_model import CountModel
 from workbench.decoding.generate import generate
-from workbench.decoding.model import LanguageModel
+from workbench.decoding.model import LanguageModel, Prompt, context_of
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.picard import Picard
 from workbench.decoding.proposers import Counts
@@ -34,13 +34,13 @@ CHOOSING_LESS = frozenset({"picard"})
 _WARM_UP_SEED = 1_000_000
 
 #: A prompt and the run that followed it.
-WarmUp = tuple[str, Trace]
+WarmUp = tuple[Prompt, Trace]
 
 
 def warm_up(
     model: LanguageModel,
     constraint: Constraint,
-    prompts: Sequence[str],
+    prompts: Sequence[Prompt],
     sampling: Sampling,
     runs: int,
     max_tokens: int,
@@ -105,5 +105,5 @@ class Drafts:
         self, model: LanguageModel, constraint: Constraint, runs: Sequence[WarmUp]
     ) -> Strategy:
         """The strategy; prompts are counted too, since texts repeat their words."""
-        texts = [[*model.encode(prompt), *trace.token_ids] for prompt, trace in runs]
+        texts = [[*context_of(model, prompt), *trace.token_ids] for prompt, trace in runs]
         return Drafting(CountModel.learnt(model, texts, self.memory), self.tokens)

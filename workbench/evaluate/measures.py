@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from workbench.decoding.trace import Step, Trace
+from workbench.decoding.trace import Step, Trace, mean_perplexity
 from workbench.errors import VocabularyError
 from workbench.grammar import Grammar
 from workbench.vocabulary.bpe.bpe import Bpe
@@ -27,7 +27,7 @@ class Surprisal:
     @staticmethod
     def of(steps: Iterable[Step]) -> Surprisal:
         """Of the steps whose log-probability is known."""
-        known = [step.surprisal for step in steps if not math.isnan(step.logprob)]
+        known = [step.surprisal for step in steps if step.judged]
         return Surprisal(math.fsum(known), len(known))
 
     def __add__(self, other: Surprisal) -> Surprisal:
@@ -36,12 +36,7 @@ class Surprisal:
     @property
     def perplexity(self) -> float:
         """exp of the mean; nan of no tokens."""
-        if not self.tokens:
-            return math.nan
-        try:
-            return math.exp(self.nats / self.tokens)
-        except OverflowError:
-            return math.inf
+        return mean_perplexity(self.nats, self.tokens)
 
 
 @dataclass(slots=True)
@@ -126,7 +121,7 @@ def measured(
         forced=Surprisal.of(step for step in told if step.forced),
         interventions=trace.interventions,
         kept=tuple(step.kept for step in trace.steps),
-        mask_bits=math.fsum(s.mask_bits for s in trace.steps if not math.isnan(s.kept)),
+        mask_bits=trace.mask_bits,
         forward_passes=trace.forward_passes,
         compile_ms=compile_ms,
         seconds=spent.seconds,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.decoding.model import Logits, one_by_one
+from workbench.decoding.model import Forgetful, Logits
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -27,8 +27,8 @@ class ScoredModel:
         """One token, whatever the prompt."""
         return [0]
 
-    def session(self) -> ScoredModel:
-        return self
+    def session(self) -> Forgetful:
+        return Forgetful(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logarithms of what goes on so, summed over the sequences (V,)."""
@@ -44,7 +44,3 @@ class ScoredModel:
         with np.errstate(divide="ignore"):
             logits: Logits = np.log(mass / mass.sum()).astype(np.float32)
         return logits
-
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """As ``Session`` says."""
-        return one_by_one(self.logits, token_ids, last)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.model import LanguageModel
+from workbench.decoding.model import LanguageModel, padded
 from workbench.decoding.sampling import log_softmax
 from workbench.errors import WorkbenchError
 from workbench.vocabulary.vocabulary import TokenId
@@ -72,7 +72,7 @@ def token_tree(
             has), or no text; ModelError past the model's context.
     """
     root, count = _grown(constraint, most)
-    passes = _judge(model, prompt, constraint.vocabulary.end, root)
+    passes = _judge(model, prompt, root)
     return TokenTree(root, passes, count)
 
 
@@ -103,9 +103,10 @@ def _grown(constraint: Constraint, most: int) -> tuple[Node, int]:
     return root, count
 
 
-def _judge(model: LanguageModel, prompt: str, end: TokenId | None, root: Node) -> int:
+def _judge(model: LanguageModel, prompt: str, root: Node) -> int:
     """Ask the model about every node, chain by chain; how many passes it took."""
     session, context, passes = model.session(), model.encode(prompt), 0
+    size, end = len(model.vocabulary), model.vocabulary.end
     waiting: list[list[TokenId]] = [[]]  # spellings of the first node of a chain nobody judged
     while waiting:
         ids = waiting.pop()
@@ -120,7 +121,7 @@ def _judge(model: LanguageModel, prompt: str, end: TokenId | None, root: Node) -
         rows = session.judge([*context, *ids], len(ids) - first + 1)
         passes += 1
         for node, row in zip(chain, rows, strict=True):
-            logprobs = log_softmax(row)
+            logprobs = log_softmax(padded(row, size))
             node.logprobs = {i: float(logprobs[i]) for i in node.children}
             node.end = 0.0 if end is None else float(logprobs[end])
     return passes

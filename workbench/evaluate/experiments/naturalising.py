@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from statistics import geometric_mean
 
-from workbench.decoding.retokenize import perplexity_of, retokenized
+from workbench.decoding.retokenize import naturalised
 from workbench.decoding.sampling import Sampling
 from workbench.errors import WorkbenchError
 from workbench.evaluate.compare import Run
@@ -36,19 +36,13 @@ def _measured(task: Task, setting: Setting) -> Record:
             taken.append((found.free + found.forced).perplexity)
             if found.forced.tokens:
                 forced.append(found.forced.perplexity)
-            own.append(_naturalised(setting, prompt, found.text))
+            own.append(naturalised(setting.model, prompt, found.text))
         record[method] = {
             "perplexity": geometric_mean(taken),
             "naturalised": geometric_mean(own),
             "forced": geometric_mean(forced) if forced else None,
         }
     return record
-
-
-def _naturalised(setting: Setting, prompt: str, text: str) -> float:
-    """The perplexity of a text in the tokens the model prefers (appendix B, Algorithm 3)."""
-    model = setting.model
-    return perplexity_of(model, prompt, retokenized(model, prompt, text))
 
 
 _INTRODUCTION = """Perplexities of greedy texts, geometric means over the prompts: as the method

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 
 from workbench.drawing.text import visible
 from workbench.evaluate.contenders import CONTENDERS
@@ -68,7 +69,7 @@ def _section(records: Mapping[str, Record]) -> str:
     if skews:
         parts.append(
             f"Masks over all spellings move up to {max(skews):.3f} of the mass (total variation;"
-            f" median {_median(skews):.3f}): the article's first challenge is real here too."
+            f" median {median(skews):.3f}): the article's first challenge is real here too."
         )
     proper = [(case, record) for case, record in done if "proper" in record["distances"]]
     if proper:
@@ -144,10 +145,6 @@ _SMALL = 0.0005
 
 def _far(distances: Record, name: str) -> str:
     return f"{distances[name]['total_variation']:.4f}" if name in distances else "–"
-
-
-def _median(values: list[float]) -> float:
-    return sorted(values)[len(values) // 2]
 
 
 def _key(case: _Case) -> str:
