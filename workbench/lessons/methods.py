@@ -140,7 +140,7 @@ def side_by_side(world: World, given: Given, *, methods: Sequence[Way]) -> Film:
 
 
 def _opening(runs: Sequence[Run]) -> str:
-    return f"The same model {len(runs)} times; only the mask differs."
+    return f"The same model, {len(runs)} masks: nothing else differs."
 
 
 def _rows(world: World, runs: Sequence[Run], taken: int) -> tuple[Row, ...]:
