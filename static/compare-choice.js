@@ -21,15 +21,13 @@ wb.compareChoice = (find, doors) => {
   const plain = (line) => line.replace(/\\(n|\\)/g, (_, c) => (c === "n" ? "\n" : "\\"));
   const given = () => (source === "example" ? state.example?.prompt ?? "" : state.prompt);
   const list = () => (source === "own" ? prompts.value.split("\n").filter((line) => line !== "").map(plain) : [given()]);
-  whose.append(...Object.entries(WHOSE).map(([name, title]) => el("button", { type: "button", role: "radio", "aria-checked": "false", "data-whose": name }, title)));
+  const taken = wb.radios(whose, "data-whose", Object.entries(WHOSE), from);
   function from(name) {
     if (source === "own") kept = prompts.value;
     source = name;
-    wb.choose(whose, "aria-checked", whose.querySelector(`[data-whose=${name}]`));
+    taken(name);
     show();
   }
-  whose.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) from(button.dataset.whose); });
-  wb.roving(whose, (button) => from(button.dataset.whose));
   function show() {
     prompts.readOnly = source !== "own";
     prompts.value = source === "own" ? kept || escaped(state.prompt) : given();

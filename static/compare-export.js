@@ -3,7 +3,7 @@
 wb.compareFiles = (() => {
   const FIELDS = ["valid", "proper", "ended", "stop", "tokens", "free_tokens", "forced_tokens", "perplexity", "perplexity_free", "perplexity_forced", "mask_bits", "interventions", "forward_passes", "seconds", "tokens_per_second", "compile_ms"];
   const cell = (value) => { const text = value === null || value === undefined ? "" : String(value); return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text; };
-  const text = (run) => new TextDecoder().decode(new Uint8Array(wb.strips.spoken(run).flatMap((step) => (step.hex !== undefined ? wb.bytesOf(step.hex) : [...new TextEncoder().encode(step.text)]))));
+  const text = (run) => wb.spelt(run.steps);
   const named = () => wb.take.called() + ".compare";
 
   /** A row a run. Texts as JSON strings: white space is seen, and no table takes one for a formula. */

@@ -6,7 +6,7 @@
 
   const spoken = (run) => run.steps.filter((step) => !step.end);
   /** A text, a letter for every byte: what can be compared place by place. */
-  const letters = (step) => (step.hex !== undefined ? String.fromCharCode(...wb.bytesOf(step.hex)) : String.fromCharCode(...new TextEncoder().encode(step.text)));
+  const letters = (step) => String.fromCharCode(...wb.tokenBytes(step));
   const written = (run) => spoken(run).map(letters).join("");
 
   /** Where a run leaves another: `index` of its token, `at` the byte, `kind` "text" or, where only the cuts between
@@ -83,5 +83,5 @@
     return mine.length === 1 ? `the same token as ${name}` : `the same ${wb.number(mine.length)} tokens as ${name}`;
   }
 
-  wb.strips = { alike, draw, parting, written, spoken };
+  wb.strips = { alike, draw };
 })();

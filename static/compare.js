@@ -5,12 +5,12 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   const find = (selector) => element.querySelector(selector);
   const buttons = { go: find(".go"), halt: find(".halt"), fold: find("button.fold") }, wait = find(".wait"), meter = find(".meter"), bar = find(".meter i"), fault = find(".runerr");
   const scroll = find(".scroll"), blank = find(".results .blank"), key = find(".key"), given = find(".given pre"), aloud = wb.aloud(find(".aloud"));
-  let now = null, begun = 0, over = 0, dirty = new Set(), choice = null, wrong = "", standing = "";
+  let now = null, opening = false, dirty = new Set(), choice = null, wrong = "", standing = "";
 
   choice = wb.compareChoice(find, { changed: (plan, fault) => { find(".plan").textContent = plan; wrong = fault; busy(); } });
   const table = wb.compareTable(find("table"), { open, about: choice.about });
   const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about, small });
-  const incoming = wb.stream(props, watch, { take: record, arrived: () => { if (now) drawn(dirty); }, lost });
+  const incoming = wb.stream(props, watch, { take: record, arrived: () => { if (now) drawn(dirty); }, lost, over: "compare over", dropped: () => fail("the server ended it", "is it still running? Press Compare again") });
   find(".legend").append(wb.shades.legend("surprisal", []));
 
   const here = () => ({ text: state.text, notation: state.notation, start: state.start, model: state.model });
@@ -32,7 +32,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     const runs = prompts.flatMap((prompt) => seeds.flatMap((seed) => methods.map((method) => ({ method, prompt, seed, steps: [], end: null, why: "" }))));
     const against = methods.find((name) => name === (now?.against ?? "automaton")) ?? methods[0];
     now = { about, methods, prompts, seeds, runs, against, running: true, writing: null, aligned: now?.aligned ?? true, shown: { prompt: prompts[0], seed: seeds[0] }, started: performance.now() };
-    begun += 1;
+    exact.show(null);
     say("");
     blank.hidden = true;
     scroll.hidden = key.hidden = false;
@@ -107,11 +107,6 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     wb.ask(server.stop_run, { run: incoming.end() });
     begin(now.about);
   }
-  wb.on("compare over", () => {
-    over += 1;
-    const all = begun;
-    setTimeout(() => { if (now?.running && all === begun && over >= begun) fail("the server ended it", "is it still running? Press Compare again"); }, 500);
-  });
 
   // -- what is shown of it --------------------------------------------------------------------------
   const say = (message, hint, before = "Not compared: ") => { fault.hidden = !message; fault.replaceChildren(el("b", {}, before), (message || "") + (hint ? " — " + hint : "")); };
@@ -133,14 +128,11 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   /** Which of the runs' texts are shown, against which, and how. */
   function controls() {
     const pick = (label, options, chosen, act) => el("label", { class: "knob" }, el("span", {}, label), el("span", { class: "pickwrap" }, Object.assign(el("select", { onchange: (event) => { act(event.target.value); table.showAll(); } }, ...options.map(([value, title]) => el("option", { value, selected: value === chosen }, title))))));
-    const sides = el("div", { class: "seg small", role: "radiogroup", "aria-label": "Strips begin at" }, ...[["true", "where they part"], ["false", "their beginning"]].map(([value, title]) => el("button", { type: "button", role: "radio", "data-aligned": value }, title)));
-    const turn = (button) => { now.aligned = button.dataset.aligned === "true"; wb.choose(sides, "aria-checked", button); table.showAll(); };
-    sides.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) turn(button); });
-    wb.roving(sides, turn);
-    wb.choose(sides, "aria-checked", sides.querySelector(`[data-aligned=${now.aligned}]`));
+    const sides = el("div", { class: "seg small", role: "radiogroup", "aria-label": "Strips begin at" });
+    wb.radios(sides, "data-aligned", [["true", "where they part"], ["false", "their beginning"]], (value) => { now.aligned = value === "true"; table.showAll(); })(String(now.aligned));
     const short = (prompt, i) => `${i + 1}: ${wb.glyphs({ text: prompt }).slice(0, 30) || "no prompt"}`;
     find(".shownof").replaceChildren(...[
-      now.prompts.length > 1 ? pick("prompt", now.prompts.map((prompt, i) => [String(i), short(prompt, i)]), String(now.prompts.indexOf(now.shown.prompt)), (value) => { now.shown.prompt = now.prompts[Number(value)]; exact.show(now); }) : null,
+      now.prompts.length > 1 ? pick("prompt", now.prompts.map((prompt, i) => [String(i), short(prompt, i)]), String(now.prompts.indexOf(now.shown.prompt)), (value) => { now.shown.prompt = now.prompts[Number(value)]; if (!now.running) exact.show(now); }) : null,
       now.seeds.length > 1 ? pick("text of seed", now.seeds.map((seed) => [String(seed), String(seed)]), String(now.shown.seed), (value) => { now.shown.seed = Number(value); }) : null,
       pick("against", now.methods.map((name) => [name, name]), now.against, (value) => { now.against = value; }), sides,
     ].filter(Boolean));
@@ -149,10 +141,13 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
 
   /** One run in the workbench: its tokens again, with all that is known of each. */
   async function open(run) {
-    if (!run?.end || now.running) return;
-    const before = standing, about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
+    if (!run?.end || now.running || opening) return;
+    const of = now, before = standing, about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
+    opening = true;
     tell("asking the model about every token…");
     const answer = await wb.ask(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
+    opening = false;
+    if (now !== of) return; // another example was opened meanwhile
     tell(before);
     if (!answer.ok) { say(answer.why || answer.fault, "", "Not opened: "); return; }
     if (now.about.text !== state.text || now.about.notation !== state.notation) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });

@@ -70,6 +70,10 @@ window.wb = (() => {
 
   /** The bytes of a token as hexadecimal digits; null for the end. */
   const hexOf = (token) => (token.end ? null : token.hex ?? [...new TextEncoder().encode(token.text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+  /** The bytes of a token; none of the end. */
+  const tokenBytes = (token) => (token.end ? [] : token.hex !== undefined ? bytesOf(token.hex) : [...new TextEncoder().encode(token.text)]);
+  /** The text that tokens spell together. */
+  const spelt = (tokens) => new TextDecoder().decode(new Uint8Array(tokens.flatMap(tokenBytes)));
 
   const percent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : (100 * p).toFixed(1) + " %");
   const number = (n) => n.toLocaleString("en-US");
@@ -129,6 +133,17 @@ window.wb = (() => {
     }
   }
 
+  /** A row of choices of which one is taken: buttons that hold their key in an attribute. `act(key)` hears which is
+      taken; given back is a way to show one as taken. */
+  function radios(box, attribute, options, act) {
+    const show = (key) => choose(box, "aria-checked", [...box.children].find((button) => button.getAttribute(attribute) === key));
+    const take = (button) => { const key = button.getAttribute(attribute); show(key); act(key); };
+    box.replaceChildren(...options.map(([key, label]) => el("button", { type: "button", role: "radio", "aria-checked": "false", tabindex: "-1", [attribute]: key }, label)));
+    box.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) take(button); });
+    roving(box, take);
+    return show;
+  }
+
   /** A button and what it opens: one click, Escape or a click elsewhere closes it, arrows go through it. */
   function menu(box) {
     const [button, list] = box.children;
@@ -168,7 +183,7 @@ window.wb = (() => {
     for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
   }
 
-  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, percent, number, bits, debounce, copy, download, roving, bring, choose, menu, ask, parts, mount };
+  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, tokenBytes, spelt, percent, number, bits, debounce, copy, download, roving, bring, choose, radios, menu, ask, parts, mount };
 })();
 
 /* The theme is set before anything is painted: what was chosen last, or what the system says. */

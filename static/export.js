@@ -70,8 +70,7 @@ wb.take = (() => {
 
   // -- the run ----------------------------------------------------------------------------------
   const steps = () => state.steps;
-  const bytes = (step) => wb.bytesOf(wb.hexOf(step.token) || "00").slice(0, step.token.end ? 0 : undefined);
-  const spoken = () => new TextDecoder().decode(new Uint8Array(steps().flatMap(bytes)));
+  const spoken = () => wb.spelt(steps().map((step) => step.token));
 
   /** All of a run: what it was made with, every token, how it ended. */
   const records = () => wb.run?.records?.() ?? [];

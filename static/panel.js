@@ -90,10 +90,7 @@
       box.style.minHeight = box.style.maxHeight = running ? high : "";
     }
 
-    find(".copytext").addEventListener("click", (event) => {
-      const bytes = state.steps.flatMap((step) => (step.token.end ? [] : step.token.hex !== undefined ? wb.bytesOf(step.token.hex) : [...new TextEncoder().encode(step.token.text)]));
-      wb.copy(new TextDecoder().decode(new Uint8Array(bytes)), event.target);
-    });
+    find(".copytext").addEventListener("click", (event) => wb.copy(wb.spelt(state.steps.map((step) => step.token)), event.target));
     const newSeed = () => { knobs.seed.value = String(settings().seed + 1); };
     return { buttons, busy, fault, settings, apply, numbers, alarms: alarmsOf, worthALook, reserve, newSeed, onTraps: (act) => { doors.traps = act; } };
   };
@@ -101,12 +98,9 @@
   /** A row of choices of which one is taken, kept in the browser. */
   function choices(box, options, name, act) {
     const kept = wb.saved?.get(name);
-    const buttons = options.map(([key, label]) => el("button", { type: "button", role: "radio", "data-key": key }, label));
-    const choose = (button) => { wb.choose(box, "aria-checked", button); act(button.dataset.key); };
-    box.replaceChildren(...buttons);
-    box.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) { choose(button); wb.saved?.set(name, button.dataset.key); } });
-    wb.roving(box, (button) => { choose(button); wb.saved?.set(name, button.dataset.key); });
-    choose(buttons.find((button) => button.dataset.key === kept) ?? buttons[0]);
+    const [first] = options.find(([key]) => key === kept) ?? options[0];
+    wb.radios(box, "data-key", options, (key) => { act(key); wb.saved?.set(name, key); })(first);
+    act(first);
   }
 
   /** Which chart, which colour, and the legend that goes with it. */

@@ -4,16 +4,14 @@
 wb.rows = (box, { choose, place }) => {
   const { el, state } = wb;
   const NAMES = { characters: "Characters", tokens: "Tokens", stack: "Stack machine", rules: "Rules" };
-  const which = el("div", { class: "seg which", role: "radiogroup", "aria-label": "Machine in the table" },
-    ...Object.entries(NAMES).map(([name, title]) => el("button", { type: "button", role: "radio", "aria-checked": "false", tabindex: "-1", "data-of": name }, title)));
+  const which = el("div", { class: "seg which", role: "radiogroup", "aria-label": "Machine in the table" });
   const filter = el("input", { type: "search", class: "filter", placeholder: "Filter rows", "aria-label": "Filter rows of the table", spellcheck: "false" });
   const told = el("span", { class: "told", role: "status" });
   const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The machine as a table" });
   box.append(el("div", { class: "tools" }, which, filter, told), scroll);
   let answer = null, standing = [];
 
-  which.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && !button.disabled) choose(button.dataset.of); });
-  wb.roving(which, (button) => choose(button.dataset.of));
+  wb.radios(which, "data-of", Object.entries(NAMES), choose);
 
   function fill() {
     const wanted = filter.value.trim().toLowerCase();

@@ -5,7 +5,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const find = (selector) => element.querySelector(selector);
   const wait = find(".wait"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
   const panel = wb.runPanel(find), { buttons } = panel, questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
-  let taking = false, looks = 0, shown = 0, started = 0, before = 0, firstRun = null, runNext = false, begun = 0, over = 0, atNext = false;
+  let taking = false, looks = 0, shown = 0, started = 0, before = 0, firstRun = null, runNext = false, atNext = false;
 
   const select = (index, focus = false) => { walk.halt(); go(index, focus); };
   const strip = wb.strip(find(".tokens"), { select, key: keys });
@@ -21,7 +21,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });
   const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
-  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost });
+  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost, over: "run over", dropped: () => fail("the server ended it", "is it still running? Press Run again") });
 
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
@@ -37,7 +37,6 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     before = branch.steps.length;
     state.running = true;
     started = performance.now();
-    begun += 1;
     atNext = false;
     strip.next(false);
     inspector.wait(true);
@@ -247,12 +246,6 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   wb.runKeys(find, {
     run() { if (!buttons.go.disabled) run(); else if (state.pending) { runNext = true; wb.emit("compile now"); } },
     stop, step, play: walk.toggle,
-  });
-  // Gradio's word that the stream is over, however it ended: queue full, server gone, all said
-  wb.on("run over", () => {
-    over += 1;
-    const all = begun;
-    setTimeout(() => { if (state.running && all === begun && over >= begun) fail("the server ended it", "is it still running? Press Run again"); }, 500);
   });
   wb.on("rewrite", (wanted) => { runNext = Boolean(wanted.run); });
   wb.on("typed", () => { busy(); wb.emit("live rules", []); });

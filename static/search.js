@@ -19,7 +19,7 @@
       const mine = ++asked;
       const answer = await doors.find(query);
       if (mine !== asked || !answer) return;
-      if (answer.why) { clear(); say(answer.why); return; }
+      if (answer.why || answer.fault) { clear(); say(answer.why || answer.fault); return; }
       const scale = Math.max(...answer.found.map((candidate) => candidate.before), 0.001);
       found.replaceChildren(...answer.found.map((candidate, i) => {
         const made = doors.row(candidate, "before", scale, { taken: candidate.id === taken, act: candidate.id === taken ? null : () => doors.choose(candidate), first: i === 0 });

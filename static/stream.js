@@ -3,9 +3,11 @@
 "use strict";
 (() => {
   /** `doors.take(record)` gets every record of the run that was begun last, `doors.arrived(count)` follows a batch, and
-      `doors.lost()` is called where the page was too busy to see some of them pass. */
+      `doors.lost()` is called where the page was too busy to see some of them pass. The event named `doors.over` is
+      Gradio's word that a stream is over, however it ended: queue full, server gone, all said; if the run's own last
+      record does not come with it, `doors.dropped()` is called. */
   function stream(props, watch, doors) {
-    let name = null, heard = 0, window = -1, read = 0;
+    let name = null, heard = 0, window = -1, read = 0, begun = 0, over = 0;
 
     /** Where in a text the first line begins that was not heard yet; −1 where it has passed. */
     function place(value, first) {
@@ -37,10 +39,15 @@
       if (count) doors.arrived(count);
     }
     watch("value", arrived);
+    wb.on(doors.over, () => {
+      over += 1;
+      const all = begun;
+      setTimeout(() => { if (name && all === begun && over >= begun) doors.dropped(); }, 500);
+    });
 
     return {
       /** A name for a run that is about to be asked for. */
-      begin() { name = "r" + Math.random().toString(36).slice(2); heard = 0; window = -1; return name; },
+      begin() { begun += 1; name = "r" + Math.random().toString(36).slice(2); heard = 0; window = -1; return name; },
       /** Hear no more of it. */
       end() { const ended = name; name = null; return ended; },
     };

@@ -162,6 +162,7 @@
     }
 
     function edit(say, index) {
+      if (!state.tests[index]) return; // a row of the tests before, which go as soon as these are tried
       const area = el("textarea", { rows: 1, "aria-label": "Text to test", spellcheck: "false" });
       area.value = state.tests[index].text;
       let open = true;

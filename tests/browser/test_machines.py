@@ -142,10 +142,16 @@ def test_an_edge_tells_all_its_tokens(visit: Any) -> None:
     with visit("?example=person&tab=tokens") as v:
         v.wait_run()
         v.wait_drawn()
-        v.page.evaluate("""() => {
+        # the part where the run stands is drawn, and the camera has come to rest there
+        v.page.wait_for_selector("#wb-picture .pic.main:not(.stale) .now")
+        v.page.wait_for_function("""() => {
           const edges = [...document.querySelectorAll("#wb-picture .pic.main .edge")];
           const count = (edge) => Number((edge.textContent.match(/([0-9,]+) tokens/) || ["", "0"])[1].replace(",", ""));
-          window.many = edges.sort((a, b) => count(b) - count(a))[0];
+          const many = edges.sort((a, b) => count(b) - count(a))[0];
+          const place = JSON.stringify(many?.querySelector("text")?.getBoundingClientRect());
+          window.still = many && many === window.many && place === window.place ? window.still + 1 : 0;
+          Object.assign(window, { many, place });
+          return window.still > 10;
         }""")
         at = v.page.evaluate(
             "(b => [b.x + b.width / 2, b.y + b.height / 2])(many.querySelector('text').getBoundingClientRect())"
