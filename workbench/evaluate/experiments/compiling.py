@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from workbench.bench.cases import CASES, Case
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
+from workbench.decoding.turn import since
 from workbench.errors import WorkbenchError
-from workbench.evaluate.experiment import Experiment, Record, Setting, Stopped, Unit
+from workbench.evaluate.experiment import Experiment, Record, Setting, Unit
+from workbench.evaluate.experiments.timing import least_ms
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.training.card import table
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The paper's five constraints, by the benchmark's names, with its two speed-ups.
 _PAPER = {
@@ -37,10 +40,9 @@ def _measured(case: Case, setting: Setting) -> Record:
     assert case.regex is not None, "the paper's constraints are regexes"
     vocabulary, record = setting.model.vocabulary, Record()
     for method in _METHODS:
-        make = partial(_first_mask, case.regex, method, setting)
+        make = partial(_first_mask, case.regex, method, vocabulary)
         try:
-            make()  # whatever a vocabulary makes once, and kernels
-            compiled = min(_timed(make) for _ in range(setting.size.timings))
+            compiled = least_ms(setting, make) * 1e3
             constraint = compile_grammar(
                 Grammar.from_regex(case.regex, limits=_LIMITS), vocabulary, method, _LIMITS
             )
@@ -51,31 +53,24 @@ def _measured(case: Case, setting: Setting) -> Record:
     return record
 
 
-def _first_mask(pattern: str, method: str, setting: Setting) -> None:
-    if setting.stop():
-        raise Stopped
+def _first_mask(pattern: str, method: str, vocabulary: Vocabulary) -> None:
     grammar = Grammar.from_regex(pattern, limits=_LIMITS)
-    made = compile_grammar(grammar, setting.model.vocabulary, method, _LIMITS)
+    made = compile_grammar(grammar, vocabulary, method, _LIMITS)
     made.mask(made.initial)
-
-
-def _timed(work: Callable[[], None]) -> float:
-    """Microseconds."""
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1e6
 
 
 def _step_us(constraint: Constraint) -> float:
     """Appendix C.3: the valid tokens of the start state as a vector, and one token further."""
     first = next(iter(constraint.mask(constraint.initial)))
 
-    def steps() -> None:
+    def steps_ms() -> float:
+        started = time.perf_counter()
         for _ in range(_STEPS):
             constraint.mask(constraint.initial).bits  # noqa: B018  # asking makes it
             constraint.advance(constraint.initial, first)
+        return since(started)
 
-    return min(_timed(steps) for _ in range(5)) / _STEPS
+    return min(steps_ms() for _ in range(5)) * 1e3 / _STEPS
 
 
 _INTRODUCTION = """How many times as long Willard & Louf's index takes (our implementation of it, in

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from statistics import median
 
 from workbench.bench.cases import CASES
 from workbench.constraint.compile import compile as compile_grammar
+from workbench.decoding.turn import since
 from workbench.errors import WorkbenchError
-from workbench.evaluate.experiment import Experiment, Record, Setting, Stopped, Unit
+from workbench.evaluate.experiment import Experiment, Record, Setting, Unit
+from workbench.evaluate.experiments.timing import least_ms
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.training.card import table
@@ -35,7 +37,7 @@ def _measured(name: str, setting: Setting) -> Record:
         return {"failed": error.message}
     rules = rules_of(vocabulary)
     record: Record = {"tokens": len(vocabulary)}
-    record["tables_ms"] = _least(setting, lambda: built(rules))
+    record["tables_ms"] = least_ms(setting, lambda: built(rules))
     for case in _CASES:
         record[case] = _of(case, vocabulary, setting)
     return record
@@ -47,35 +49,18 @@ def _of(case: str, vocabulary: Vocabulary, setting: Setting) -> Record:
     grammar = Grammar.from_regex(regex, limits=_LIMITS)
     make = partial(compile_grammar, grammar, vocabulary, limits=_LIMITS)
     try:
-        permissive = _least(setting, partial(make, method="composed"))
-        relevant = _least(setting, partial(make, method="proper"))
+        permissive = least_ms(setting, partial(make, method="composed"))
+        relevant = least_ms(setting, partial(make, method="proper"))
         constraint = make(method="proper")
         masks, state = [], constraint.initial
         for token_id in Bpe.of(vocabulary).encode(walk):
             started = time.perf_counter()
             constraint.mask(state)
-            masks.append(_ms(started))
+            masks.append(since(started))
             state = constraint.advance(state, token_id)
     except WorkbenchError as error:
         return {"failed": error.message}
     return {"permissive_ms": permissive, "relevant_ms": relevant, "mask_ms": median(masks[1:])}
-
-
-def _least(setting: Setting, work: Callable[[], object]) -> float:
-    """Of as many times as the size says, once made ready."""
-    work()
-    times = []
-    for _ in range(setting.size.timings):
-        if setting.stop():
-            raise Stopped
-        started = time.perf_counter()
-        work()
-        times.append(_ms(started))
-    return min(times)
-
-
-def _ms(started: float) -> float:
-    return (time.perf_counter() - started) * 1e3
 
 
 _INTRODUCTION = """

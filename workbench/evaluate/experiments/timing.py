@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median, quantiles
 
 from workbench.decoding.sampling import Sampling
+from workbench.decoding.turn import since
 from workbench.errors import WorkbenchError
 from workbench.evaluate.compare import Run
 from workbench.evaluate.contenders import UNCONSTRAINED, Contender, Prepared
-from workbench.evaluate.experiment import Record, Setting, finished
+from workbench.evaluate.experiment import Record, Setting, Stopped, finished
 from workbench.evaluate.learning import STRATEGIES, WarmUp, warm_up
 from workbench.evaluate.measures import Measures
 from workbench.grammar import Grammar
@@ -20,6 +22,23 @@ MOST_TOKENS = 128
 _TEMPERATURE = 1.0
 #: Runs of each contender whose times are thrown away: rows and caches are made then.
 _COLD = 2
+
+
+def least_ms(setting: Setting, work: Callable[[], object]) -> float:
+    """The milliseconds of some work, the least of as many times as the size says.
+
+    Once before, for whatever is made only once: a vocabulary's tables, kernels.
+    Raises: Stopped.
+    """
+    work()
+    times = []
+    for _ in range(setting.size.timings):
+        if setting.stop():
+            raise Stopped
+        started = time.perf_counter()
+        work()
+        times.append(since(started))
+    return min(times)
 
 
 @dataclass(slots=True, eq=False)
