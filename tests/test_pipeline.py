@@ -77,6 +77,23 @@ def test_the_tokenizers_own_spellings_are_a_machine() -> None:
     assert [edge.labels for edge in graph.edges] == [("ab",), ("ab",)]
 
 
+@pytest.mark.parametrize("first", ["constraint", "picture"])
+def test_a_method_and_a_machine_may_have_one_name(first: str) -> None:
+    vocabulary = Vocabulary([b"a", b"b", b"ab"], merges=[(b"a", b"b")])
+    compiled = compile_text("(ab)+", Notation.REGEX)
+
+    def allowed() -> int:
+        constraint = compiled.constraint(vocabulary, "proper")
+        return len(constraint.mask(constraint.initial))
+
+    asked = {
+        "constraint": allowed,
+        "picture": lambda: len(compiled.drawn(Machine.PROPER, vocabulary).graph.edges),
+    }
+    told = {name: asked[name]() for name in sorted(asked, key=lambda name: name != first)}
+    assert told == {"constraint": 1, "picture": 2}
+
+
 def test_error_a_vocabulary_that_cannot_spell_it_is_a_problem() -> None:
     compiled = compile_text("x+", Notation.REGEX, vocabulary=KOO)
     assert compiled.grammar is not None

@@ -125,7 +125,7 @@ class Compiled:
         """
         grammar, limits = self._readable(), self.limits
         return self._once(
-            (method, vocabulary, *sorted(options.items())),
+            ("constraint", method, vocabulary, *sorted(options.items())),
             lambda: compile_constraint(grammar, vocabulary, method, limits, **options),
         )
 
