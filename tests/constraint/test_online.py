@@ -187,7 +187,7 @@ def test_error_grammars_a_checker_does_not_read(
 ) -> None:
     with pytest.raises(WorkbenchError, match=said) as caught:
         compile(Grammar.from_kbnf(rules), all_bytes(), "online", checker=checker)
-    assert "method='automaton'" in caught.value.hint, because
+    assert "the method 'automaton'" in caught.value.hint, because
 
 
 def test_error_too_many_stacks() -> None:
@@ -300,5 +300,5 @@ def test_error_a_mask_takes_too_long() -> None:
         constraint = compile(Grammar.from_regex("[a0-9]*"), words, "online", how=how)
         assert isinstance(constraint, Online)
         constraint.limits = Limits(seconds=1e-6)
-        with pytest.raises(LimitError, match="method='automaton'"):
+        with pytest.raises(LimitError, match="the method 'automaton'"):
             constraint.mask(constraint.initial)

@@ -72,6 +72,13 @@ def test_texts_of_a_program_are_texts_of_its_grammar(task: str) -> None:
         assert grammar.accepts(text), text
 
 
+def test_a_program_is_found_whatever_the_text_ends_with() -> None:
+    """An editor may drop the last line break of an example."""
+    grammar = TASKS["rpg"].grammar
+    edited = Grammar.from_kbnf(grammar.source.text.rstrip())
+    assert program_of(edited, LIMITS).source.text == program_of(grammar, LIMITS).source.text
+
+
 def test_error_a_grammar_nobody_wrote_a_program_for() -> None:
     with pytest.raises(WorkbenchError) as raised:
         CONTENDERS["template"].prepare(MODEL, GRAMMAR)

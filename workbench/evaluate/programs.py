@@ -58,7 +58,7 @@ def program_of(grammar: Grammar, limits: Limits) -> Grammar:
     Raises: WorkbenchError where nobody wrote a program for this grammar.
     """
     for name, made in _PROGRAMS.items():
-        if load_gallery()[name].text == grammar.source.text:
+        if load_gallery()[name].text.rstrip() == grammar.source.text.rstrip():
             if isinstance(made, Template):
                 return made.grammar
             return Grammar.from_kbnf(made, limits=limits, name="template")

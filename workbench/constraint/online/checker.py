@@ -69,7 +69,7 @@ def by_trie(
 #: How a vocabulary can be gone through, by name.
 ASKING: dict[str, Asking] = {"flat": flat, "trie": by_trie}
 
-_TOO_SLOW = "asking about every token takes too long; method='automaton' gives the same mask"
+_TOO_SLOW = "asking about every token takes too long; the method 'automaton' gives the same mask"
 
 
 class Online(TokenByToken[State]):

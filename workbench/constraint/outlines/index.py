@@ -144,6 +144,6 @@ def _read_alike(
 
 
 def _check(entries: int, limits: Limits, clock: Clock) -> None:
-    hint = "an index of every state is too large for it; use method='automaton'"
+    hint = "an index of every state is too large for it; choose the method 'automaton'"
     clock.check(hint)
     limits.check("megabytes", entries * _ENTRY / 2**20, hint)

@@ -42,7 +42,7 @@ class Indexed(TokenByToken[State]):
             raise VocabularyError(
                 f"no accepted text can be spelt with those tokens of {vocabulary.name}"
                 " that are whole characters",
-                "use method='automaton', which reads half characters too",
+                "choose the method 'automaton', which reads half characters too",
             )
         self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
@@ -87,5 +87,5 @@ def _machine(grammar: Grammar, limits: Limits) -> CharacterMachine:
         raise LimitError(
             "the rules call each other too deeply to be written into one regex",
             "states",
-            "use method='automaton'",
+            "choose the method 'automaton'",
         ) from None

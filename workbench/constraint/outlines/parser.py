@@ -66,7 +66,7 @@ class Parser:
         except GrammarError as error:
             raise WorkbenchError(
                 f"the grammar is not LALR(1): {rules.in_the_authors_names(str(error))}",
-                "use method='automaton', which reads every context-free grammar",
+                "choose the method 'automaton', which reads every context-free grammar",
             ) from None
         self._conf: ParseConf[int] = ParseConf(analysis.parse_table, {}, _START)
         self._limits = limits
@@ -140,7 +140,7 @@ def _too_many_rules() -> LimitError:
     return LimitError(
         "the grammar has too many rules to make LALR(1) tables of it",
         "states",
-        "use method='automaton'",
+        "choose the method 'automaton'",
     )
 
 

@@ -30,7 +30,7 @@ from workbench.syntax.regex_tree import (
 
 _LAST_ASCII = 0x7F
 
-_READS_EVERY_GRAMMAR = "use method='automaton', which reads every grammar"
+_READS_EVERY_GRAMMAR = "choose the method 'automaton', which reads every grammar"
 
 
 def regex_of(grammar: Grammar) -> Regex:
