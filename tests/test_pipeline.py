@@ -86,10 +86,10 @@ def test_a_method_and_a_machine_may_have_one_name(first: str) -> None:
         constraint = compiled.constraint(vocabulary, "proper")
         return len(constraint.mask(constraint.initial))
 
-    asked = {
-        "constraint": allowed,
-        "picture": lambda: len(compiled.drawn(Machine.PROPER, vocabulary).graph.edges),
-    }
+    def drawn() -> int:
+        return len(compiled.drawn(Machine.PROPER, vocabulary).graph.edges)
+
+    asked = {"constraint": allowed, "picture": drawn}
     told = {name: asked[name]() for name in sorted(asked, key=lambda name: name != first)}
     assert told == {"constraint": 1, "picture": 2}
 

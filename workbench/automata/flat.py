@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import inner, njit
+from workbench.kernel import inner, njit
 
 Ints = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
 from workbench.automata.flat import Bits, Flags, Ints, alive_of, classes_of
-from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.nfa import Nfa
 from workbench.automata.subsets import find_closures, number_of
+from workbench.kernel import inner, int64, njit
 from workbench.limits import LIMITS, Limits
 
 #: A step not computed yet.

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.flat import Ints
-from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.program import (
     CHOICE,
     LITERAL,
@@ -16,6 +15,7 @@ from workbench.automata.program import (
     SEQUENCE,
 )
 from workbench.errors import LimitError
+from workbench.kernel import inner, int64, njit
 from workbench.limits import Limits
 from workbench.syntax.regex_tree import Group, Regex, Repeat
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.flat import Ints
-from workbench.automata.kernel import inner, njit
 from workbench.automata.nfa import class_runs
 from workbench.automata.utf8 import character_machine
+from workbench.kernel import inner, njit
 from workbench.syntax.regex_tree import Ranges
 
 #: One byte: the first and the last it may be.

@@ -8,7 +8,7 @@ them; ``_TOUCHED`` names the sets that have some.
 from __future__ import annotations
 
 from workbench.automata.flat import Flags, Ints
-from workbench.automata.kernel import inner, int64
+from workbench.kernel import inner, int64
 
 _MEMBERS, _PLACE, SET, _START, _END, _MARKED, _TOUCHED, _COUNTS = range(8)
 ROWS = 8

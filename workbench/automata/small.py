@@ -14,13 +14,13 @@ import numpy as np
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.explore import nothing
 from workbench.automata.flat import Bits, Classes, Flags, Ints, find_alive, find_classes
-from workbench.automata.kernel import inner, njit
 from workbench.automata.measure import check_size
 from workbench.automata.nfa import Nfa
 from workbench.automata.program import Program
 from workbench.automata.refine import ROWS, SET, find_blocks
 from workbench.automata.subsets import find_closures, find_subsets
 from workbench.automata.writing import program_nfa
+from workbench.kernel import inner, njit
 from workbench.limits import LIMITS
 
 #: The most states before minimization.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
 from workbench.automata.flat import Bits, Classes, Flags, Ints
-from workbench.automata.kernel import inner, int64, njit
+from workbench.kernel import inner, int64, njit
 
 _DEAD = DEAD
 _ONE = np.uint64(1)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.flat import Ints
-from workbench.automata.kernel import inner, int64
+from workbench.kernel import inner, int64
 
 #: What is counted.
 STATES, EDGES, EPSILONS, TASKS, SHARED = range(5)

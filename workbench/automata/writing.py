@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.flat import Flags, Flat, Ints, group
-from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.nfa import BYTES, Nfa
 from workbench.automata.program import (
     CALL,
@@ -38,6 +37,7 @@ from workbench.automata.work import (
     push,
     share,
 )
+from workbench.kernel import inner, int64, njit
 
 #: The columns of what is known of a rule: its first instruction, what texts it has, the symbol of
 #: its calls (−1 where it is written in), and whether a call at the end of all is a jump.

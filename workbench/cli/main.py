@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from workbench.automata.kernel import when_compiling
 from workbench.cli import (
     bench,
     check,
@@ -18,6 +17,7 @@ from workbench.cli import (
     serve,
     train,
 )
+from workbench.kernel import when_compiling
 
 app = typer.Typer(
     name="workbench",

@@ -8,9 +8,9 @@ state but the last ones has the row of the one before; found out in 1 µs instea
 from __future__ import annotations
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.rows import Ints
+from workbench.kernel import inner
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inlined, int64
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.growing import grow, read_on, step_by
 from workbench.constraint.loops import LEVEL, SEVERAL, Loop
 from workbench.constraint.rows import Words, mark, set_tokens
 from workbench.constraint.walk import FLOOR, PART, STATE, Nodes, Scratch
+from workbench.kernel import inlined, int64
 from workbench.pushdown.room import Growth, Room
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT
 

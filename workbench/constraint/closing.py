@@ -17,7 +17,6 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner, njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.layout import (
     BORROWED,
@@ -52,6 +51,7 @@ from workbench.constraint.layout import (
     Wide,
 )
 from workbench.constraint.renaming import rename
+from workbench.kernel import inner, njit
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.automata.kernel import inner, int64, njit
+from workbench.kernel import inner, int64, njit
 from workbench.pushdown import room as rooms
 from workbench.pushdown.interning import mixed
 from workbench.pushdown.room import Ints, Longs, Room

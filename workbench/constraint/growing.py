@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inlined, inner, int64
 from workbench.automata.lazy import UNKNOWN, fill_row
 from workbench.constraint import walk
 from workbench.constraint.loops import find
 from workbench.constraint.rows import Words, mark, set_tokens
 from workbench.constraint.walk import Nodes, Scratch
+from workbench.kernel import inlined, inner, int64
 from workbench.pushdown.room import Growth, Room
 from workbench.pushdown.stepping import successor
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT

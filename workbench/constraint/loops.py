@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.rows import Classes, Ints, Records, Words, set_tokens
+from workbench.kernel import inner, int64, njit
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
 
 _DEAD, _UNKNOWN = DEAD, UNKNOWN

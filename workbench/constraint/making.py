@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import direct, inlined, int64, njit
 from workbench.constraint import loops, walk
 from workbench.constraint.alike import alike
 from workbench.constraint.around import enter, leave
@@ -22,6 +21,7 @@ from workbench.constraint.growing import find_loop, read_below, step_by
 from workbench.constraint.loops import Loop
 from workbench.constraint.rows import Words, set_tokens
 from workbench.constraint.walk import NO_FLOOR, Nodes, Scratch
+from workbench.kernel import direct, inlined, int64, njit
 from workbench.pushdown.room import Growth, Room
 from workbench.vocabulary.trie import SIZE_AT, Trie
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner, njit
 from workbench.constraint.layout import (
     BORROWED,
     BORROWED_END,
@@ -26,6 +25,7 @@ from workbench.constraint.layout import (
     Tokens,
     Written,
 )
+from workbench.kernel import inner, njit
 from workbench.vocabulary.trie import SEVERAL, TOKEN_AT
 
 _DEAD = DEAD

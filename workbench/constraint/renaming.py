@@ -8,8 +8,8 @@ names. So a counted repetition has one row and many maps: ``[a-z]{0,200}x`` over
 from __future__ import annotations
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner
 from workbench.constraint.layout import Ints
+from workbench.kernel import inner
 
 _DEAD = DEAD
 #: A state that has no name yet.

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import inner, njit
 from workbench.automata.lazy import UNKNOWN
+from workbench.kernel import inner, njit
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
 
 _UNKNOWN = UNKNOWN

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.automata.kernel import njit
 from workbench.constraint.layout import (
     Ints,
     Local,
     Nodes,
     nodes_of,
 )
+from workbench.kernel import njit
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
 
 _ONE, _BYTES = np.uint64(1), np.uint64(255)

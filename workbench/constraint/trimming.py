@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
-from workbench.automata.kernel import njit
 from workbench.constraint.closed import Closed
 from workbench.constraint.layout import (
     COUNT,
@@ -20,6 +19,7 @@ from workbench.constraint.layout import (
     MAP_END,
     Ints,
 )
+from workbench.kernel import njit
 
 Bools = npt.NDArray[np.bool_]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import State
-from workbench.automata.kernel import njit
 from workbench.constraint.layout import (
     Ints,
     Numbers,
@@ -18,6 +17,7 @@ from workbench.constraint.layout import (
 )
 from workbench.constraint.loops import MEMBERS, WIDE, find
 from workbench.constraint.staying import Circle, Circles
+from workbench.kernel import njit
 from workbench.vocabulary.trie import Trie
 
 

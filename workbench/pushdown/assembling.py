@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.flat import Classes, Ints
-from workbench.automata.kernel import njit
+from workbench.kernel import njit
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.written_in import called
 

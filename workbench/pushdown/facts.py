@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.flat import Flags, Ints
-from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.program import (
     CALL,
     CHOICE,
@@ -22,6 +21,7 @@ from workbench.automata.program import (
     SEQUENCE,
     SOME,
 )
+from workbench.kernel import inner, int64, njit
 
 _ALL = SOME | EMPTY | LONGER
 

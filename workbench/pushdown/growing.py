@@ -7,8 +7,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import int64, njit
 from workbench.automata.lazy import UNKNOWN
+from workbench.kernel import int64, njit
 from workbench.pushdown import room as rooms
 from workbench.pushdown.interning import hash_of, mixed
 from workbench.pushdown.room import Ints, Longs, Room

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner, int64, njit
 from workbench.automata.lazy import UNKNOWN
+from workbench.kernel import inner, int64, njit
 from workbench.pushdown import room as rooms
 from workbench.pushdown.room import Longs, Room, Rules
 

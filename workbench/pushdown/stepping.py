@@ -7,7 +7,7 @@ Then a step moves every configuration, lets finished rules return, and numbers w
 from __future__ import annotations
 
 from workbench.automata.dfa import DEAD
-from workbench.automata.kernel import inner, int64, njit
+from workbench.kernel import inner, int64, njit
 from workbench.pushdown import room as rooms
 from workbench.pushdown.interning import insert, mixed, number, push
 from workbench.pushdown.room import Room, Rules

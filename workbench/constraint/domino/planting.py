@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import int64, njit
+from workbench.kernel import int64, njit
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]

@@ -11,8 +11,8 @@ import threading
 
 import numpy as np
 
-from workbench.automata.kernel import njit
 from workbench.constraint.proper.tables import INSIDE, Bytes, Ints, Numbers
+from workbench.kernel import njit
 from workbench.vocabulary.bpe import guide as kernels
 from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.bpe.guide import taken

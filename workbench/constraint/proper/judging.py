@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import inner, njit
 from workbench.constraint.proper.tables import Bytes, Ints, Words
+from workbench.kernel import inner, njit
 from workbench.vocabulary.bpe.pairs import joined
 from workbench.vocabulary.bpe.rows import forbid
 from workbench.vocabulary.bpe.tables import Tables

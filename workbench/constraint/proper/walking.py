@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.automata.kernel import njit
 from workbench.automata.lazy import UNKNOWN
 from workbench.constraint.proper.tables import (
     NO_ROOM,
@@ -19,6 +18,7 @@ from workbench.constraint.proper.tables import (
     Nodes,
     Places,
 )
+from workbench.kernel import njit
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
 
 _UNKNOWN = UNKNOWN

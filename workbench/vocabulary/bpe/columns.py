@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.automata.kernel import njit
 from workbench.errors import VocabularyError
+from workbench.kernel import njit
 from workbench.vocabulary.bpe.forests import Forest, forest
 from workbench.vocabulary.bpe.rows import spans
 from workbench.vocabulary.bpe.tables import NEVER, NOWHERE, Ints, Tables

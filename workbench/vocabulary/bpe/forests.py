@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.automata.kernel import njit
+from workbench.kernel import njit
 from workbench.vocabulary.bpe.tables import NOWHERE, Ints, Numbers
 
 

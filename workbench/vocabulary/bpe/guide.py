@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import inner, int64, njit
+from workbench.kernel import inner, int64, njit
 from workbench.vocabulary.bpe.lookup import place_of
 from workbench.vocabulary.bpe.tables import Bools, Ints, RuleTable
 from workbench.vocabulary.bpe.utf8 import END, Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.automata.kernel import inner, njit
+from workbench.kernel import inner, njit
 from workbench.vocabulary.bpe.tables import Ints, RuleTable
 
 #: 2^64 divided by the golden ratio, as a signed number: spreads pairs that lie close together.

@@ -6,7 +6,7 @@ has a rule, the one of lowest rank is merged, the leftmost of several.
 
 from __future__ import annotations
 
-from workbench.automata.kernel import inner, int64, njit
+from workbench.kernel import inner, int64, njit
 from workbench.vocabulary.bpe.lookup import place_of
 from workbench.vocabulary.bpe.tables import NEVER, Ints, Numbers, RuleTable
 

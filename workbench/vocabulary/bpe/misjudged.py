@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.kernel import inner, int64, njit
 from workbench.errors import VocabularyError
+from workbench.kernel import inner, int64, njit
 from workbench.vocabulary.bpe.lookup import place_of
 from workbench.vocabulary.bpe.merging import merge_few
 from workbench.vocabulary.bpe.normalise import Rules, Splits

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.automata.kernel import njit
+from workbench.kernel import njit
 from workbench.vocabulary.bpe.lookup import place_of, rule_table
 from workbench.vocabulary.bpe.merging import merge_few
 from workbench.vocabulary.bpe.tables import (

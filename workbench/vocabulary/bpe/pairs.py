@@ -7,7 +7,7 @@ touch the boundary.
 
 from __future__ import annotations
 
-from workbench.automata.kernel import inner, njit
+from workbench.kernel import inner, njit
 from workbench.vocabulary.bpe.lookup import place_of
 from workbench.vocabulary.bpe.tables import NEVER, NOWHERE, SYMBOL, Tables
 

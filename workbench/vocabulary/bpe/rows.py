@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.automata.kernel import inner, njit
+from workbench.kernel import inner, njit
 from workbench.vocabulary.bpe.forests import Forest
 from workbench.vocabulary.bpe.tables import NEVER, Ints, Tables, Words
 

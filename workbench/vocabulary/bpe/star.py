@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.automata.kernel import inner, njit
 from workbench.errors import VocabularyError
+from workbench.kernel import inner, njit
 from workbench.vocabulary.bpe.merging import pop, push
 from workbench.vocabulary.bpe.rows import intervals, room_for
 from workbench.vocabulary.bpe.tables import Ints, Numbers, Tables

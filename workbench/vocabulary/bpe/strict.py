@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workbench.automata.kernel import njit
 from workbench.errors import VocabularyError
+from workbench.kernel import njit
 from workbench.vocabulary.bpe.build import built, frozen
 from workbench.vocabulary.bpe.normalise import Rules
 from workbench.vocabulary.bpe.rows import forbid, room_for

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 BELOW = """
-from workbench.automata.kernel import inner
+from workbench.kernel import inner
 
 @inner
 def answer(number: int) -> int:
@@ -19,7 +19,7 @@ def answer(number: int) -> int:
 """
 
 ABOVE = """
-from workbench.automata.kernel import inlined, njit, when_compiling
+from workbench.kernel import inlined, njit, when_compiling
 from below import answer
 
 when_compiling(lambda: print("compiling"))
@@ -73,5 +73,5 @@ def test_what_another_version_kept_is_not_stumbled_over(tmp_path: Path) -> None:
     # an index that names a class which is gone: what unpickling says of it
     for index in (tmp_path / "kept").rglob("*.nbi"):
         head = index.read_bytes().split(b"\x80", 1)[0]
-        index.write_bytes(head + b"cworkbench.automata.kernel\nNoLongerThere\n.")
+        index.write_bytes(head + b"cworkbench.kernel\nNoLongerThere\n.")
     assert told(tmp_path) == (2, True)
