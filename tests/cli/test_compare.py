@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import needs_model, records, run
-from workbench.evaluate.contenders import CONTENDERS
 from workbench.evaluate.experiments.registry import EXPERIMENTS
 
 COMPARE = ("compare", "--example", "date", "--seeds", "1", "--max-tokens", "12")
@@ -98,20 +97,3 @@ def test_evaluate_keeps_what_it_did_and_writes_the_page(tmp_path: Path) -> None:
     assert "the ranking is inverted by domino-0, domino-1, lalr" in page.read_text()
     again = run(*asked)
     assert "koo A/ranking done before" in again.stderr
-
-
-@needs_model
-def test_kept_results_of_every_contender_name_are_known() -> None:
-    """Experiments name contenders as text: a renamed one would silently fall out of a table."""
-    from workbench.evaluate.experiments import accuracy, invading, naturalising, skew, throughput
-
-    named = {
-        *accuracy._METHODS,
-        *throughput._TABLE_3,
-        *throughput._ACCELERATED,
-        *throughput._BASES,
-        *invading.METHODS,
-        *naturalising._METHODS,
-        *skew._METHODS,
-    }
-    assert named <= CONTENDERS.keys()

@@ -142,3 +142,19 @@ def test_prompts_of_tasks_belong_to_grammars_that_are_there() -> None:
 def test_runs_are_values() -> None:
     one = Run(CONTENDERS["automaton"], "p", 1)
     assert one == Run(CONTENDERS["automaton"], "p", 1) != Run(CONTENDERS["automaton"], "p", 2)
+
+
+def test_every_contender_that_experiments_name_is_known() -> None:
+    """Experiments name contenders as text: a renamed one would silently fall out of a table."""
+    from workbench.evaluate.experiments import accuracy, invading, naturalising, skew, throughput
+
+    named = {
+        *accuracy._METHODS,
+        *throughput._TABLE_3,
+        *throughput._ACCELERATED,
+        *throughput._BASES,
+        *invading.METHODS,
+        *naturalising._METHODS,
+        *skew._METHODS,
+    }
+    assert named <= CONTENDERS.keys()
