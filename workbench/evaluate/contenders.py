@@ -162,14 +162,14 @@ _ALL = (
     ),
     Contender(
         name="domino-1",
-        title="the same with lookahead 1: a token may touch two terminals",
+        title="subterminal trees, lookahead 1: a token may touch two terminals",
         method="domino",
         options={"k": 1},
         source=f"{_DOMINO}, §3.4, table 4",
     ),
     Contender(
         name="domino-0",
-        title="the same without lookahead: no token crosses the border of a terminal",
+        title="subterminal trees, no lookahead: no token crosses the border of a terminal",
         method="domino",
         options={"k": 0},
         source=f"{_DOMINO}, §3.4, table 4",
@@ -197,7 +197,7 @@ _ALL = (
     ),
     Contender(
         name="online-trie",
-        title="the same over the trie: tokens that begin alike are tested together",
+        title="a recogniser over the trie: tokens that begin alike are tested together",
         method="online",
         options={"how": "trie"},
         source=f"{_KOO}, §4.2",
@@ -241,7 +241,7 @@ _ALL = (
     ),
     Contender(
         name="template-ws",
-        title="the same with white space left to the model: what the grammar forces is inserted",
+        title="what the grammar forces is inserted; white space is left to the model",
         method="template",
         strategy="skipping",
         source=f"GUIDANCE WS, as in {_DOMINO}, appendix A, listing 2",
@@ -254,7 +254,7 @@ _ALL = (
     ),
     Contender(
         name="proper-skipping",
-        title="the same, and no pass of the model where one token is left",
+        title="proper tokens, and no pass of the model where one token is left",
         method="proper",
         strategy="skipping",
         source=f"{_TRAN}, challenge 3",
@@ -273,7 +273,7 @@ _ALL = (
     ),
     Contender(
         name="lalr-shift",
-        title="the same where rules are not LALR(1): lark shifts, and some texts are lost",
+        title="an LALR(1) parser that shifts where it is torn: some texts are lost",
         method="lalr",
         options={"conflicts": "shift"},
         source=f"{_WILLARD}, the extension to grammars, with lark's usual settings",
