@@ -57,3 +57,19 @@ def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
 def test_errors(make: Callable[[], Vocabulary], message: str) -> None:
     with pytest.raises(VocabularyError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "found"),
+    [
+        (b"abc", 0, 2),  # of a, ab and abcd the longest that is there
+        (b"abcd", 0, 3),
+        (b"abcd", 2, None),
+        (b"xab", 1, 2),
+        (b"a", 1, None),  # nothing stands behind the end
+    ],
+)
+def test_the_longest_token_at_a_place(data: bytes, place: int, found: int | None) -> None:
+    vocabulary = Vocabulary((b"a", b"b", b"ab", b"abcd", b"ab", b"<end>"), end=5)
+    assert vocabulary.longest_at(data, place) == found
+    assert vocabulary.longest == 4

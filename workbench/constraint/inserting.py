@@ -150,12 +150,8 @@ def _speller(vocabulary: Vocabulary) -> Callable[[bytes], list[TokenId]]:
 def _longest_tokens(vocabulary: Vocabulary, data: bytes) -> list[TokenId]:
     """The longest token at each place, as far as there are any."""
     found: list[TokenId] = []
-    place, height = 0, max(map(len, vocabulary.ids_of), default=0)
-    while place < len(data):
-        pieces = (data[place : place + length] for length in range(height, 0, -1))
-        token = next((piece for piece in pieces if piece in vocabulary.ids_of), b"")
-        if not token:
-            break
-        found.append(vocabulary.ids_of[token][0])
-        place += len(token)
+    place = 0
+    while (token_id := vocabulary.longest_at(data, place)) is not None:
+        found.append(token_id)
+        place += len(vocabulary.tokens[token_id] or b"")
     return found

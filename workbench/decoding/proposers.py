@@ -75,26 +75,24 @@ class Forced:
         self._constraint: Constraint | None = None
         #: The forced bytes of states of this constraint, so far.
         self._known: dict[State, bytes] = {}
-        self._longest = 0
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
     ) -> tuple[TokenId, float] | None:
         """As ``Proposer`` says."""
-        ids_of = constraint.vocabulary.ids_of
         if self._constraint is not constraint:
             self._constraint, self._known = constraint, {}
-            self._longest = max(map(len, ids_of), default=0)
         data = self._known.get(state)
         if data is None:
             data = self._known[state] = self._forced(constraint, state)
-        lengths = range(min(self._longest, len(data)), 0, -1)
-        ids = next((ids_of[data[:n]] for n in lengths if data[:n] in ids_of), None)
-        return None if ids is None else (ids[0], 1.0)
+        token_id = constraint.vocabulary.longest_at(data, 0)
+        return None if token_id is None else (token_id, 1.0)
 
-    def _forced(self, constraint: Constraint, state: State) -> bytes:
+    @staticmethod
+    def _forced(constraint: Constraint, state: State) -> bytes:
         if isinstance(constraint, AutomatonConstraint):
-            return constraint.forced(state, self._longest)  # no token reaches further
+            # no token reaches further
+            return constraint.forced(state, constraint.vocabulary.longest)
         return constraint.forced(state)
 
 

@@ -28,9 +28,8 @@ def retokenized(
     left = text.encode() if isinstance(text, str) else text
     session = model.session() if session is None else session
     context, found = context_of(model, prompt), list[TokenId]()
-    longest = max(map(len, model.vocabulary.ids_of), default=0)
     while left:
-        lengths = range(1, min(longest, len(left)) + 1)
+        lengths = range(1, min(model.vocabulary.longest, len(left)) + 1)
         ids = sorted(i for n in lengths for i in model.vocabulary.ids_of.get(left[:n], ()))
         if not ids:
             raise VocabularyError(f"no token of {model.vocabulary.name} begins {left[:20]!r}")

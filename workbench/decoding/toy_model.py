@@ -32,15 +32,14 @@ class ToyModel:
 
     def encode(self, text: str) -> list[TokenId]:
         """The longest token at each place; bytes no token spells are left out."""
-        data, place, found = text.encode("utf-8", "replace"), 0, []
-        ids_of = self.vocabulary.ids_of
-        height = max((len(token) for token in ids_of), default=0)
+        data, place, found = text.encode("utf-8", "replace"), 0, list[TokenId]()
         while place < len(data):
-            lengths = range(min(height, len(data) - place), 0, -1)
-            length = next((n for n in lengths if data[place : place + n] in ids_of), 0)
-            if length:
-                found.append(ids_of[data[place : place + length]][0])
-            place += length or 1
+            token_id = self.vocabulary.longest_at(data, place)
+            if token_id is None:
+                place += 1
+                continue
+            found.append(token_id)
+            place += len(self.vocabulary.tokens[token_id] or b"")
         return found or [0 if self.vocabulary.end is None else self.vocabulary.end]
 
     def session(self) -> Forgetful:
@@ -65,7 +64,7 @@ class ToyModel:
         if here == len(sample):
             return [] if self.vocabulary.end is None else [(self.vocabulary.end, 8.0)]
         ids_of = self.vocabulary.ids_of
-        rest = sample[here : here + max(map(len, ids_of), default=0)]
+        rest = sample[here : here + self.vocabulary.longest]
         spelt = (rest[:length] for length in range(1, len(rest) + 1))
         return [(i, 4.0 + len(piece) / 4) for piece in spelt for i in ids_of.get(piece, ())]
 

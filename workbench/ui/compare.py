@@ -77,8 +77,7 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
     """
     try:
         request = CompareRequest.of(sent)
-        asked = request.grammar
-        grammar = readable(handlers.pipeline.compile(asked.text, asked.notation, asked.start))
+        grammar = readable(handlers.compiled(request.grammar))
         model, prompt = handlers.room.model(), request.prompts[0]
         most = _MOST_BEGINNINGS if sent.get("further") else _FEW_BEGINNINGS
         drawing = [each for each in request.contenders if each.strategy not in _CHOOSING_LESS]
@@ -105,8 +104,7 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
     """One run of a comparison again, token by token, with all that the workbench shows of a run."""
     try:
         request = RunRequest.of(sent)
-        asked = request.grammar
-        compiled = handlers.pipeline.compile(asked.text, asked.notation, asked.start)
+        compiled = handlers.compiled(request.grammar)
         (contender,) = chosen([text_in(sent, "method", 80)])
         model = handlers.room.model()
         own = contender.prepare(model, readable(compiled)).constraint
@@ -158,8 +156,7 @@ def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:
 
 
 def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
-    asked = request.grammar
-    grammar = readable(handlers.pipeline.compile(asked.text, asked.notation, asked.start))
+    grammar = readable(handlers.compiled(request.grammar))
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = handlers.room.model()

@@ -116,6 +116,18 @@ class Vocabulary:
             raise VocabularyError(f"{missing[0]!r} is not a token of {self.name}")
         return [self.ids_of[t][0] for t in wanted]
 
+    @cached_property
+    def longest(self) -> int:
+        """The bytes of the longest token; 0 where there is none."""
+        return max(map(len, self.ids_of), default=0)
+
+    def longest_at(self, data: bytes, place: int) -> TokenId | None:
+        """The (first) id of the longest token that stands at a place of some bytes."""
+        for length in range(min(self.longest, len(data) - place), 0, -1):
+            if (ids := self.ids_of.get(data[place : place + length])) is not None:
+                return ids[0]
+        return None
+
     def decode(self, token_ids: Iterable[TokenId]) -> bytes:
         """The bytes a sequence of tokens spells; special tokens spell nothing."""
         return b"".join(self.tokens[i] or b"" for i in token_ids)
