@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,7 +67,6 @@ def compare(
         named = named_grammar(regex, regex_file, kbnf, example, start)
         from workbench.decoding.sampling import Sampling
         from workbench.decoding.transformers_model import load_model
-        from workbench.evaluate.compare import Ended, Failed
         from workbench.evaluate.compare import compare as compared
         from workbench.evaluate.contenders import CONTENDERS, chosen
 
@@ -85,23 +84,8 @@ def compare(
             max_tokens=max_tokens or (brought.max_tokens if brought else 128),
             limits=LOCAL_LIMITS,
         )
-        ended: list[Ended] = []
-        failed: list[Failed] = []
-        stopped = False
-        with _progress(len(prompts) * len(numbers) * len(contenders)) as advance:
-            try:
-                for event in events:
-                    advance(event)
-                    if isinstance(event, Ended):
-                        ended.append(event)
-                        if json:
-                            line(_run_record(event))
-                    elif isinstance(event, Failed):
-                        failed.append(event)
-                        if json:
-                            line(_failed_record(event))
-            except KeyboardInterrupt:
-                stopped = True
+        runs = len(prompts) * len(numbers) * len(contenders)
+        ended, failed, stopped = _taken(events, runs, json=json)
         if as_csv:
             _print_csv(ended)
             typer.echo(_reasons(failed), nl=False, err=True)
@@ -112,6 +96,31 @@ def compare(
         if stopped:
             typer.echo("stopped: what was done until then is above", err=True)
         raise typer.Exit(int(bool(failed) or stopped))
+
+
+def _taken(
+    events: Iterable[Event], runs: int, *, json: bool
+) -> tuple[list[Ended], list[Failed], bool]:
+    """Runs that ended, runs that could not be, and whether somebody stopped them."""
+    from workbench.evaluate.compare import Ended, Failed
+
+    ended: list[Ended] = []
+    failed: list[Failed] = []
+    with _progress(runs) as advance:
+        try:
+            for event in events:
+                advance(event)
+                if isinstance(event, Ended):
+                    ended.append(event)
+                    if json:
+                        line(_run_record(event))
+                elif isinstance(event, Failed):
+                    failed.append(event)
+                    if json:
+                        line(_failed_record(event))
+        except KeyboardInterrupt:
+            return ended, failed, True
+    return ended, failed, False
 
 
 def _run_record(end: Ended) -> dict[str, Any]:

@@ -8,6 +8,7 @@ own mask says which lead on, so nothing is met that has to be cut away again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ class SpeltOut:
     def initial(self) -> State:
         return self.automaton.initial
 
-    @property
+    @cached_property
     def finals(self) -> npt.NDArray[np.bool_]:
         return np.array([state in self.automaton.finals for state in range(len(self))], np.bool_)
 
@@ -59,7 +60,7 @@ def spelt_out(constraint: ProperConstraint) -> SpeltOut:
     Raises: LimitError past ``token_edges`` or ``seconds`` of the constraint's limits.
     """
     limits, bpe = constraint.limits.begun(), Bpe.of(constraint.vocabulary)
-    clock, like = limits.clock(), dict[bytes, TokenId]()
+    clock, first, like = limits.clock(), dict[bytes, TokenId](), dict[TokenId, TokenId]()
     numbers: dict[ProperState, State] = {constraint.initial: 0}
     edges: dict[State, dict[Label, State]] = {}
     finals: set[State] = set()
@@ -72,8 +73,9 @@ def spelt_out(constraint: ProperConstraint) -> SpeltOut:
             text = constraint.vocabulary.tokens[token_id]
             if text is None or text in row:
                 continue
-            last = like.setdefault(bpe.row_mask(token_id).tobytes(), token_id)
-            there = constraint.advance(here, token_id)._replace(last=last)
+            if token_id not in like:
+                like[token_id] = first.setdefault(bpe.row_mask(token_id).tobytes(), token_id)
+            there = constraint.advance(here, token_id)._replace(last=like[token_id])
             if there not in numbers:
                 numbers[there] = len(numbers)
                 waiting.append(there)
