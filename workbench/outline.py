@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
+from workbench.automata.dfa import DEAD
 from workbench.automata.program import EMPTY, LONGER
 from workbench.pushdown.build import context_free
 from workbench.pushdown.cfg import Cfg, calls, terminals
 from workbench.pushdown.circles import circles
 from workbench.source import Span
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -169,5 +171,7 @@ def _reads(reading: Set[str], expression: Expression) -> bool:
             return high != 0 and _reads(reading, item)
         case Literal(value=value) | Substrings(value=value):
             return bool(value)
+        case Automaton(machine=machine):
+            return bool((machine.table != DEAD).any())
         case _:
             return True

@@ -55,6 +55,8 @@ class Program:
         self.data: list[int] = []
         #: Where the machines of sets of characters stand in ``data``: each there once.
         self._sets: dict[Ranges, int] = {}
+        #: The same of machines that were put in, by identity.
+        self._machines: dict[Dfa, tuple[int, int, int]] = {}
 
     def arrays(self) -> tuple[Ints, Ints]:
         """The code, (instructions, ``WIDTH``), and the data."""
@@ -95,8 +97,11 @@ class Program:
 
     def put_machine(self, at: int, machine: Dfa) -> None:
         """Say what machine is meant by an instruction."""
-        self.code[WIDTH * at : WIDTH * (at + 1)] = (MACHINE, len(self.data), _texts_of(machine))
-        self.data += _of_machine(machine)
+        known = self._machines.get(machine)
+        if known is None:
+            known = self._machines[machine] = (MACHINE, len(self.data), _texts_of(machine))
+            self.data += _of_machine(machine)
+        self.code[WIDTH * at : WIDTH * (at + 1)] = known
 
 
 @lru_cache(maxsize=512)

@@ -155,6 +155,8 @@ class Tracks:
                 what = excepted.name if isinstance(excepted, kbnf.Nonterminal) else _of(excepted)
                 most = "" if limit is None else f", at most {limit:,} bytes"
                 return _terminal(f"text without {what}{most}", "pattern")
+            case kbnf.Automaton(label=label):
+                return _terminal(label, "pattern")
             case regex.Characters(ranges=ranges) | regex.Bytes(ranges=ranges):
                 if (letter := _letter(node)) is not None:
                     return _terminal(letter, "literal")

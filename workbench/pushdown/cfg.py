@@ -17,6 +17,7 @@ from workbench.limits import Limits
 from workbench.pushdown.terminals import Terminal, terminal_machine
 from workbench.source import Source
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -161,7 +162,7 @@ def calls(expression: Expression) -> Iterator[Nonterminal]:
 def terminals(expression: Expression) -> Iterator[Terminal]:
     """Every terminal in an expression that is a machine, from left to right."""
     match expression:
-        case Pattern() | Substrings() | Except():
+        case Pattern() | Substrings() | Except() | Automaton():
             yield expression
         case Sequence(items=parts) | Choice(options=parts):
             for part in parts:

@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+import numpy as np
+
+from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.utf8 import character_machine
 from workbench.syntax.regex_tree import Ranges
+
+_BYTES = 256
 
 #: What a reader remembers of what it has read.
 Memory = Hashable
@@ -137,3 +142,31 @@ class Without:
 
     def boundaries(self) -> Iterable[int]:
         return (edge for s in self._strings for byte in s for edge in (byte, byte + 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfMachine:
+    """The texts of a byte machine: it remembers the state."""
+
+    machine: Dfa
+
+    @property
+    def initial(self) -> Memory:
+        return self.machine.initial
+
+    def step(self, memory: Memory, byte: int) -> Memory | None:
+        assert isinstance(memory, int)
+        there = self.machine.step(memory, byte)
+        return None if there == DEAD else there
+
+    def ends(self, memory: Memory) -> bool:
+        assert isinstance(memory, int)
+        return self.machine.is_final(memory)
+
+    def is_over(self, memory: Memory) -> bool:
+        assert isinstance(memory, int)
+        return not (self.machine.table[memory] != DEAD).any()
+
+    def boundaries(self) -> Iterable[int]:
+        changes: list[int] = np.flatnonzero(np.diff(self.machine.classes[:_BYTES])).tolist()
+        return (byte + 1 for byte in changes)

@@ -18,6 +18,7 @@ from workbench.pushdown.advice import Advice
 from workbench.pushdown.cfg import Cfg
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -77,7 +78,7 @@ def redundant_rules(cfg: Cfg) -> Iterator[Advice]:
         match node:
             case Literal(value=value):
                 return literals([value], cfg.limits)
-            case Pattern() | Substrings() | Except():
+            case Pattern() | Substrings() | Except() | Automaton():
                 return cfg.machine(node)
         return None
 
@@ -102,7 +103,8 @@ def redundant_branches(regex: Regex, text: str, limits: Limits) -> Iterator[Advi
             yield from _among(node.options, machine, text)
 
 
-_OF_RULES = (Literal, Pattern, Substrings, Except, Nonterminal, Row, Choice, Repetition)
+_TERMINALS = (Literal, Pattern, Substrings, Except, Automaton)
+_OF_RULES = (*_TERMINALS, Nonterminal, Row, Choice, Repetition)
 
 
 def _among(

@@ -19,10 +19,11 @@ from workbench.pushdown.pieces import (
     row,
 )
 from workbench.pushdown.positions import FirstMatch, NoMatch, Positions
-from workbench.pushdown.readers import Pieces, Reader, Without
+from workbench.pushdown.readers import OfMachine, Pieces, Reader, Without
 from workbench.pushdown.terminals import Terminal, excepted_strings
 from workbench.source import Source
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -109,6 +110,11 @@ class RulePieces:
             case Except(limit=limit, span=span):
                 strings = excepted_strings(terminal, self._written, self._source, self._limits)
                 return _if_it_reads(Leaf(Without(strings, limit), span, span))
+            case Automaton(machine=machine, span=span):
+                if not machine.is_empty:
+                    empty = machine.is_final(machine.initial)
+                    return Leaf(OfMachine(machine), span, span, is_nullable=empty)
+                return None
 
     def _pattern(self, pattern: Pattern) -> Piece | None:
         piece = regex_piece(pattern.regex, pattern.span)

@@ -11,6 +11,7 @@ from workbench.errors import BuildError
 from workbench.limits import Limits
 from workbench.source import Source
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -22,13 +23,15 @@ from workbench.syntax.grammar_tree import (
 )
 
 #: A terminal whose language is a byte machine rather than one string.
-Terminal = Pattern | Substrings | Except
+Terminal = Pattern | Substrings | Except | Automaton
 
 
 def terminal_machine(
     terminal: Terminal, rules: Mapping[str, Expression], source: Source, limits: Limits
 ) -> Dfa:
-    """The smallest machine of a terminal; ``rules`` say what an ``except!`` excepts.
+    """The machine of a terminal; ``rules`` say what an ``except!`` excepts.
+
+    It is the smallest there is, but for one that an ``Automaton`` brings.
 
     Raises: BuildError of kind ``invalid_except``; LimitError.
     """
@@ -39,6 +42,8 @@ def terminal_machine(
             return substrings(value, limits)
         case Except(limit=limit):
             return excluding(excepted_strings(terminal, rules, source, limits), limit, limits)
+        case Automaton(machine=machine):
+            return machine
 
 
 def excepted_strings(

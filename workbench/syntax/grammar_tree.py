@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from workbench.source import Source, Span
 from workbench.syntax.regex_tree import Regex
+
+if TYPE_CHECKING:  # what a leaf holds is named, and nothing of that floor is run
+    from workbench.automata.dfa import Dfa
 
 
 class Stop(Enum):
@@ -64,6 +68,19 @@ class Except:
 
 
 @dataclass(frozen=True, slots=True)
+class Automaton:
+    """The texts of a byte machine that its maker brings: a leaf no notation has a sign for.
+
+    Leaves with the same machine, the same object, share its data however many they are.
+    """
+
+    machine: Dfa
+    #: What pictures and explanations call it, such as ``any string``.
+    label: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Nonterminal:
     """A call of the rules with that name."""
 
@@ -97,7 +114,17 @@ class Repetition:
     span: Span
 
 
-Expression = Literal | Pattern | Substrings | Except | Nonterminal | Sequence | Choice | Repetition
+Expression = (
+    Literal
+    | Pattern
+    | Substrings
+    | Except
+    | Automaton
+    | Nonterminal
+    | Sequence
+    | Choice
+    | Repetition
+)
 
 
 @dataclass(frozen=True, slots=True)

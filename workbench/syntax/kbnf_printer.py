@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from workbench.errors import WorkbenchError
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -95,6 +96,8 @@ def _atom(node: Expression) -> str:
             return name
         case Except(excepted, limit):
             return f"except!({_atom(excepted)}{'' if limit is None else f', {limit}'})"
+        case Automaton(_, label):
+            raise WorkbenchError(f"KBNF has no sign for a machine, and {label!r} is one")
         case Sequence(()):
             return "''"
         case _:

@@ -25,6 +25,7 @@ def _shape(node: object) -> Shape:
 def _held(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(map(_held, value))
-    if hasattr(value, "__dataclass_fields__"):
+    # what compares by identity, such as the machine of an ``Automaton``, stands for itself
+    if hasattr(value, "__dataclass_fields__") and type(value).__eq__ is not object.__eq__:
         return _shape(value)
     return value

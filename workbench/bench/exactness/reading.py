@@ -72,6 +72,12 @@ class _Reader:
                 strings = tuple(sorted(self._strings(excepted)))
                 node = self.terms.node("except", strings, b"", limit, False)
                 return node if self._reads_something(node) else None
+            case g.Automaton(machine=machine):
+                return (
+                    None
+                    if machine.is_empty
+                    else self.terms.node("machine", machine, machine.initial)
+                )
 
     def regex(self, tree: Regex) -> Node | None:
         match tree:

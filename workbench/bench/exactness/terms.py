@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from workbench.automata.dfa import DEAD, Dfa
 from workbench.syntax.regex_tree import Ranges
 
 #: A node or a list by its number; two that are alike have one number.
@@ -28,6 +29,7 @@ NOTHING: List = 0
 #: - ``first``: the lists a regex may be at; it ends where one of them is empty;
 #: - ``without``: the lists a regex begins with, those it may be at, and whether a byte was read;
 #:   it is dead where one of them is empty;
+#: - ``machine``: a machine that was brought as one, and its state;
 #: - ``except``: byte strings, the last bytes read, how many may follow (None: no end), and
 #:   whether a byte was read.
 Shape = tuple[object, ...]
@@ -103,6 +105,8 @@ class Terms:
                 return (rest,), False
             case ("pieces", *_) | ("without", _, _, True) | ("except", _, _, _, True):
                 return (rest,), True
+            case ("machine", Dfa() as machine, int() as state):
+                return (rest,) if machine.is_final(state) else (), True
         return (), True
 
     def read(self, node: Node, byte: int) -> Node | None:
@@ -125,6 +129,9 @@ class Terms:
             case ("pieces", bytes() as value, frozenset() as places):
                 after = frozenset(i + 1 for i in places if value[i : i + 1] == bytes((byte,)))
                 return self.node("pieces", value, after) if after else None
+            case ("machine", Dfa() as machine, int() as state):
+                there = machine.step(state, byte)
+                return None if there == DEAD else self.node("machine", machine, there)
             case ("first", frozenset() as lists):
                 after = self.after(lists, byte)
                 if NOTHING in after:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -58,7 +59,7 @@ def _bounded(piece: Expression) -> bool:
             return stop is Stop.ANYWHERE and _bounded_regex(regex)
         case Repetition(high=high):
             return high is not None
-    return not isinstance(piece, Substrings | Except)
+    return not isinstance(piece, Substrings | Except | Automaton)
 
 
 def loop_of(name: str, body: Expression) -> Expression:

@@ -30,6 +30,7 @@ from workbench.pushdown.build import context_free, machine
 from workbench.pushdown.cfg import Cfg, calls
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -170,6 +171,8 @@ class _Cutter:
     def _name(self, expression: Expression, rule: str) -> str:
         if rule and not isinstance(expression, Literal):
             return rule
+        if isinstance(expression, Automaton):
+            return expression.label
         span = expression.span
         written = " ".join(self._cfg.source.text[span.start : span.end].split())
         inside = f"inside {self._within}"
@@ -183,7 +186,7 @@ class _Cutter:
             case Literal(value=value, span=span):
                 letters = tuple(Bytes(((byte, byte),), span) for byte in value)
                 return regex_dfa(Concat(letters, span), self._limits)
-            case Pattern() | Substrings() | Except():
+            case Pattern() | Substrings() | Except() | Automaton():
                 return self._cfg.machine(expression)
         body = expanded(expression, self._cfg.rules)
         tree = GrammarTree((Rule("loop", body, _NOWHERE, _NOWHERE),), self._cfg.source)
