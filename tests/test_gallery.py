@@ -17,9 +17,7 @@ EXAMPLES = list(GALLERY.values())
 
 
 def grammar(example: Example) -> Grammar:
-    if example.notation == "regex":
-        return Grammar.from_regex(example.text)
-    return Grammar.from_kbnf(example.text, start=example.start)
+    return Grammar.from_text(example.text, example.notation, example.start)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +100,7 @@ WRONG = [
     ('"P"', '""', "one: expected some text as prompt, not ''", 5),
     ('["a"]', '"a"', "one: expected a list of texts as accepts, not 'a'", 7),
     ("[one]", "[One]", "expected a table with a plain name, not 'One'", 1),
-    ("[one]", "[two]", "expected one of two.kbnf and two.regex beside the gallery", 1),
+    ("[one]", "[two]", "expected one grammar of the name two beside the gallery, not 0", 1),
     ('"N."', '"N.', "expected TOML: illegal character '\\n'", 4),
     ("[one]", "a = 1\n[one]", "expected a table with a plain name, not 'a'", 1),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """The examples a visitor meets: in comes the folder ``grammars/``, out comes a Gallery.
 
 ``gallery.toml`` has a table for each example, in the order they are shown. The grammar of the
-example ``date`` stands beside it in ``date.kbnf`` or ``date.regex``.
+example ``date`` stands beside it in ``date.kbnf``, ``date.regex`` or a file of another notation.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 from workbench import resources
 from workbench.errors import ParseError, WorkbenchError
+from workbench.notations import Notation
 from workbench.source import Source, Span
-
-Notation = Literal["regex", "kbnf"]
 
 _TABLE = "gallery.toml"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -125,12 +124,11 @@ def _example(source: Source, folder: Path, name: str, table: object) -> Example:
     if missing := [key for key in _REQUIRED if key not in values]:
         message = f"{name}: expected {', '.join(missing)}"
         raise _wrong(source, name, message, f"add {missing[0]} = … to [{name}]")
-    file, text = _grammar(source, folder, name)
-    notation = cast("Notation", file.rpartition(".")[2])
-    if notation == "regex":
+    notation, text = _grammar(source, folder, name)
+    if notation is Notation.REGEX:
         text = text.removesuffix("\n")
     _check_breaks(source, name, values.get("breaks", ()), text)
-    return Example(name=name, notation=notation, text=text, file=file, **values)
+    return Example(name=name, notation=notation, text=text, file=name + notation.suffix, **values)
 
 
 #: What the table may say; the rest of an Example follows from the name.
@@ -162,13 +160,14 @@ def _checked(source: Source, name: str, key: str, value: object) -> object:
 _SAMPLES = {"int": "64", "str": '"…"', "tuple[str, ...]": '["…", "…"]'}
 
 
-def _grammar(source: Source, folder: Path, name: str) -> tuple[str, str]:
-    """The file of an example and what stands in it."""
-    found = [path for ending in ("kbnf", "regex") if (path := folder / f"{name}.{ending}").exists()]
+def _grammar(source: Source, folder: Path, name: str) -> tuple[Notation, str]:
+    """The notation of an example, by the file it stands in, and what stands there."""
+    found = [one for one in Notation if (folder / f"{name}{one.suffix}").exists()]
     if len(found) != 1:
-        message = f"expected one of {name}.kbnf and {name}.regex beside the gallery"
-        raise _wrong(source, name, message, "an example is named after its file")
-    return found[0].name, found[0].read_text(encoding="utf-8")
+        message = f"expected one grammar of the name {name} beside the gallery, not {len(found)}"
+        endings = ", ".join(one.suffix for one in Notation)
+        raise _wrong(source, name, message, f"a file is named as its table, and ends in {endings}")
+    return found[0], (folder / f"{name}{found[0].suffix}").read_text(encoding="utf-8")
 
 
 def _check_breaks(source: Source, name: str, breaks: tuple[str, ...], text: str) -> None:
@@ -178,7 +177,7 @@ def _check_breaks(source: Source, name: str, breaks: tuple[str, ...], text: str)
 
 
 def _all_files_named(folder: Path, named: set[str]) -> None:
-    there = {path.name for ending in ("kbnf", "regex") for path in folder.glob(f"*.{ending}")}
+    there = {path.name for one in Notation for path in folder.glob(f"*{one.suffix}")}
     if left := sorted(there - named):
         hint = f"add a table [{left[0].partition('.')[0]}] to {_TABLE}"
         raise WorkbenchError(f"{left[0]} is no example of the gallery", hint)

@@ -7,20 +7,19 @@ become one, and where and why it fails.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
 from workbench.automata.build import regex_machine, smallest
-from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.automata.fold import character_edges
+from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.automata.small import ready
-from workbench.errors import LimitError
+from workbench.checker import Checker
+from workbench.errors import LimitError, WorkbenchError
 from workbench.limits import LIMITS, Limits
+from workbench.notations import Notation, Written, written
+from workbench.notations import ready as ready_to_read
 from workbench.pushdown.advice import Advice, advice, regex_advice
 from workbench.pushdown.build import build, context_free, network_of, rule_network
 from workbench.pushdown.build import ready as ready_for_rules
@@ -29,28 +28,22 @@ from workbench.pushdown.places import Places
 from workbench.pushdown.runner import Runner
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.syntax.kbnf_parser import parse_kbnf
-from workbench.syntax.kbnf_parser import ready as ready_to_read
 from workbench.syntax.regex_parser import parse_regex
-from workbench.syntax.regex_tree import Ranges, Regex
+from workbench.syntax.regex_tree import Regex
 from workbench.verdict import Verdict as Verdict
 from workbench.verdict import character_start
-
-#: Bytes of a character in UTF-8, at most.
-_LONGEST_CHARACTER = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A formal language given by a regex or a grammar, as a machine over bytes.
+    """A formal language given in any notation, as a machine over bytes.
 
     ``str`` is read as UTF-8, ``bytes`` as they are. Making one does the work anew at
     every call; nothing is remembered by text.
     """
 
     source: Source
-    #: ``regex`` or ``kbnf``.
-    notation: str
+    notation: Notation
     #: What reads texts: a plain automaton where the language needs no stack, made as it is read
     #: where it is large.
     reader: Dfa | LazyDfa | Network
@@ -60,6 +53,10 @@ class Grammar:
     tree: GrammarTree | None = None
     start: str = "start"
     limits: Limits = LIMITS
+    #: What an accepted text stands for, where the notation knows; see ``parse``.
+    value: Callable[[str], object] | None = None
+    #: What reading the text left to be told.
+    notes: tuple[Advice, ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @staticmethod
@@ -72,7 +69,7 @@ class Grammar:
         source, work = Source(pattern, name), limits.begun()
         regex = parse_regex(source, clock=work.clock())
         machine = regex_machine(regex, work)
-        return Grammar(source, "regex", machine, regex=regex, limits=limits)
+        return Grammar(source, Notation.REGEX, machine, regex=regex, limits=limits)
 
     @staticmethod
     def from_kbnf(
@@ -82,12 +79,64 @@ class Grammar:
 
         Raises: ParseError, BuildError, LimitError.
         """
+        return Grammar.from_text(text, Notation.KBNF, start, limits=limits, name=name)
+
+    @staticmethod
+    def from_gbnf(
+        text: str, root: str = "root", *, limits: Limits = LIMITS, name: str = "grammar"
+    ) -> Grammar:
+        """The language of a GBNF grammar (llama.cpp, and xgrammar's EBNF).
+
+        Raises: ParseError, BuildError, LimitError.
+        """
+        return Grammar.from_text(text, Notation.GBNF, root, limits=limits, name=name)
+
+    @staticmethod
+    def from_lark(
+        text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
+    ) -> Grammar:
+        """The language of a Lark grammar.
+
+        Raises: ParseError, BuildError, LimitError.
+        """
+        return Grammar.from_text(text, Notation.LARK, start, limits=limits, name=name)
+
+    @staticmethod
+    def from_text(
+        text: str,
+        notation: Notation,
+        start: str = "start",
+        *,
+        limits: Limits = LIMITS,
+        name: str = "grammar",
+    ) -> Grammar:
+        """The language of a text in any notation.
+
+        Raises: ParseError, BuildError, LimitError.
+        """
+        if notation is Notation.REGEX:
+            return Grammar.from_regex(text, limits=limits, name=name)
+        ready_to_read(notation)
         ready_for_rules()
-        ready_to_read()
         source, work = Source(text, name), limits.begun()
-        tree = parse_kbnf(source, work.clock())
-        machine = build(tree, start, work)
-        return Grammar(source, "kbnf", machine, tree=tree, start=start, limits=limits)
+        read = written(source, notation, start, work)
+        return Grammar.of_tree(source, notation, read, build(read.tree, read.start, work), limits)
+
+    @staticmethod
+    def of_tree(
+        source: Source, notation: Notation, read: Written, machine: Dfa | Network, limits: Limits
+    ) -> Grammar:
+        """The grammar of rules that have been read, and their machine."""
+        return Grammar(
+            source,
+            notation,
+            machine,
+            tree=read.tree,
+            start=read.start,
+            limits=limits,
+            value=read.value,
+            notes=read.notes,
+        )
 
     @property
     def is_regular(self) -> bool:
@@ -143,11 +192,28 @@ class Grammar:
         """What its author may want to mend, as far as the tree alone shows it; see ``lint``."""
         if self.tree is None:
             return regex_advice(self.regex, self.source) if self.regex else ()
-        return advice(self.tree, self.start)
+        return (*self.notes, *advice(self.tree, self.start))
+
+    def parse(self, text: str) -> object:
+        """What an accepted text stands for: a JSON value, an instance of a dataclass.
+
+        Raises: WorkbenchError where the text is not accepted, or stands for nothing but itself.
+        """
+        if self.value is None:
+            raise WorkbenchError(
+                f"a text of a {self.notation.label} grammar stands for nothing but itself",
+                "schemas and dataclasses have values",
+            )
+        if not self.accepts(text):
+            raise WorkbenchError("the grammar does not accept this text", "see Grammar.check")
+        return self.value(text)
 
     @cached_property
-    def _runner(self) -> Runner:
-        return Runner(self.network, self.limits)
+    def _checker(self) -> Checker:
+        machine = self.reader
+        return Checker(
+            Runner(self.network, self.limits) if isinstance(machine, Network) else machine
+        )
 
     @cached_property
     def _rule_runner(self) -> Runner:
@@ -155,16 +221,11 @@ class Grammar:
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is in the language."""
-        with self._lock:
-            here = self._run(utf8(text))
-            return here != DEAD and self._is_final(here)
+        return self._checker.accepts(utf8(text))
 
     def is_prefix(self, text: str | bytes) -> bool:
         """Whether some accepted text begins so."""
-        if not isinstance(self.reader, Network) and self.reader.is_empty:
-            return False
-        with self._lock:
-            return self._run(utf8(text)) != DEAD
+        return self._checker.is_prefix(utf8(text))
 
     def check(self, text: str | bytes) -> Verdict:
         """Whether a text is accepted; if not, where it fails and what was expected there."""
@@ -178,38 +239,7 @@ class Grammar:
 
         Cost: the text so far is read once.
         """
-        with self._lock:
-            known = max(0, len(so_far) - _LONGEST_CHARACTER)  # one may be cut at its end
-            here = self._run(so_far[:known])
-            if here == DEAD:
-                known, here = 0, self._initial
-            expected: dict[State, Ranges] = {}
-            return [self._verdict(so_far + text, known, here, expected) for text in texts]
-
-    def _verdict(
-        self, data: bytes, known: int, here: State, expected: dict[State, Ranges]
-    ) -> Verdict:
-        """Of a text that begins with ``known`` bytes after which the machine is ``here``."""
-        states, failed = [here], None
-        for position in range(known, len(data)):
-            there = self._step(states[-1], data[position])
-            if there == DEAD:
-                failed = position
-                break
-            states.append(there)
-        start = character_start(data, len(data) if failed is None else failed)
-        here = states[start - known] if start >= known else self._run(data[:start])
-        if here not in expected:
-            expected[here] = self._expected(here)
-        may_end = self._is_final(here)
-        return Verdict(
-            accepted=failed is None and start == len(data) and may_end,
-            offset=None if failed is None else len(data[:start].decode("utf-8", "replace")),
-            byte=failed,
-            expected=expected[here],
-            may_end=may_end,
-            rules=(),
-        )
+        return self._checker.check_each(so_far, texts)
 
     @cached_property
     def places(self) -> Places:
@@ -221,13 +251,6 @@ class Grammar:
             return Places.of_grammar(self.tree, self.start, self.limits)
         assert self.regex is not None, "made from the one or the other"
         return Places.of_regex(self.regex, self.limits)
-
-    def _expected(self, here: State) -> Ranges:
-        """The characters that can be read next."""
-        found: Iterable[tuple[Ranges, State]] = character_edges(
-            self._step, here, self._byte_classes
-        )
-        return _union(ranges for ranges, _ in found)
 
     def live_rules(self, text: str | bytes) -> tuple[str, ...]:
         """The rules being read after a text, the outermost first, in one way to read it.
@@ -248,39 +271,7 @@ class Grammar:
             state, node = self._rule_runner.configurations(here)[0]
             return tuple(names[owner[at]] for at in (*self._rule_runner.stack(node), state))
 
-    @property
-    def _initial(self) -> State:
-        return self._reading.initial
-
-    @property
-    def _byte_classes(self) -> npt.NDArray[np.uint16]:
-        return self._reading.classes
-
-    @property
-    def _reading(self) -> Dfa | LazyDfa | Runner:
-        return self._runner if isinstance(self.reader, Network) else self.reader
-
-    def _step(self, state: State, byte: int) -> State:
-        return self._reading.step(state, byte)
-
-    def _run(self, data: bytes) -> State:
-        return self._reading.run(data)
-
-    def _is_final(self, state: State) -> bool:
-        return self._reading.is_final(state)
-
 
 def utf8(text: str | bytes) -> bytes:
     """A text as the bytes a machine reads; bytes are what they are."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-
-
-def _union(parts: Iterable[Ranges]) -> Ranges:
-    """Code point ranges as one sorted, disjoint list."""
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(piece for ranges in parts for piece in ranges):
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = merged[-1][0], max(high, merged[-1][1])
-        else:
-            merged.append((low, high))
-    return tuple(merged)

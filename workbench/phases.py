@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from workbench.automata.small import ready as ready_for_regexes
 from workbench.automata.thompson import thompson
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.notations import Notation, written
+from workbench.notations import ready as ready_to_read
 from workbench.pushdown.build import context_free, whole_machine
 from workbench.pushdown.build import ready as ready_for_rules
 from workbench.source import Source
-from workbench.syntax.kbnf_parser import parse_kbnf
-from workbench.syntax.kbnf_parser import ready as ready_to_read
 from workbench.syntax.regex_parser import parse_regex
 
 
@@ -39,7 +39,17 @@ def timed(name: str, phases: list[Phase]) -> Iterator[None]:
         phases.append(Phase(name, 1000 * (time.perf_counter() - started)))
 
 
-def read_regex(text: str, _: str, limits: Limits, phases: list[Phase]) -> Grammar:
+def read(text: str, notation: Notation, start: str, limits: Limits, phases: list[Phase]) -> Grammar:
+    """The grammar of a text, and how long each step of making it took.
+
+    Raises: ParseError, BuildError, LimitError.
+    """
+    if notation is Notation.REGEX:
+        return _read_regex(text, limits, phases)
+    return _read_rules(text, notation, start, limits, phases)
+
+
+def _read_regex(text: str, limits: Limits, phases: list[Phase]) -> Grammar:
     """``Grammar.from_regex``, phase by phase."""
     ready_for_regexes()  # what is made once a process is in no grammar's time
     source, work = Source(text, "regex"), limits.begun()
@@ -51,25 +61,20 @@ def read_regex(text: str, _: str, limits: Limits, phases: list[Phase]) -> Gramma
         machine = machine_of(nfa, work)
     if isinstance(machine, LazyDfa):  # it is large: what was made is only its beginning
         phases[-1] = Phase("first states", phases[-1].milliseconds)
-    return Grammar(source, "regex", machine, regex=regex, limits=limits)
+    return Grammar(source, Notation.REGEX, machine, regex=regex, limits=limits)
 
 
-def read_kbnf(text: str, start: str, limits: Limits, phases: list[Phase]) -> Grammar:
-    """``Grammar.from_kbnf``, phase by phase."""
+def _read_rules(
+    text: str, notation: Notation, start: str, limits: Limits, phases: list[Phase]
+) -> Grammar:
+    """``Grammar.from_text`` for whatever is made of rules, phase by phase."""
     ready_for_rules()
-    ready_to_read()
+    ready_to_read(notation)
     source, work = Source(text, "grammar"), limits.begun()
     with timed("read", phases):
-        tree = parse_kbnf(source, work.clock())
+        read = written(source, notation, start, work)
     with timed("rules", phases):
-        cfg = context_free(tree, start, work)
+        cfg = context_free(read.tree, read.start, work)
     with timed("automata", phases):
         machine = whole_machine(cfg, work)
-    return Grammar(source, "kbnf", machine, tree=tree, start=start, limits=limits)
-
-
-#: By the name of the notation.
-READERS: dict[str, Callable[[str, str, Limits, list[Phase]], Grammar]] = {
-    "regex": read_regex,
-    "kbnf": read_kbnf,
-}
+    return Grammar.of_tree(source, notation, read, machine, limits)

@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeVar
 
 from workbench.automata.dfa import Dfa
@@ -28,7 +27,8 @@ from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.lint import Lint, lint
-from workbench.phases import READERS, Phase, timed
+from workbench.notations import Notation as Notation
+from workbench.phases import Phase, read, timed
 from workbench.problem import Problem as Problem
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -36,13 +36,6 @@ T = TypeVar("T")
 
 #: So long an ambiguous text is looked for, after an author has stopped typing.
 _LINT_SECONDS = 0.5
-
-
-class Notation(StrEnum):
-    """How a grammar is written."""
-
-    REGEX = "regex"
-    KBNF = "kbnf"
 
 
 @dataclass(slots=True, eq=False)
@@ -208,7 +201,7 @@ def compile_text(
     grammar: Grammar | None = None
     problems: tuple[Problem, ...] = ()
     try:
-        grammar = READERS[notation](text, start, limits, phases)
+        grammar = read(text, notation, start, limits, phases)
     except WorkbenchError as error:
         grammar, problems = None, (Problem.of(error),)
     compiled = Compiled(text, notation, limits, grammar, problems, phases)
@@ -224,7 +217,7 @@ def compile_text(
 
 def compile_grammar(grammar: Grammar, limits: Limits = LIMITS) -> Compiled:
     """The machines of a grammar that is built already."""
-    return Compiled(grammar.source.text, Notation(grammar.notation), limits, grammar, (), [])
+    return Compiled(grammar.source.text, grammar.notation, limits, grammar, (), [])
 
 
 class Pipeline:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from workbench.decoding.model import LanguageModel
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
+from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.source import Span
 from workbench.syntax.grammar_tree import (
@@ -85,7 +86,7 @@ def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:
     body = Sequence((Literal(prefix, span), rest), span)
     tree = GrammarTree((Rule(_START, body, span, span), *rules), source)
     machine = build(tree, _START, grammar.limits.begun())
-    return Grammar(source, "kbnf", machine, tree=tree, start=_START, limits=grammar.limits)
+    return Grammar(source, Notation.KBNF, machine, tree=tree, start=_START, limits=grammar.limits)
 
 
 def _is_text(data: bytes) -> bool:

@@ -18,6 +18,7 @@ from workbench.decoding.endless import endless
 from workbench.errors import BuildError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.pushdown.cfg import gathered
 from workbench.pushdown.checks import check_defined
@@ -122,7 +123,7 @@ def language(text: str, start: str, vocabulary: Vocabulary, limits: Limits) -> L
 
     def compiled(part: GrammarTree, name: str) -> AutomatonConstraint:
         machine = build(part, name, limits)
-        return automaton(Grammar(source, "kbnf", machine, start=name), spellable, limits)
+        return automaton(Grammar(source, Notation.KBNF, machine, start=name), spellable, limits)
 
     check_defined(tree, gathered(tree), start)
     beyond = endless(tree, start)

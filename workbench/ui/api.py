@@ -19,7 +19,7 @@ from workbench.ui.requests import TextRequest, number_in
 from workbench.ui.runs import run_records
 
 _Answer = dict[str, Any]
-_Notation = Literal["regex", "kbnf"]
+_Notation = Literal["regex", "kbnf", "json_schema", "dataclass", "gbnf", "lark"]
 _Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokenizer"]
 
 #: Samples one request may ask for.

@@ -23,6 +23,7 @@ from workbench.constraint.staying import Circles
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.source import Source
@@ -83,7 +84,7 @@ class Ours(Peer):
         for _ in range(5):
             begun = time.perf_counter()
             machine = build(tree, "start", LIMITS.begun())
-            grammar = Grammar(source, "kbnf", machine, tree=tree, limits=LIMITS)
+            grammar = Grammar(source, Notation.KBNF, machine, tree=tree, limits=LIMITS)
             constraint = automaton(grammar, self.vocabulary, LIMITS)
             constraint.mask(constraint.initial)
             samples.append((time.perf_counter() - begun) * 1e3)

@@ -1,0 +1,102 @@
+"""The notations a grammar may be written in: a text in one of them in, its rules as a tree out.
+
+All but the regex are read into the same nodes, so that one builder serves them; a regex is read
+into its own tree, by ``Grammar.from_regex``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workbench.limits import Limits
+from workbench.pushdown.advice import Advice
+from workbench.source import Source
+from workbench.syntax.grammar_tree import GrammarTree
+
+
+class Notation(StrEnum):
+    """How a grammar is written."""
+
+    REGEX = "regex"
+    KBNF = "kbnf"
+    JSON_SCHEMA = "json_schema"
+    DATACLASS = "dataclass"
+    GBNF = "gbnf"
+    LARK = "lark"
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return _LABELS[self]
+
+    @property
+    def suffix(self) -> str:
+        """How the name of a file ends that is written so."""
+        return _SUFFIXES[self]
+
+    @staticmethod
+    def of_file(name: str) -> Notation | None:
+        """The notation of a file, by the end of its name; None for an end nobody knows."""
+        return next((one for one in Notation if name.endswith(one.suffix)), None)
+
+
+_LABELS = {
+    Notation.REGEX: "Regex",
+    Notation.KBNF: "KBNF",
+    Notation.JSON_SCHEMA: "JSON Schema",
+    Notation.DATACLASS: "Dataclass",
+    Notation.GBNF: "GBNF",
+    Notation.LARK: "Lark",
+}
+_SUFFIXES = {
+    Notation.REGEX: ".regex",
+    Notation.KBNF: ".kbnf",
+    Notation.JSON_SCHEMA: ".schema.json",
+    Notation.DATACLASS: ".dataclass.py",
+    Notation.GBNF: ".gbnf",
+    Notation.LARK: ".lark",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """A grammar as a tree, with what its notation brings besides."""
+
+    tree: GrammarTree
+    start: str
+    #: What an accepted text stands for: a JSON value, an instance of a dataclass.
+    value: Callable[[str], object] | None = None
+    #: What reading it leaves to be told.
+    notes: tuple[Advice, ...] = ()
+
+
+def written(source: Source, notation: Notation, start: str, limits: Limits) -> Written:
+    """Read a text in any notation that is made of rules.
+
+    Raises: ParseError, BuildError, LimitError.
+    """
+    return _READERS[notation](source, start, limits)
+
+
+def ready(notation: Notation) -> None:
+    """Have made what reading a notation needs once a process; work with a clock asks this first."""
+    if notation is Notation.KBNF:
+        from workbench.syntax.kbnf_parser import ready as ready_for_kbnf
+
+        ready_for_kbnf()
+
+
+# each reader is imported when a text of its notation comes: most work has one of them
+
+
+def _kbnf(source: Source, start: str, limits: Limits) -> Written:
+    from workbench.syntax.kbnf_parser import parse_kbnf
+
+    return Written(parse_kbnf(source, limits.clock()), start)
+
+
+_READERS: dict[Notation, Callable[[Source, str, Limits], Written]] = {
+    Notation.KBNF: _kbnf,
+}
