@@ -8,45 +8,30 @@ from typing import Annotated
 import typer
 
 from workbench.automata.describe import describe
-from workbench.cli.options import (
-    ExampleOption,
-    JsonOption,
-    KbnfOption,
-    Named,
-    RegexFileOption,
-    RegexOption,
-    StartOption,
-    line,
-    named_grammar,
-    told,
-)
+from workbench.cli.naming import Named, takes_grammar
+from workbench.cli.options import JsonOption, line
 from workbench.grammar import Verdict
 from workbench.source import Source, Span
 
 
+@takes_grammar
 def check(
+    named: Named,
     texts: Annotated[
         list[str] | None, typer.Argument(help="Texts to try; none: the lines of stdin.")
     ] = None,
-    regex: RegexOption = None,
-    regex_file: RegexFileOption = None,
-    kbnf: KbnfOption = None,
-    example: ExampleOption = None,
-    start: StartOption = "start",
     json: JsonOption = False,
 ) -> None:
     """Say whether texts are accepted; where one fails, the place and what was expected there.
 
     Exit status 0: all accepted; 1: some rejected; 2: the grammar cannot be used.
     """
-    with told():
-        named = named_grammar(regex, regex_file, kbnf, example, start)
-        rejected = False
-        for text in texts if texts is not None else (one.rstrip("\n") for one in sys.stdin):
-            verdict = named.grammar.check(text)
-            rejected |= not verdict.accepted
-            _print(text, verdict, named, json=json)
-        raise typer.Exit(int(rejected))
+    rejected = False
+    for text in texts if texts is not None else (one.rstrip("\n") for one in sys.stdin):
+        verdict = named.grammar.check(text)
+        rejected |= not verdict.accepted
+        _print(text, verdict, named, json=json)
+    raise typer.Exit(int(rejected))
 
 
 def _print(text: str, verdict: Verdict, named: Named, *, json: bool) -> None:

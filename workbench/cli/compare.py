@@ -10,19 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.options import (
-    LOCAL_LIMITS,
-    ExampleOption,
-    JsonOption,
-    KbnfOption,
-    ModelOption,
-    RegexFileOption,
-    RegexOption,
-    StartOption,
-    line,
-    named_grammar,
-    told,
-)
+from workbench.cli.naming import Named, takes_grammar
+from workbench.cli.options import LOCAL_LIMITS, JsonOption, ModelOption, line
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -32,7 +21,9 @@ if TYPE_CHECKING:
 _METHODS = "unconstrained,automaton"
 
 
+@takes_grammar
 def compare(
+    named: Named,
     prompt: Annotated[
         list[str] | None,
         typer.Option(help="What the model reads first; may be given several times."),
@@ -46,11 +37,6 @@ def compare(
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget of a run.")] = None,
     model: ModelOption = "builtin",
-    regex: RegexOption = None,
-    regex_file: RegexFileOption = None,
-    kbnf: KbnfOption = None,
-    example: ExampleOption = None,
-    start: StartOption = "start",
     json: JsonOption = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print a line of CSV for each run.")
@@ -61,41 +47,39 @@ def compare(
     Ctrl-C ends it with what is done. Exit status 0: every run ended; 1: one could not be, or it
     was stopped; 2: wrong use.
     """
-    with told():
-        if json and as_csv:
-            raise WorkbenchError("expected one of --json and --csv, not both")
-        named = named_grammar(regex, regex_file, kbnf, example, start)
-        from workbench.decoding.sampling import Sampling
-        from workbench.decoding.transformers_model import load_model
-        from workbench.evaluate.compare import compare as compared
-        from workbench.evaluate.contenders import CONTENDERS, chosen
+    if json and as_csv:
+        raise WorkbenchError("expected one of --json and --csv, not both")
+    from workbench.decoding.sampling import Sampling
+    from workbench.decoding.transformers_model import load_model
+    from workbench.evaluate.compare import compare as compared
+    from workbench.evaluate.contenders import CONTENDERS, chosen
 
-        contenders = chosen(CONTENDERS if methods == "all" else methods)
-        brought = named.example
-        prompts = prompt or [brought.prompt if brought else ""]
-        numbers = range(seed, seed + seeds)
-        events = compared(
-            load_model(model),
-            named.grammar,
-            prompts,
-            contenders,
-            numbers,
-            Sampling(temperature=temperature),
-            max_tokens=max_tokens or (brought.max_tokens if brought else 128),
-            limits=LOCAL_LIMITS,
-        )
-        runs = len(prompts) * len(numbers) * len(contenders)
-        ended, failed, stopped = _taken(events, runs, json=json)
-        if as_csv:
-            _print_csv(ended)
-            typer.echo(_reasons(failed), nl=False, err=True)
-        elif json:
-            _print_summaries(ended)
-        else:
-            typer.echo(_report(ended, failed))
-        if stopped:
-            typer.echo("stopped: what was done until then is above", err=True)
-        raise typer.Exit(int(bool(failed) or stopped))
+    contenders = chosen(CONTENDERS if methods == "all" else methods)
+    brought = named.example
+    prompts = prompt or [brought.prompt if brought else ""]
+    numbers = range(seed, seed + seeds)
+    events = compared(
+        load_model(model),
+        named.grammar,
+        prompts,
+        contenders,
+        numbers,
+        Sampling(temperature=temperature),
+        max_tokens=max_tokens or (brought.max_tokens if brought else 128),
+        limits=LOCAL_LIMITS,
+    )
+    runs = len(prompts) * len(numbers) * len(contenders)
+    ended, failed, stopped = _taken(events, runs, json=json)
+    if as_csv:
+        _print_csv(ended)
+        typer.echo(_reasons(failed), nl=False, err=True)
+    elif json:
+        _print_summaries(ended)
+    else:
+        typer.echo(_report(ended, failed))
+    if stopped:
+        typer.echo("stopped: what was done until then is above", err=True)
+    raise typer.Exit(int(bool(failed) or stopped))
 
 
 def _taken(

@@ -9,17 +9,8 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import (
-    LOCAL_LIMITS,
-    ExampleOption,
-    KbnfOption,
-    RegexFileOption,
-    RegexOption,
-    StartOption,
-    VocabularyOption,
-    named_grammar,
-    told,
-)
+from workbench.cli.naming import Named, takes_grammar
+from workbench.cli.options import LOCAL_LIMITS, VocabularyOption
 from workbench.drawing import as_json
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import reduce
@@ -58,7 +49,9 @@ class Format(StrEnum):
     OPENFST = "openfst"
 
 
+@takes_grammar
 def draw(
+    named: Named,
     machine: Annotated[Picture, typer.Option(help="Which machine.")] = Picture.CHARACTERS,
     form: Annotated[Format, typer.Option("--format", help="Written as what.")] = Format.SVG,
     out: Annotated[
@@ -67,11 +60,6 @@ def draw(
     states: Annotated[
         int, typer.Option(min=1, help="The most states shown; larger machines show a part.")
     ] = 60,
-    regex: RegexOption = None,
-    regex_file: RegexFileOption = None,
-    kbnf: KbnfOption = None,
-    example: ExampleOption = None,
-    start: StartOption = "start",
     vocab: VocabularyOption = "builtin",
     after: Annotated[str, typer.Option(help="subterminals: after this text.")] = "",
     k: Annotated[
@@ -85,14 +73,13 @@ def draw(
     fst: labels are numbers on stdout (a byte is itself, 0x00 is 256; token i is i + 1; 0 is ε);
     a file named …zip has them by name, with both tables of symbols.
     """
-    with told():
-        grammar = named_grammar(regex, regex_file, kbnf, example, start).grammar
-        if machine in (Picture.SCANNER, Picture.SUBTERMINALS):
-            graph = _domino_graph(grammar, machine, vocab, after, k)
-            content = picture(graph, _drawn_form(form, machine), states)
-        else:
-            content = _machine(grammar, Machine(machine), form, out, vocab, states)
-        _write(content, out)
+    grammar = named.grammar
+    if machine in (Picture.SCANNER, Picture.SUBTERMINALS):
+        graph = _domino_graph(grammar, machine, vocab, after, k)
+        content = picture(graph, _drawn_form(form, machine), states)
+    else:
+        content = _machine(grammar, Machine(machine), form, out, vocab, states)
+    _write(content, out)
 
 
 def _machine(

@@ -8,20 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.asking import STRATEGIES, learnt, options_of, strategy_of
-from workbench.cli.options import (
-    LOCAL_LIMITS,
-    ExampleOption,
-    JsonOption,
-    KbnfOption,
-    ModelOption,
-    RegexFileOption,
-    RegexOption,
-    StartOption,
-    line,
-    named_grammar,
-    text_of,
-    told,
-)
+from workbench.cli.naming import Named, takes_grammar
+from workbench.cli.options import LOCAL_LIMITS, JsonOption, ModelOption, line, text_of
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.trace import Step, Trace
@@ -30,7 +18,9 @@ from workbench.decoding.trace import Step, Trace
 _MAX_TOKENS = 256
 
 
+@takes_grammar
 def generate(
+    named: Named,
     prompt: Annotated[
         str | None, typer.Option(help="What the model reads first; an example brings its own.")
     ] = None,
@@ -53,56 +43,49 @@ def generate(
         bool, typer.Option("--heal", help="The prompt's last token may join with the text.")
     ] = False,
     model: ModelOption = "builtin",
-    regex: RegexOption = None,
-    regex_file: RegexFileOption = None,
-    kbnf: KbnfOption = None,
-    example: ExampleOption = None,
-    start: StartOption = "start",
     json: JsonOption = False,
 ) -> None:
     """Generate a text under a grammar; with --json each step is a line and the last is the whole.
 
     Exit status 0: ended in an accepted text; 1: ended otherwise; 2: wrong use.
     """
-    with told():
-        named = named_grammar(regex, regex_file, kbnf, example, start)
-        asked_by = strategy_of(strategy)
-        from workbench.decoding.generate import generate as run
-        from workbench.decoding.healing import Healed
-        from workbench.decoding.healing import heal as healed
-        from workbench.decoding.sampling import Sampling
-        from workbench.decoding.transformers_model import load_model
+    asked_by = strategy_of(strategy)
+    from workbench.decoding.generate import generate as run
+    from workbench.decoding.healing import Healed
+    from workbench.decoding.healing import heal as healed
+    from workbench.decoding.sampling import Sampling
+    from workbench.decoding.transformers_model import load_model
 
-        loaded, brought = load_model(model), named.example
-        asked = prompt if prompt is not None else brought.prompt if brought else ""
-        plain = Healed(tuple(loaded.encode(asked)), b"", named.grammar)
-        begun = healed(loaded, asked, named.grammar) if heal else plain
-        constraint = compile_grammar(
-            begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS, **options_of(option or ())
-        )
-        sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
-        budget = max_tokens or (brought.max_tokens if brought else _MAX_TOKENS)
-        if strategy == "counts":
-            asked_by = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
-        generation = run(
-            loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=asked_by
-        )
-        known = len(begun.prefix)  # bytes of the prompt that are spelt again
-        for step in generation:
-            if json:
-                line(step_record(step))
-            else:
-                sys.stdout.buffer.write(step.token[known:])
-                sys.stdout.buffer.flush()
-            known = max(0, known - len(step.token))
-        trace = generation.trace
-        accepted = trace.accepted and begun.grammar.accepts(trace.text)
+    loaded, brought = load_model(model), named.example
+    asked = prompt if prompt is not None else brought.prompt if brought else ""
+    plain = Healed(tuple(loaded.encode(asked)), b"", named.grammar)
+    begun = healed(loaded, asked, named.grammar) if heal else plain
+    constraint = compile_grammar(
+        begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS, **options_of(option or ())
+    )
+    sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+    budget = max_tokens or (brought.max_tokens if brought else _MAX_TOKENS)
+    if strategy == "counts":
+        asked_by = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
+    generation = run(
+        loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=asked_by
+    )
+    known = len(begun.prefix)  # bytes of the prompt that are spelt again
+    for step in generation:
         if json:
-            line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
+            line(step_record(step))
         else:
-            typer.echo()
-            typer.echo(summary(trace, accepted=accepted), err=True)
-        raise typer.Exit(int(not accepted))
+            sys.stdout.buffer.write(step.token[known:])
+            sys.stdout.buffer.flush()
+        known = max(0, known - len(step.token))
+    trace = generation.trace
+    accepted = trace.accepted and begun.grammar.accepts(trace.text)
+    if json:
+        line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
+    else:
+        typer.echo()
+        typer.echo(summary(trace, accepted=accepted), err=True)
+    raise typer.Exit(int(not accepted))
 
 
 def step_record(step: Step) -> dict[str, Any]:

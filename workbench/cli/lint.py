@@ -6,29 +6,17 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import (
-    ExampleOption,
-    JsonOption,
-    KbnfOption,
-    RegexFileOption,
-    RegexOption,
-    StartOption,
-    line,
-    named_grammar,
-    told,
-)
+from workbench.cli.naming import Named, takes_grammar
+from workbench.cli.options import JsonOption, line
 from workbench.grammar import Grammar
 from workbench.lint import lint as examined
 from workbench.pushdown.advice import Advice
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
+@takes_grammar
 def lint(
-    regex: RegexOption = None,
-    regex_file: RegexFileOption = None,
-    kbnf: KbnfOption = None,
-    example: ExampleOption = None,
-    start: StartOption = "start",
+    named: Named,
     json: JsonOption = False,
     vocab: Annotated[
         str | None,
@@ -46,18 +34,17 @@ def lint(
 
     Exit status 0: nothing to say; 1: some advice; 2: the grammar cannot be read.
     """
-    with told():
-        grammar = named_grammar(regex, regex_file, kbnf, example, start).grammar
-        vocabulary = None if vocab is None else Vocabulary.load(vocab)
-        found = examined(grammar, vocabulary, seconds)
-        for advice in found.advice:
-            _print(advice, grammar, json=json)
-        if found.pieces is not None and not json:
-            typer.echo(
-                f"no ambiguous text of up to {found.pieces} pieces; longer ones were not all tried",
-                err=True,
-            )
-        raise typer.Exit(int(bool(found.advice)))
+    grammar = named.grammar
+    vocabulary = None if vocab is None else Vocabulary.load(vocab)
+    found = examined(grammar, vocabulary, seconds)
+    for advice in found.advice:
+        _print(advice, grammar, json=json)
+    if found.pieces is not None and not json:
+        typer.echo(
+            f"no ambiguous text of up to {found.pieces} pieces; longer ones were not all tried",
+            err=True,
+        )
+    raise typer.Exit(int(bool(found.advice)))
 
 
 def _print(advice: Advice, grammar: Grammar, *, json: bool) -> None:

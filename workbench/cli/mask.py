@@ -6,31 +6,16 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import (
-    LOCAL_LIMITS,
-    ExampleOption,
-    JsonOption,
-    KbnfOption,
-    RegexFileOption,
-    RegexOption,
-    StartOption,
-    VocabularyOption,
-    line,
-    named_grammar,
-    text_of,
-    told,
-)
+from workbench.cli.naming import Named, takes_grammar
+from workbench.cli.options import LOCAL_LIMITS, JsonOption, VocabularyOption, line, text_of
 from workbench.constraint.compile import automaton
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
+@takes_grammar
 def mask(
+    named: Named,
     after: Annotated[str, typer.Option("--after", help="The text read so far.")] = "",
-    regex: RegexOption = None,
-    regex_file: RegexFileOption = None,
-    kbnf: KbnfOption = None,
-    example: ExampleOption = None,
-    start: StartOption = "start",
     vocab: VocabularyOption = "builtin",
     limit: Annotated[int, typer.Option(help="How many tokens to print; 0 prints all.")] = 40,
     json: JsonOption = False,
@@ -39,33 +24,31 @@ def mask(
 
     Exit status 0: some may; 1: the text cannot be continued; 2: wrong use.
     """
-    with told():
-        named = named_grammar(regex, regex_file, kbnf, example, start)
-        vocabulary = Vocabulary.load(vocab)
-        constraint = automaton(named.grammar, vocabulary, LOCAL_LIMITS)
-        state = constraint.step_bytes(constraint.initial, after.encode())
-        if state is None:
-            typer.echo(f"error: {named.grammar.check(after)}", err=True)
-            raise typer.Exit(1)
-        allowed = constraint.mask(state)
-        shown = allowed.ids.tolist()[: limit or None]
-        spelt = {i: vocabulary.tokens[i] for i in shown}
-        if json:
-            line(
-                {
-                    "after": after,
-                    "allowed": len(allowed),
-                    "of": len(vocabulary),
-                    "may_end": constraint.is_final(state),
-                    "forced": text_of(constraint.forced(state)),
-                    "ids": shown,
-                    "tokens": [None if t is None else text_of(t) for t in spelt.values()],
-                }
-            )
-            return
-        ending = ", and the text may end here" if constraint.is_final(state) else ""
-        typer.echo(f"{len(allowed):,} of {len(vocabulary):,} tokens may come next{ending}")
-        for token_id, token in spelt.items():
-            typer.echo(f"{token_id:>7}  {'(end)' if token is None else repr(text_of(token))}")
-        if len(shown) < len(allowed):
-            typer.echo(f"    … {len(allowed) - len(shown):,} more (--limit 0 prints all)")
+    vocabulary = Vocabulary.load(vocab)
+    constraint = automaton(named.grammar, vocabulary, LOCAL_LIMITS)
+    state = constraint.step_bytes(constraint.initial, after.encode())
+    if state is None:
+        typer.echo(f"error: {named.grammar.check(after)}", err=True)
+        raise typer.Exit(1)
+    allowed = constraint.mask(state)
+    shown = allowed.ids.tolist()[: limit or None]
+    spelt = {i: vocabulary.tokens[i] for i in shown}
+    if json:
+        line(
+            {
+                "after": after,
+                "allowed": len(allowed),
+                "of": len(vocabulary),
+                "may_end": constraint.is_final(state),
+                "forced": text_of(constraint.forced(state)),
+                "ids": shown,
+                "tokens": [None if t is None else text_of(t) for t in spelt.values()],
+            }
+        )
+        return
+    ending = ", and the text may end here" if constraint.is_final(state) else ""
+    typer.echo(f"{len(allowed):,} of {len(vocabulary):,} tokens may come next{ending}")
+    for token_id, token in spelt.items():
+        typer.echo(f"{token_id:>7}  {'(end)' if token is None else repr(text_of(token))}")
+    if len(shown) < len(allowed):
+        typer.echo(f"    … {len(allowed) - len(shown):,} more (--limit 0 prints all)")

@@ -1,0 +1,151 @@
+"""Naming: the options by which every command names its grammar; option values in, a Named out.
+
+A command takes one parameter, ``named: Named``; ``takes_grammar`` puts the options in its place,
+so that a grammar is named everywhere alike.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from workbench.cli.options import LOCAL_LIMITS, ExampleOption, told
+from workbench.errors import WorkbenchError
+from workbench.gallery import Example, load_gallery
+from workbench.grammar import Grammar
+from workbench.notations import Notation
+from workbench.resources import GRAMMARS
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A grammar as the command line names it, with what its example brings."""
+
+    grammar: Grammar
+    #: The gallery's entry for it, or None.
+    example: Example | None
+
+
+#: The option of each notation, and what is in its file.
+_FILES = {
+    "regex_file": (Notation.REGEX, "A file with one regex"),
+    "kbnf": (Notation.KBNF, "A KBNF grammar"),
+    "json_schema": (Notation.JSON_SCHEMA, "A JSON Schema"),
+    "dataclass": (Notation.DATACLASS, "A Python file with a dataclass, read and never run"),
+    "gbnf": (Notation.GBNF, "A GBNF grammar, as of llama.cpp and xgrammar"),
+    "lark": (Notation.LARK, "A Lark grammar"),
+}
+
+
+def _parameters() -> list[inspect.Parameter]:
+    """The options of a grammar, as parameters of a command."""
+    kinds: dict[str, Any] = {
+        "regex": Annotated[
+            str | None,
+            typer.Option("--regex", metavar="PATTERN", help="A regular expression."),
+        ]
+    }
+    for name, (_, what) in _FILES.items():
+        option = typer.Option(
+            f"--{name.replace('_', '-')}", metavar="FILE", help=f"{what}; - reads stdin."
+        )
+        kinds[name] = Annotated[Path | None, option]
+    kinds["example"] = ExampleOption
+    kinds["start"] = Annotated[
+        str, typer.Option("--start", metavar="RULE", help="The rule a grammar begins with.")
+    ]
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default="start" if name == "start" else None,
+            annotation=kind,
+        )
+        for name, kind in kinds.items()
+    ]
+
+
+_PARAMETERS = _parameters()
+
+
+def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose ``named`` is said by options."""
+    hints = get_type_hints(command, include_extras=True)
+
+    @wraps(command)
+    def asked(**given: Any) -> None:  # noqa: ANN401  # whatever the command takes
+        options = {one.name: given.pop(one.name) for one in _PARAMETERS}
+        with told():
+            command(named=_named(options), **given)
+
+    own = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
+        for one in inspect.signature(command).parameters.values()
+        if one.name != "named"
+    ]
+    # typer reads both
+    asked.__signature__ = inspect.Signature([*own, *_PARAMETERS])  # type: ignore[attr-defined]
+    asked.__annotations__ = {one.name: one.annotation for one in (*own, *_PARAMETERS)}
+    return asked
+
+
+def _named(options: dict[str, Any]) -> Named:
+    """The one grammar that was named.
+
+    Raises: WorkbenchError where none or several were; ParseError, BuildError, LimitError.
+    """
+    start = options.pop("start")
+    given = {name: value for name, value in options.items() if value is not None}
+    if len(given) != 1:
+        ways = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+        raise WorkbenchError(
+            f"expected one grammar, not {len(given)}", f"name it with one of {ways}"
+        )
+    ((name, value),) = given.items()
+    if name == "regex":
+        return Named(Grammar.from_regex(value, limits=LOCAL_LIMITS), None)
+    if name == "example":
+        return _from_gallery(value)
+    notation, _ = _FILES[name]
+    return Named(of_file(value, notation, start), _entry_of(value))
+
+
+def of_file(path: Path, notation: Notation, start: str = "start") -> Grammar:
+    """The grammar in a file; ``-`` is what comes in.
+
+    Raises: WorkbenchError where the file cannot be read; ParseError, BuildError, LimitError.
+    """
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkbenchError(f"cannot read {path}: {error}", "name a UTF-8 text file") from error
+    if notation is Notation.REGEX:
+        text = text.removesuffix("\n")
+    return Grammar.from_text(text, notation, start, limits=LOCAL_LIMITS, name=str(path))
+
+
+def _from_gallery(name: str) -> Named:
+    gallery = load_gallery()
+    if name not in gallery:
+        raise WorkbenchError(
+            f"there is no example {name!r} in the gallery", f"choose one of {', '.join(gallery)}"
+        )
+    entry = gallery[name]
+    grammar = Grammar.from_text(
+        entry.text, entry.notation, entry.start, limits=LOCAL_LIMITS, name=name
+    )
+    return Named(grammar, entry)
+
+
+def _entry_of(path: Path) -> Example | None:
+    """The gallery's entry for a file, if it is one of the gallery's own."""
+    if path.resolve().parent != GRAMMARS.resolve():
+        return None
+    return next((e for e in load_gallery().values() if e.file == path.name), None)
