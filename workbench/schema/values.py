@@ -1,0 +1,241 @@
+"""The normal form of a schema: in come JSON values to ask about, out come a set's parts by type.
+
+A set of JSON values is one part a type; arrays and objects are unions of conjunctive shapes. Where
+a shape holds further values it holds them as ``Later``: a set that is worked out when first asked
+for, so that a schema which refers to itself has a normal form too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from workbench.source import Span
+
+if TYPE_CHECKING:
+    from workbench.schema.numbers import Numbers
+    from workbench.schema.reading import Node
+    from workbench.schema.texts import Texts
+
+#: A JSON value as Python has it; numbers that are no integers are Decimals where exactness counts.
+Json = None | bool | int | float | Decimal | str | list["Json"] | dict[str, "Json"]
+
+
+class Later:
+    """A set of JSON values with a name and a place, worked out when first asked for.
+
+    The algebra makes one object a set: the same conjunction of the same subschemas is the same
+    ``Later``, so a rule made from one may be found again by ``key`` (or by identity).
+
+    ``values`` is the settled form, the one to write out: shapes that are surely empty are gone,
+    and so are properties and other names without a value. ``raw`` is the form the algebra works
+    with; it looks into no ``Later`` below itself.
+    """
+
+    __slots__ = ("_make", "_making", "_raw", "_settle", "_values", "key", "name", "node")
+
+    def __init__(
+        self,
+        key: frozenset[int],
+        name: str,
+        node: Node,
+        make: Callable[[Later], Values],
+        settle: Callable[[Values], Values],
+    ) -> None:
+        self.key = key
+        #: A good name for a rule: the property's, or that under ``$defs``; may be any text.
+        self.name = name
+        #: The subschema that says it (the first of them, where several are conjoined).
+        self.node = node
+        self._make = make
+        self._settle = settle
+        self._raw: Values | None = None
+        self._values: Values | None = None
+        self._making = False
+
+    @property
+    def raw(self) -> Values:
+        """The parts as the keywords give them.
+
+        Raises: ``Circular`` where they are asked for while they are being made: the subschema
+                is a part of itself without anything between.
+        """
+        if self._raw is None:
+            if self._making:
+                raise Circular(self)
+            self._making = True
+            try:
+                self._raw = self._make(self)
+            finally:
+                self._making = False
+        return self._raw
+
+    @property
+    def values(self) -> Values:
+        """The parts to write out."""
+        if self._values is None:
+            self._values = self._settle(self.raw)
+        return self._values
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer of its subschema."""
+        return self.node.pointer
+
+    @property
+    def span(self) -> Span:
+        """The place of its subschema in the text."""
+        return self.node.span
+
+    def __repr__(self) -> str:
+        return f"Later({self.name!r}, {sorted(self.key)})"
+
+
+class Circular(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
+    """A subschema is a part of itself without a property or an item between."""
+
+    def __init__(self, later: Later) -> None:
+        super().__init__(later.name)
+        self.later = later
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objects:
+    """Objects that meet every one of these conditions."""
+
+    #: In declared order; no name of ``extras`` is among them. What ``patternProperties`` say of
+    #: a name is in its set already. A name with an empty set is forbidden.
+    properties: dict[str, Later]
+    #: All of them names of ``properties``.
+    required: frozenset[str]
+    #: The other names: disjoint sets, each with its values. A name in none of them is forbidden.
+    extras: tuple[tuple[Texts, Later], ...]
+    #: How many properties there are, all together.
+    low: int = 0
+    high: int | None = None
+    #: Each: at least one property, declared or not, has a name in the first and a value in the
+    #: second. They come from complements.
+    some: tuple[tuple[Texts, Later], ...] = ()
+    #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
+    #: shapes meet, declared names come first.
+    loose: frozenset[str] = frozenset()
+    #: The names that count as evaluated; None where no ``unevaluatedProperties`` asks.
+    evaluated: Texts | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contains:
+    """From ``low`` to ``high`` of the items from index ``start`` on are in ``values``."""
+
+    values: Later
+    low: int
+    high: int | None
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrays:
+    """Arrays that meet every one of these conditions."""
+
+    #: The first items, one set each.
+    prefix: tuple[Later, ...]
+    #: Every item after those.
+    rest: Later
+    #: How many items there are.
+    low: int = 0
+    high: int | None = None
+    contains: tuple[Contains, ...] = ()
+    #: The keyword that asks for items no two of which are equal; None where they may be.
+    unique: Node | None = None
+    #: How many of the first items count as evaluated, all of them if None; see ``also``.
+    evaluated: int | None = 0
+    #: Items in one of these sets count as evaluated wherever they stand.
+    also: tuple[Later, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """A set of JSON values, one part a type."""
+
+    null: bool
+    booleans: frozenset[bool]
+    numbers: Numbers
+    texts: Texts
+    #: The arrays of any of these shapes; shapes may overlap.
+    arrays: tuple[Arrays, ...]
+    objects: tuple[Objects, ...]
+
+    def contains(self, value: Json) -> bool:
+        """Whether a JSON value is in the set; ``1.0`` is the integer 1."""
+        if value is None:
+            return self.null
+        if isinstance(value, bool):
+            return value in self.booleans
+        if isinstance(value, str):
+            return self.texts.contains(value)
+        if isinstance(value, list):
+            return any(_array_fits(shape, value) for shape in self.arrays)
+        if isinstance(value, dict):
+            return any(_object_fits(shape, value) for shape in self.objects)
+        return self.numbers.contains(value)
+
+
+def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
+    high = len(value) if shape.high is None else shape.high
+    if not shape.low <= len(value) <= high or not shape.required <= value.keys():
+        return False
+    for name, held in value.items():
+        later = property_of(shape, name)
+        if later is None or not later.raw.contains(held):
+            return False
+    return all(
+        any(names.contains(name) and later.raw.contains(held) for name, held in value.items())
+        for names, later in shape.some
+    )
+
+
+def property_of(shape: Objects, name: str) -> Later | None:
+    """The set of values a shape allows under a name; None where the name is forbidden."""
+    later = shape.properties.get(name)
+    if later is not None:
+        return later
+    return next((extra for names, extra in shape.extras if names.contains(name)), None)
+
+
+def _array_fits(shape: Arrays, items: list[Json]) -> bool:
+    high = len(items) if shape.high is None else shape.high
+    if not shape.low <= len(items) <= high:
+        return False
+    for index, item in enumerate(items):
+        if not item_of(shape, index).raw.contains(item):
+            return False
+    for asked in shape.contains:
+        count = sum(asked.values.raw.contains(item) for item in items[asked.start :])
+        if count < asked.low or (asked.high is not None and count > asked.high):
+            return False
+    return shape.unique is None or all_distinct(items)
+
+
+def item_of(shape: Arrays, index: int) -> Later:
+    """The set of values a shape allows at an index."""
+    return shape.prefix[index] if index < len(shape.prefix) else shape.rest
+
+
+def all_distinct(items: list[Json]) -> bool:
+    """Whether no two JSON values are equal."""
+    return len({canonical(item) for item in items}) == len(items)
+
+
+def canonical(value: Json) -> object:
+    """A hashable stand-in for a JSON value: equal for equal values (``1`` and ``1.0`` are)."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, list):
+        return ("array", tuple(canonical(item) for item in value))
+    if isinstance(value, dict):
+        return ("object", frozenset((name, canonical(held)) for name, held in value.items()))
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    return value
