@@ -99,7 +99,7 @@ def _engine(plan: Plan, engine: str, masks: Path, worker: tuple[str, ...]) -> It
             engine, plan.vocabulary, tuple(left), plan.repeat, plan.seconds,
             str(masks) if plan.check else None,
         )  # fmt: skip
-        process = _Process((*worker, json.dumps(asdict(job))))
+        process = Process((*worker, json.dumps(asdict(job))))
         for said in process.events(plan.patience):
             event = said.pop("event")
             if event == "prepared" and not told:
@@ -116,7 +116,7 @@ def _engine(plan: Plan, engine: str, masks: Path, worker: tuple[str, ...]) -> It
             yield CaseRecord(**about, case=lost, status=process.status, reason=process.reason)
 
 
-class _Process:
+class Process:
     """A worker whose lines are read with patience; afterwards ``status`` says how it ended."""
 
     def __init__(self, command: tuple[str, ...]) -> None:

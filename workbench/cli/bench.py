@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +19,11 @@ from workbench.bench.proper import table as costs_table
 from workbench.bench.records import Record
 from workbench.bench.run import Plan
 from workbench.bench.run import bench as measured
+from workbench.bench.schemas.engines import SCHEMA_ENGINES
+from workbench.bench.schemas.records import SchemaRecord
+from workbench.bench.schemas.report import report
+from workbench.bench.schemas.run import Plan as SchemaPlan
+from workbench.bench.schemas.run import measured as measured_schemas
 from workbench.bench.summary import summary
 from workbench.bench.table import table
 from workbench.cli.exactness import exactness as check_exactness
@@ -68,6 +74,16 @@ def bench(
         bool,
         typer.Option("--proper", help="Measure what proper tokenization costs instead."),
     ] = False,
+    schemas: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Measure JSON Schemas instead: a line of FILE is a schema with its instances.",
+        ),
+    ] = None,
+    only: Annotated[
+        str, typer.Option(help="With --schemas: the rows whose id, suite or subset holds this.")
+    ] = "",
     decisions: Annotated[
         int, typer.Option(min=1, help="With --exactness: (state, token) pairs to decide at least.")
     ] = DECISIONS,
@@ -82,6 +98,9 @@ def bench(
     with told():
         if exactness:
             check_exactness(vocab, decisions, seed, json)
+            return
+        if schemas is not None:
+            _schemas(schemas, peers, vocab or "tekken", only, json)
             return
         vocab = vocab or _VOCABULARY
         if proper:
@@ -122,6 +141,29 @@ def _proper(vocab: str, json: bool) -> None:
             line(asdict(cost))
     else:
         typer.echo(costs_table(found), nl=False)
+
+
+def _schemas(file: Path, peers: str, vocab: str, only: str, json: bool) -> None:
+    """Measure schemas and print what became of them.
+
+    Raises: WorkbenchError for a file or a peer that is not there; typer.Exit where we failed.
+    """
+    if not file.is_file():
+        raise WorkbenchError(f"there is no file {str(file)!r}", "name a file of JSON lines")
+    Vocabulary.load(vocab)
+    engines = tuple(name for name in chosen_engines(peers) if name in SCHEMA_ENGINES)
+    records, memory = [], []
+    for record in measured_schemas(SchemaPlan(file, engines, vocab, only)):
+        if isinstance(record, SchemaRecord):
+            records.append(record)
+            if json:
+                line(asdict(record))
+        else:
+            memory.append(record)
+    if not json:
+        typer.echo(report(records, memory), nl=False)
+    if any(record.status == "failed" for record in records):
+        raise typer.Exit(1)
 
 
 def _chosen_cases(names: str) -> tuple[str, ...]:

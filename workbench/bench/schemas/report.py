@@ -1,0 +1,121 @@
+"""Records of schemas → tables for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.bench.peers.registry import OURS
+from workbench.bench.records import median, percentile_99
+from workbench.bench.schemas.records import SchemaRecord, Tally
+from workbench.bench.table import aligned, figure
+
+#: So many of our own wrong judgements are told.
+_TOLD = 48
+
+
+def report(records: Sequence[SchemaRecord], memory: Sequence[dict[str, Any]]) -> str:
+    """Tables for people: shares, times, spellings; of ours what is refused and what is wrong."""
+    engines = list(dict.fromkeys(r.engine for r in records))
+    of = {engine: [r for r in records if r.engine == engine] for engine in engines}
+    parts = [_shares(of, memory), _times(of), _by_spelling(of)]
+    if OURS in of:
+        parts += [_phases(of[OURS]), _refusals(of[OURS]), _mistakes(of[OURS])]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _shares(of: dict[str, list[SchemaRecord]], memory: Sequence[dict[str, Any]]) -> str:
+    table: list[tuple[str, ...]] = [
+        ("schemas", "compiled", "", "refused", "failed", "crashed", "timed out", "peak MB")
+    ]
+    for engine, records in of.items():
+        by = Counter(r.status for r in records)
+        grew = sum(m["kilobytes"] for m in memory if m["engine"] == engine) / 1024
+        ends = (str(by[s]) for s in ("refused", "failed", "crashed", "timed out"))
+        done = by["compiled"]
+        table.append((_name(records), str(done), _share(done, len(records)), *ends, figure(grew)))
+    return aligned(table)
+
+
+def _times(of: dict[str, list[SchemaRecord]]) -> str:
+    once, processor = "once: median", "processor: median"
+    head = "text to first mask, ms", "median", "p90", "p99", "most", once, "p99", processor, "p99"
+    table: list[tuple[str, ...]] = [head]
+    for records in of.values():
+        done = [r for r in records if r.status == "compiled"]
+        best, first, cpu = (
+            sorted(getattr(r, name) for r in done) for name in ("ms", "first_ms", "cpu_ms")
+        )
+        if best:
+            shown = (
+                median(best), best[len(best) * 9 // 10], percentile_99(best), best[-1],
+                median(first), percentile_99(first), median(cpu), percentile_99(cpu),
+            )  # fmt: skip
+            table.append((_name(records), *map(figure, shown)))
+    return aligned(table)
+
+
+def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
+    """What is accepted of the instances of what compiles; in brackets the wrong ones."""
+    table: list[tuple[str, ...]] = [("accepted, by spelling", "of valid", "", "of invalid", "")]
+    for records in of.values():
+        sums: dict[str, Tally] = {}
+        for record in records:
+            for spelling, tally in record.tallies.items():
+                sums.setdefault(spelling, Tally()).add(tally)
+        for spelling, tally in sums.items():
+            valid, invalid = (
+                _share(tally.valid, tally.of_valid),
+                _share(tally.invalid, tally.of_invalid),
+            )
+            missed = f"({tally.of_valid - tally.valid} of {tally.of_valid} not)"
+            title = f"{records[0].engine} {spelling}"
+            table.append(
+                (title, valid, missed, invalid, f"({tally.invalid} of {tally.of_invalid})")
+            )
+    return aligned(table)
+
+
+def _phases(records: Sequence[SchemaRecord]) -> str:
+    """The parts of our compilations."""
+    table: list[tuple[str, ...]] = [("of ours, ms", "median", "p99", "most")]
+    done = [r for r in records if r.parts]
+    for name in done[0].parts if done else ():
+        ordered = sorted(r.parts[name] for r in done)
+        shown = median(ordered), percentile_99(ordered), ordered[-1]
+        table.append((name, *map(figure, shown)))
+    slowest = sorted(done, key=lambda r: r.ms or 0, reverse=True)[:5]
+    told = ", ".join(f"{r.id} ({figure(r.ms)} ms, {r.chars:,} characters)" for r in slowest)
+    return f"{aligned(table)}\nslowest: {told}" if done else ""
+
+
+def _refusals(records: Sequence[SchemaRecord]) -> str:
+    lines = []
+    for status in ("refused", "failed", "crashed", "timed out"):
+        some = [r for r in records if r.status == status]
+        by = Counter(r.keyword for r in some).most_common()
+        for keyword, count in by:
+            one = next(r for r in some if r.keyword == keyword)
+            lines.append(f"{status} {count:4} {keyword}   e.g. {one.id}: {one.reason[:110]}")
+    return "\n".join(lines)
+
+
+def _mistakes(records: Sequence[SchemaRecord]) -> str:
+    """Wrong judgements in declared order; ``--json`` has all of them."""
+    lines = []
+    wrong = [(r, number, how) for r in records for number, how in r.wrong.items()]
+    for record, number, how in wrong:
+        declared = [spelling for spelling in how if spelling.startswith("declared")]
+        if declared:
+            lines.append(f"wrong {record.id} test {number}: {', '.join(declared[:3])}")
+    rest = len(lines) - _TOLD
+    return "\n".join(lines[:_TOLD] + ([f"and {rest} more"] if rest > 0 else []))
+
+
+def _name(records: Sequence[SchemaRecord]) -> str:
+    return f"{records[0].engine} {records[0].version}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"
