@@ -1,0 +1,209 @@
+"""Cursor: the lexemes of a grammar, one taken after the other; where one is missing, the error.
+
+GBNF and Lark are read by recursive descent over one: what may come next is known at every place,
+so the message can say it. KBNF has tables instead (``kbnf_tables``), which know it too late.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workbench.errors import ParseError
+from workbench.limits import Clock
+from workbench.source import Source, Span
+from workbench.syntax.kbnf_lexemes import Lexeme
+from workbench.syntax.kbnf_scanner import END, NOTHING, Part, lexemes
+
+#: Brackets inside brackets, as in KBNF: what walks the tree later may recurse.
+NESTING = 64
+#: Lexemes that are taken between looks at the clock.
+_LEXEMES = 64
+_LONG = "the grammar is very long; shorten it"
+#: How many characters tell what stands at a place.
+_SEEN = 40
+#: What a str can hold and no text can.
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """What a notation's lexemes look like, for messages."""
+
+    #: Punctuation by its kind.
+    shown: Mapping[str, str]
+    #: Opening brackets by the kind that closes each.
+    closing: Mapping[str, str]
+    #: What begins like this is never closed: how it is called, and how it is closed.
+    unclosed: Sequence[tuple[str, str, str]]
+    #: What people bring along from other notations: what it looks like, what to say, the way out.
+    foreign: Sequence[tuple[str, str, str]]
+
+
+@dataclass(slots=True, eq=False)
+class Cursor:
+    """A place among the lexemes of a text."""
+
+    source: Source
+    parts: Sequence[Part]
+    signs: Signs
+    clock: Clock | None
+    at: int = 0
+    #: Brackets that are open here.
+    opened: list[Part] = field(default_factory=list)
+
+    @staticmethod
+    def of(source: Source, pattern: re.Pattern[str], signs: Signs, clock: Clock | None) -> Cursor:
+        """At the first lexeme of a text.
+
+        Raises: ParseError where the text holds half a character.
+        """
+        if not source.text.isascii() and (half := _HALF.search(source.text)):
+            message = "expected a whole character, not one half of a surrogate pair"
+            raise ParseError(message, source, Span(*half.span()), "write the character itself")
+        return Cursor(source, list(lexemes(source.text, pattern)), signs, clock)
+
+    @property
+    def here(self) -> Part:
+        return self.parts[self.at]
+
+    @property
+    def span(self) -> Span:
+        """The place of the lexeme that comes next."""
+        return Span(self.here.start, self.here.end)
+
+    def since(self, start: int) -> Span:
+        """From a place to the end of the lexeme taken last."""
+        return Span(start, max(start, self.parts[self.at - 1].end))
+
+    def ahead(self, *kinds: str, by: int = 0) -> bool:
+        """Whether a lexeme of one of the kinds comes next, or ``by`` lexemes later."""
+        return self.parts[min(self.at + by, len(self.parts) - 1)].type in kinds
+
+    def take(self, *kinds: str) -> Part | None:
+        """The next lexeme, if it is of one of the kinds."""
+        part = self.here
+        if part.type not in kinds:
+            return None
+        if self.clock is not None and not self.at % _LEXEMES:
+            self.clock.check(_LONG)
+        self.at += 1
+        return part
+
+    def expect(self, kind: str, wanted: str, hint: str) -> Part:
+        """The next lexeme, which has to be of a kind.
+
+        Raises: ParseError
+        """
+        part = self.take(kind)
+        if part is None:
+            raise self.unexpected(wanted, hint)
+        return part
+
+    def enter(self, bracket: Part) -> None:
+        """A bracket has been opened.
+
+        Raises: ParseError where too many are open.
+        """
+        self.opened.append(bracket)
+        if len(self.opened) > NESTING:
+            message = f"brackets are nested deeper than {NESTING}"
+            hint = "give the inner part a rule of its own"
+            raise ParseError(message, self.source, Span(bracket.start, bracket.end), hint)
+
+    def leave(self, wanted: str, hint: str) -> Part:
+        """The bracket opened last is closed here.
+
+        Raises: ParseError where it is not.
+        """
+        part = self.take(self.signs.closing[self.opened[-1].type])
+        if part is None:
+            raise self.unexpected(wanted, hint)
+        self.opened.pop()
+        return part
+
+    def text(self, part: Part) -> str:
+        """A lexeme as it was written."""
+        return self.source.text[part.start : part.end]
+
+    def error(self, message: str, span: Span, hint: str, kind: str = "syntax") -> ParseError:
+        """An error at a place of the text."""
+        return ParseError(message, self.source, span, hint, kind)
+
+    def refused(self, what: str, span: Span, hint: str) -> ParseError:
+        """The error for what the notation has and no machine can be made of."""
+        return self.error(f"{what} cannot be read", span, hint, "unsupported")
+
+    def unexpected(self, wanted: str, hint: str) -> ParseError:
+        """The error for what stands here, where ``wanted`` has to come."""
+        part = self.here
+        if part.type == NOTHING and (known := self._known()) is not None:
+            return known
+        bracket = self.opened[-1] if self.opened else None
+        if part.type in self.signs.closing.values():
+            return self._badly_closed(bracket)
+        if bracket is not None and (part.type == END or self._begins_a_rule()):
+            closing = self.signs.shown[self.signs.closing[bracket.type]]
+            return self.error(
+                f"this '{self.text(bracket)}' is never closed: expected '{closing}'",
+                Span(bracket.start, bracket.end),
+                f"add '{closing}' where the part ends",
+            )
+        after = f" after {self._shown(self.parts[self.at - 1])}" if self.at else ""
+        return self.error(f"expected {wanted}{after}, not {self.found}", self._wrong(), hint)
+
+    def _begins_a_rule(self) -> bool:
+        return self.ahead("NAME") and self.ahead("DEFINE", by=1)
+
+    def _badly_closed(self, bracket: Part | None) -> ParseError:
+        found = self.found
+        if bracket is None:
+            return self.error(
+                f"{found} closes nothing", self._wrong(), "put the opening bracket before"
+            )
+        line, column = self.source.position(bracket.start)
+        closing = self.signs.shown[self.signs.closing[bracket.type]]
+        if self.here.type == self.signs.closing[bracket.type]:
+            return self.error(
+                f"expected something before {found}", self._wrong(), "write what it closes over"
+            )
+        return self.error(
+            f"expected '{closing}', not {found}, to close the '{self.text(bracket)}' "
+            f"of line {line}, column {column}",
+            self._wrong(),
+            f"write '{closing}'",
+        )
+
+    def _known(self) -> ParseError | None:
+        """The error for a place where no lexeme begins, if it looks like something known."""
+        start = self.here.start
+        rest = self.source.text[start : start + _SEEN]
+        for opening, what, close in self.signs.unclosed:
+            if found := re.match(opening, rest):
+                span = Span(start, start + found.end())
+                return self.error(f"this {what} is never closed", span, f"end it with {close}")
+        for pattern, message, hint in self.signs.foreign:
+            if found := re.match(pattern, rest):
+                return self.error(message, Span(start, start + max(1, found.end())), hint)
+        return None
+
+    @property
+    def found(self) -> str:
+        """What stands here, in words."""
+        if self.here.type == END:
+            return "the end of the text"
+        if self.here.type != NOTHING:
+            return self._shown(self.here)
+        character = self.source.text[self.here.start]
+        return f"'{character}'" if character.isprintable() else repr(character)
+
+    def _wrong(self) -> Span:
+        """What should not stand here; at the end of the text the place after the last sign."""
+        if self.here.type == END:
+            end = max(len(self.source.text.rstrip()), self.parts[self.at - 1].end if self.at else 0)
+            return Span(end, end)
+        return Span(self.here.start, max(self.here.end, self.here.start + 1))
+
+    def _shown(self, part: Part) -> str:
+        return Lexeme(part.type, self.text(part), Span(part.start, part.end)).shown
