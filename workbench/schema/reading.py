@@ -11,7 +11,6 @@ import json
 import re
 from decimal import Decimal
 from functools import cached_property
-from json.decoder import scanstring
 from typing import NoReturn
 
 from workbench.errors import ParseError
@@ -90,7 +89,9 @@ class Node:
         """The place of the name before it, which is where a keyword stands."""
         if self.named == self.start:
             return self.span
-        return Span(self.named, scanstring(self.document.source.text, self.named + 1)[1])
+        name = _NAME.match(self.document.source.text, self.named)
+        assert name is not None
+        return Span(self.named, name.end(1) + 1)
 
     @property
     def pointer(self) -> str:
@@ -175,7 +176,7 @@ class _Reader:
         value: dict[str, Node] | list[Node] | Scalar
         if kind == 1:
             start = match.start(1) - 1
-            value = match[1] if "\\" not in match[1] else self.unescaped(start)
+            value = match[1] if "\\" not in match[1] else self.unescaped(start, end)
         else:
             start = match.start(kind)  # type: ignore[arg-type]  # one group always matches
             value = self.other(kind, match[kind], start)  # type: ignore[arg-type,index]
@@ -216,7 +217,7 @@ class _Reader:
                 place = self.skipped(place)
                 self.fail(place, "expected a name in double quotes and a colon")
             start = name.start(1) - 1
-            step = name[1] if "\\" not in name[1] else self.unescaped(start)
+            step = name[1] if "\\" not in name[1] else self.unescaped(start, name.end(1) + 1)
             if step in members:
                 self.fail(start, f"the name {json.dumps(step)} is written twice")
             member = members[step] = self.value(name.end(), node, step, start)
@@ -244,13 +245,13 @@ class _Reader:
             if match[1] == "]":
                 return place
 
-    def unescaped(self, start: int) -> str:
-        """The string whose quotation mark stands at a place."""
+    def unescaped(self, start: int, end: int) -> str:
+        """The string that stands between two places, its quotation marks included."""
         value: str
         try:
-            value, _ = scanstring(self.text, start + 1)
+            value = json.loads(self.text[start:end])
         except json.JSONDecodeError as error:
-            self.fail(error.pos, "expected one of the escapes that JSON has")
+            self.fail(start + error.pos, "expected one of the escapes that JSON has")
         if _SURROGATE.search(value):
             self.fail(start, "expected characters, not half of a surrogate pair")
         return value

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: A JSON value as Python has it; numbers that are no integers are Decimals where exactness counts.
 Json = None | bool | int | float | Decimal | str | list["Json"] | dict[str, "Json"]
 
+#: Keywords under which every member is a subschema with a name of its own.
+_NAMING = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+
 
 class Later:
     """A set of JSON values with a name and a place, worked out when first asked for.
@@ -34,19 +37,16 @@ class Later:
     with; it looks into no ``Later`` below itself.
     """
 
-    __slots__ = ("_make", "_making", "_raw", "_settle", "_values", "key", "name", "node")
+    __slots__ = ("_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node")
 
     def __init__(
         self,
         key: frozenset[int],
-        name: str,
         node: Node,
         make: Callable[[Later], Values],
         settle: Callable[[Values], Values],
     ) -> None:
         self.key = key
-        #: A good name for a rule: the property's, or that under ``$defs``; may be any text.
-        self.name = name
         #: The subschema that says it (the first of them, where several are conjoined).
         self.node = node
         self._make = make
@@ -54,6 +54,8 @@ class Later:
         self._raw: Values | None = None
         self._values: Values | None = None
         self._making = False
+        #: What ``emptiness`` found out for good; None while it has not.
+        self.empty: bool | None = None
 
     @property
     def raw(self) -> Values:
@@ -80,6 +82,16 @@ class Later:
         return self._values
 
     @property
+    def name(self) -> str:
+        """A good name for a rule: the property's, or that under ``$defs``; may be any text."""
+        node: Node | None = self.node
+        while node is not None and node.parent is not None:
+            if node.parent.step in _NAMING and isinstance(node.step, str):
+                return node.step
+            node = node.parent
+        return "schema"
+
+    @property
     def pointer(self) -> str:
         """The JSON pointer of its subschema."""
         return self.node.pointer
@@ -97,7 +109,7 @@ class Circular(Exception):  # noqa: N818  # told to people as a BuildError by wh
     """A subschema is a part of itself without a property or an item between."""
 
     def __init__(self, later: Later) -> None:
-        super().__init__(later.name)
+        super().__init__(later.pointer)
         self.later = later
 
 
