@@ -1,0 +1,110 @@
+"""JSON Schema → grammar tree: in comes the text of a schema, out come rules and what to tell.
+
+The first rule is ``start``. Every rule points at the subschema it was written for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.errors import BuildError
+from workbench.limits import LIMITS, Limits
+from workbench.schema.algebra import Algebra
+from workbench.schema.options import SchemaOptions
+from workbench.schema.reading import Document
+from workbench.schema.refusals import SchemaNote
+from workbench.schema.values import Arrays, Later, Objects
+from workbench.schema.whitespace import Spacing
+from workbench.schema.writing import Writing, any_of, is_nothing
+from workbench.schema.writing_arrays import array_expression
+from workbench.schema.writing_objects import object_expression
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule, Sequence
+
+#: The options used where none are given.
+OPTIONS = SchemaOptions()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SchemaGrammar:
+    """The rules of a schema's instances, and the schema's normal form."""
+
+    tree: GrammarTree
+    #: What is no error and should be known, such as a ``format`` nobody knows.
+    notes: tuple[SchemaNote, ...]
+    #: All instances as a set of JSON values.
+    instances: Later
+
+
+def schema_tree(
+    source: Source, options: SchemaOptions = OPTIONS, limits: Limits = LIMITS
+) -> GrammarTree:
+    """The rules of a schema's instances; their start is ``start``.
+
+    Raises: what ``schema_grammar`` raises.
+    """
+    return schema_grammar(source, options, limits).tree
+
+
+def schema_grammar(
+    source: Source, options: SchemaOptions = OPTIONS, limits: Limits = LIMITS
+) -> SchemaGrammar:
+    """The rules of a schema's instances, with what reading it leaves to be told.
+
+    Raises: ParseError where the text is no schema; BuildError of kind ``unsupported_schema`` for
+            what cannot be honoured, and of kind ``empty_grammar`` where nothing is an instance;
+            LimitError.
+    """
+    algebra = Algebra(Document(source), limits)
+    instances = algebra.root
+    if is_nothing(instances.values):
+        raise BuildError(
+            "no JSON value is an instance of this schema",
+            source,
+            instances.span,
+            "leave out one of the conditions that contradict each other",
+            kind="empty_grammar",
+        )
+    rules = _rules(instances, algebra, options, limits)
+    return SchemaGrammar(GrammarTree(tuple(rules), source), tuple(algebra.notes), instances)
+
+
+def _rules(
+    instances: Later, algebra: Algebra, options: SchemaOptions, limits: Limits
+) -> list[Rule]:
+    """The start, whatever it calls in the order it is found, and the punctuation at the end."""
+    spacing = Spacing.of(options, instances.span)
+    writing = Writing(algebra, spacing, limits)
+    start = writing.new_name("start")
+    whole = writing.of(instances)
+    if spacing.blank is not None:
+        whole = Sequence((spacing.blank, whole, spacing.blank), instances.span)
+    for name, later in writing.waiting:  # grows while it is read
+        writing.clock.check()
+        _write(name, later, writing)
+    return [Rule(start, whole, instances.span, instances.span), *writing.rules, *spacing.rules]
+
+
+def _write(name: str, later: Later, writing: Writing) -> None:
+    """Write the rule of a set; where it has several shapes each has a rule of its own."""
+    values, span, rules = later.values, later.span, writing.rules
+    shapes = [*values.objects, *values.arrays]
+    options = writing.leaves(values, span)
+    place = len(rules)
+    for shape in shapes:
+        here = len(rules)
+        if len(shapes) == 1:
+            options.append(_body(shape, name, span, writing))
+            continue
+        kind = "object" if isinstance(shape, Objects) else "array"
+        its_name = writing.new_name(f"{name}_{kind}")
+        body = _body(shape, its_name, span, writing)
+        rules.insert(here, Rule(its_name, body, span, span))  # before the rules it calls
+        options.append(Nonterminal(its_name, span))
+    rules.insert(place, Rule(name, any_of(options, span), span, span))
+
+
+def _body(shape: Objects | Arrays, name: str, span: Span, writing: Writing) -> Expression:
+    if isinstance(shape, Objects):
+        return object_expression(shape, name, span, writing)
+    return array_expression(shape, name, span, writing)

@@ -1,0 +1,173 @@
+"""Writing: sets of JSON values in, expressions of a grammar out; what has parts becomes a rule.
+
+Leaves (strings, numbers, true, false, null) are written where they stand, each with the place of
+its own subschema; an array or an object is a rule of its own, made once however often its set is
+asked for. The rules wait in a list, so schemas may refer to themselves and nest as deep as they
+like.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workbench.errors import LimitError
+from workbench.limits import Limits
+from workbench.schema.algebra import Algebra
+from workbench.schema.texts import Texts
+from workbench.schema.values import Later, Values
+from workbench.schema.whitespace import Spacing
+from workbench.source import Span
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Choice,
+    Expression,
+    Literal,
+    Nonterminal,
+    Repetition,
+    Rule,
+    Sequence,
+)
+
+#: A finite set of so many strings is written one by one; a larger one is a machine.
+_ONE_BY_ONE = 64
+#: States of all graphs that count; each becomes a rule at most.
+_MOST_COUNTED = 5_000
+#: Strings every spelling of which is the plain one: printable ASCII without quotes and backslashes.
+_PLAIN = re.compile(r"[ !#-\[\]-~]*")
+#: What a rule's name is made of in every notation that names rules.
+_NO_NAME = re.compile(r"\W+", re.ASCII)
+
+
+class Writing:
+    """The rules of a schema while they are written."""
+
+    def __init__(self, algebra: Algebra, spacing: Spacing, limits: Limits) -> None:
+        self.algebra = algebra
+        self.spacing = spacing
+        self.limits = limits
+        self.clock = limits.clock()
+        self.rules: list[Rule] = []
+        #: Sets that have a rule which is still to be written.
+        self.waiting: list[tuple[str, Later]] = []
+        self._names: dict[str, int] = {rule.name: 1 for rule in spacing.rules}
+        self._calls: dict[int, str] = {}
+        #: What ``_calls`` knows by identity lives as long as it does.
+        self._known: list[Values] = []
+        self._counted = 0
+
+    def of(self, later: Later) -> Expression:
+        """The expression of a set: a leaf, or a call of its rule."""
+        values, span = later.values, later.span
+        if not values.arrays and not values.objects:
+            return any_of(self.leaves(values, span), span)
+        name = self._calls.get(id(values))
+        if name is None:
+            name = self._calls[id(values)] = self.new_name(later.name)
+            self._known.append(values)
+            self.waiting.append((name, later))
+        return Nonterminal(name, span)
+
+    def leaves(self, values: Values, span: Span) -> list[Expression]:
+        """The parts of a set that have no parts themselves."""
+        found: list[Expression] = [
+            Literal(b"true" if boolean else b"false", span)
+            for boolean in sorted(values.booleans, reverse=True)
+        ]
+        if values.null:
+            found.append(Literal(b"null", span))
+        if not values.numbers.is_empty:
+            machine = values.numbers.machine(self.limits)
+            found.append(Automaton(machine, values.numbers.label, span))
+        if not values.texts.is_empty:
+            found += self.strings(values.texts, span)
+        return found
+
+    def strings(self, texts: Texts, span: Span) -> list[Expression]:
+        """The JSON strings whose content is in a set, quotes included."""
+        few = texts.finite(_ONE_BY_ONE)
+        if few is not None and all(_PLAIN.fullmatch(text) for text in few):
+            return [Literal(b'"%b"' % text.encode(), span) for text in few]
+        return [Automaton(texts.machine(self.limits), texts.label, span)]
+
+    def member_name(self, name: str, later: Later) -> Expression:
+        """The name of a declared property, quotes included; ``later`` are its values."""
+        span = later.node.name_span if later.node.step == name else later.span
+        if _PLAIN.fullmatch(name):
+            return Literal(b'"%b"' % name.encode(), span)
+        return any_of(self.strings(Texts.of([name]), span), span)
+
+    def pair(self, names: Expression, later: Later) -> tuple[Expression, ...]:
+        """A name, the colon, and a value of a set."""
+        return (names, self.spacing.colon, self.of(later))
+
+    def bracketed(
+        self, brackets: bytes, inside: Expression | None, may_be_empty: bool, span: Span
+    ) -> Expression:
+        """What stands in brackets (None: nothing can), with blanks around it and instead of it."""
+        blank = self.spacing.blank
+        blanks = () if blank is None else (blank,)
+        row: list[Expression] = [Literal(brackets[:1], span), *blanks]
+        if inside is not None and may_be_empty:
+            row.append(optional(in_a_row([inside, *blanks], span), span))
+        elif inside is not None:
+            row += [inside, *blanks]
+        return Sequence((*row, Literal(brackets[1:], span)), span)
+
+    def rule(self, name: str, body: Expression, span: Span) -> None:
+        """Add a rule under a name that ``new_name`` gave."""
+        self.rules.append(Rule(name, body, span, span))
+
+    def count_state(self) -> None:
+        """One more state of a graph.
+
+        Raises: LimitError past ``_MOST_COUNTED`` of them, or past the seconds.
+        """
+        self._counted += 1
+        self.clock.check()
+        if self._counted > _MOST_COUNTED:
+            raise LimitError(
+                f"needs more than {_MOST_COUNTED:,} rules that count members",
+                "states",
+                "lower minProperties, maxProperties or minContains, or leave them out",
+            )
+
+    def new_name(self, wanted: str) -> str:
+        """A name no other rule has: letters, digits and underscores."""
+        name = _NO_NAME.sub("_", wanted).strip("_") or "value"
+        if name[0].isdigit():
+            name = f"_{name}"
+        count = self._names.get(name, 0)
+        while count and f"{name}_{count + 1}" in self._names:
+            count += 1
+        self._names[name] = count + 1
+        if not count:
+            return name
+        self._names[f"{name}_{count + 1}"] = 1
+        return f"{name}_{count + 1}"
+
+
+def any_of(options: list[Expression], span: Span) -> Expression:
+    """Any one of the options; of none, what has no text."""
+    return options[0] if len(options) == 1 else Choice(tuple(options), span)
+
+
+def in_a_row(items: list[Expression], span: Span) -> Expression:
+    """One item after the other."""
+    return items[0] if len(items) == 1 else Sequence(tuple(items), span)
+
+
+def optional(item: Expression, span: Span) -> Expression:
+    """An item or nothing."""
+    return Repetition(item, 0, 1, span)
+
+
+def is_nothing(values: Values) -> bool:
+    """Whether a settled set has no value."""
+    return not (
+        values.null
+        or values.booleans
+        or values.arrays
+        or values.objects
+        or not values.numbers.is_empty
+        or not values.texts.is_empty
+    )

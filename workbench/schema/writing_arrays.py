@@ -1,0 +1,168 @@
+"""Arrays written: a conjunctive shape of arrays in, the expression of its texts out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+from workbench.errors import BuildError
+from workbench.schema.graphs import written_graph
+from workbench.schema.values import Arrays, Contains, Later, item_of
+from workbench.schema.writing import Writing, in_a_row, is_nothing, optional
+from workbench.source import Span
+from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, Sequence
+
+#: Items beyond so many are copies of one rule, not of all that is in it.
+_COPIED = 8
+#: The most values items may have that are kept apart: there is a state a set of them.
+_MOST_UNIQUE = 10
+
+#: Of a graph that looks at items: how many there were, and how many of them each ``contains``
+#: counted, or which of the few values were there.
+_State = tuple[int, tuple[int, ...]]
+
+
+def array_expression(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
+    """The texts of the arrays of a shape; ``name`` begins the names of further rules.
+
+    Raises: BuildError of kind ``unsupported_schema`` where items must differ and are too many;
+            LimitError.
+    """
+    shape = _shortened(shape)
+    if shape.high == 0:
+        return writing.bracketed(b"[]", None, True, span)
+    if shape.contains or shape.unique:
+        return _ArrayGraph(shape, name, span, writing).expression()
+    return writing.bracketed(b"[]", _row(shape, name, span, writing), shape.low == 0, span)
+
+
+def _shortened(shape: Arrays) -> Arrays:
+    """The shape with no more places than it has items for."""
+    high = shape.high
+    places = [*shape.prefix, shape.rest]
+    last = next((place for place, held in enumerate(places) if is_nothing(held.values)), None)
+    if last is not None:
+        high = last if high is None else min(high, last)
+    prefix = shape.prefix if high is None else shape.prefix[:high]
+    unique = shape.unique if high is None or high > 1 else None
+    return replace(shape, prefix=prefix, high=high, unique=unique)
+
+
+def _row(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
+    """One item after the other, the first of them there.
+
+    Whatever may be left out is inside what it follows: ``a (, b (, c)?)?``.
+    """
+    comma, first = writing.spacing.comma, max(1, len(shape.prefix))
+    row: list[Expression] = []
+    items = [writing.of(later) for later in shape.prefix]
+    if shape.high is None or shape.high > len(items):
+        item = _counted_item(shape, name, span, writing)
+        if not items:
+            items.append(item)
+        if shape.high is None or shape.high > first:
+            further = None if shape.high is None else shape.high - first
+            again = Sequence((comma, item), span)
+            row = [Repetition(again, max(shape.low - first, 0), further, span)]
+    for place in reversed(range(1, len(items))):
+        row = [comma, items[place], *row]
+        if place >= shape.low:
+            row = [optional(Sequence(tuple(row), span), span)]
+    return in_a_row([items[0], *row], span)
+
+
+def _counted_item(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
+    """An item after the prefix; where there are many copies of it, as the call of a rule."""
+    item = writing.of(shape.rest)
+    if max(shape.low, shape.high or 0) <= _COPIED or isinstance(item, Nonterminal):
+        return item
+    its_name = writing.new_name(f"{name}_item")
+    writing.rule(its_name, item, span)
+    return Nonterminal(its_name, span)
+
+
+class _ArrayGraph:
+    """The row of items of a shape that asks for some of a kind."""
+
+    def __init__(self, shape: Arrays, name: str, span: Span, writing: Writing) -> None:
+        if shape.unique:
+            raise _not_unique(shape, writing)
+        self._shape = shape
+        self._name = name
+        self._span = span
+        self._writing = writing
+        starts = [asked.start for asked in shape.contains]
+        #: From this place on all items are alike.
+        self._alike = max(1, len(shape.prefix), shape.low, shape.high or 0, *starts)
+
+    def expression(self) -> Expression:
+        """The rules of the graph are added to those of the schema."""
+        start: _State = (0, (0,) * len(self._shape.contains))
+        inside, may_be_empty = written_graph(self, start, self._writing, self._span)
+        return self._writing.bracketed(b"[]", inside, may_be_empty, self._span)
+
+    def edges(self, state: _State) -> Iterator[tuple[Expression | None, _State]]:
+        """The items that may come next."""
+        place, counts = state
+        if place == self._shape.high:
+            return
+        item = item_of(self._shape, place)
+        further = min(place + 1, self._alike)
+        for after, held in self._counting(place, counts, item):
+            value = self._writing.of(held)
+            comma = [self._writing.spacing.comma] if place else []
+            yield in_a_row([*comma, value], held.span), (further, after)
+
+    def _counting(
+        self, place: int, counts: tuple[int, ...], item: Later
+    ) -> Iterator[tuple[tuple[int, ...], Later]]:
+        """What each ``contains`` may have counted after an item, and the item's values then."""
+        ways = [
+            list(self._ways(place, count, asked))
+            for count, asked in zip(counts, self._shape.contains, strict=True)
+        ]
+        algebra = self._writing.algebra
+        for way in product(*ways):
+            held = item
+            for (_, is_in), asked in zip(way, self._shape.contains, strict=True):
+                if is_in is not None:
+                    kind = asked.values if is_in else algebra.complement(asked.values)
+                    held = algebra.both(held, kind)
+            if not is_nothing(held.values):
+                yield tuple(count for count, _ in way), held
+
+    def _ways(self, place: int, count: int, asked: Contains) -> Iterator[tuple[int, bool | None]]:
+        """The count after an item, and whether the item is of the kind; None if that is all one.
+
+        Where there is no most, an item of the kind need not be counted: the count is a witness.
+        """
+        if place < asked.start or (asked.high is None and count >= asked.low):
+            yield count, None
+            return
+        yield count, None if asked.high is None else False
+        if asked.high is None or count < asked.high:
+            yield count + 1, True
+
+    def is_final(self, state: _State) -> bool:
+        place, counts = state
+        return place >= self._shape.low and all(
+            count >= asked.low for count, asked in zip(counts, self._shape.contains, strict=True)
+        )
+
+    def name_of(self, state: _State) -> str:
+        return f"{self._name}_from_{state[0]}"
+
+
+def _not_unique(shape: Arrays, writing: Writing) -> BuildError:
+    """Why an array whose items must differ is refused."""
+    node = shape.unique
+    assert node is not None
+    return BuildError(
+        f"items that differ can be asked for where they have at most {_MOST_UNIQUE} values: "
+        f"{node.pointer}",
+        node.document.source,
+        node.name_span,
+        "list the values of the items with enum, or leave uniqueItems out and check it afterwards",
+        kind="unsupported_schema",
+    )
