@@ -13,8 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
-from workbench.automata.flat import Ints
-from workbench.automata.nfa import class_runs
+from workbench.automata.flat import Ints, alive_of
+from workbench.automata.nfa import Nfa, class_runs
 from workbench.automata.utf8 import character_machine
 from workbench.kernel import inner, njit
 from workbench.syntax.regex_tree import Ranges
@@ -103,6 +103,19 @@ class Program:
             self.data += _of_machine(machine)
         self.code[WIDTH * at : WIDTH * (at + 1)] = known
 
+    def nfa(self, nfa: Nfa) -> None:
+        """Add a machine that begins in state 1, which is not entered again, and ends in state 0."""
+        flat, sources = nfa.flat, np.arange(len(nfa), dtype=np.int32)
+        epsilons = np.full((len(flat.epsilons), 4), -1, np.int32)
+        epsilons[:, 0] = np.repeat(sources, np.diff(flat.first_epsilon))
+        epsilons[:, 3] = flat.epsilons
+        reading = np.empty((len(flat.edges), 4), np.int32)
+        reading[:, 0] = np.repeat(sources, np.diff(flat.first))
+        reading[:, 1:] = flat.edges
+        self.code += (MACHINE, len(self.data), _texts_of_nfa(nfa))
+        self.data += (len(nfa), len(epsilons) + len(reading), 0, -1)
+        self.data += np.concatenate([epsilons, reading]).reshape(-1).tolist()
+
 
 @lru_cache(maxsize=512)
 def _of_characters(ranges: Ranges) -> tuple[int, ...]:
@@ -129,6 +142,23 @@ def _texts_of(machine: Dfa) -> int:
     longer = LONGER if (machine.table != DEAD).any() else 0
     empty = EMPTY if machine.finals[machine.initial] else 0
     return longer | empty | (SOME if longer | empty else 0)
+
+
+def _texts_of_nfa(nfa: Nfa) -> int:
+    """What texts a machine has, as bits."""
+    flat = nfa.flat
+    alive = alive_of(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
+    if not alive[nfa.initial]:
+        return 0
+    reached, waiting = {nfa.initial}, [nfa.initial]
+    while waiting:
+        state = waiting.pop()
+        for target in flat.epsilons[flat.first_epsilon[state] : flat.first_epsilon[state + 1]]:
+            if target not in reached:
+                reached.add(int(target))
+                waiting.append(int(target))
+    empty = EMPTY if any(flat.finals[state] for state in reached) else 0
+    return SOME | empty | (LONGER if alive[flat.edges[:, 2]].any() else 0)
 
 
 def _of_machine(machine: Dfa) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.automata.extensions import extension_nfa
 from workbench.automata.measure import check_size, simple_repeat
 from workbench.automata.nfa import Nfa
 from workbench.automata.program import CHOICE, REPEAT, SEQUENCE, Program
@@ -12,6 +13,7 @@ from workbench.syntax.regex_tree import (
     Bytes,
     Characters,
     Concat,
+    Extension,
     Group,
     Regex,
     Repeat,
@@ -55,3 +57,5 @@ def add(program: Program, regex: Regex) -> None:
                 add(program, option)
         case Bytes():
             program.one_byte(regex.ranges)
+        case Extension():
+            program.nfa(extension_nfa(regex, thompson))

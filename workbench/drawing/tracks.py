@@ -14,7 +14,8 @@ from workbench.drawing.text import shorten, visible
 from workbench.syntax import grammar_tree as kbnf
 from workbench.syntax import regex_tree as regex
 from workbench.syntax.grammar_tree import Expression, Stop
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex_labels import LABEL_NAMES
+from workbench.syntax.regex_tree import Kind, Regex
 from workbench.syntax.shapes import shape
 
 #: Where a sequence breaks into the next line, in pixels: beside other things, and on a phone.
@@ -35,6 +36,13 @@ _STOPS = {
     Stop.ANYWHERE: ("#", "texts the regex matches"),
     Stop.FIRST_MATCH: ("#e", "up to the first match of the regex"),
     Stop.BEFORE_MATCH: ("#ex", "text that holds no match of the regex"),
+}
+
+
+_EXTENSIONS = {
+    Kind.SUBSTRING_OF: "piece of {}",
+    Kind.TEXT_UNTIL: "text until {}",
+    Kind.DELIMITED_SUBSEQUENCE_OF: "some of {}, in this order",
 }
 
 
@@ -88,6 +96,8 @@ class Tracks:
                 return _repeated(self.of(part), low, high)
             case regex.Concat(parts=parts):
                 return self._row([self._run(run) for run in _runs(parts)])
+            case regex.Group(name=str(name)) if name in LABEL_NAMES:
+                return _terminal(name, "label")
             case regex.Group(part=part, name=name):
                 inner = self.of(part)
                 return railroad.Group(inner, _comment(name)) if name else inner
@@ -163,6 +173,8 @@ class Tracks:
                 label = describe(ranges, _LONGEST)
                 label = f"bytes {label}" if isinstance(node, regex.Bytes) else label
                 return _terminal(label, "set", describe(ranges, 400))
+            case regex.Extension(kind=kind, parts=parts):
+                return _terminal(_EXTENSIONS[kind].format(_written(kind, parts)), "pattern")
         raise AssertionError(f"no box for {node!r}")
 
     def _call(self, name: str) -> Item:
@@ -209,6 +221,13 @@ def _runs(parts: Sequence[Regex]) -> list[list[Regex]]:
         else:
             runs.append([part])
     return runs
+
+
+def _written(kind: Kind, parts: Sequence[Regex]) -> str:
+    """What an extension is about, as far as it is plain to see."""
+    if kind is Kind.DELIMITED_SUBSEQUENCE_OF:
+        return f"{len(parts) - 1:,} items"
+    return repr("".join(_letter(part) or "…" for part in parts[:_LONGEST]))
 
 
 def _letter(node: _Node) -> str | None:

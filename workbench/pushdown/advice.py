@@ -29,7 +29,17 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.regex_tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
+from workbench.syntax.regex_tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Extension,
+    Group,
+    Kind,
+    Regex,
+    Repeat,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +222,8 @@ def _matches(regex: Regex) -> bool:
             return low == 0 or _matches(part)
         case Group(part=part):
             return _matches(part)
+        case Extension():
+            return True  # but for items none of which matches: nobody writes such
 
 
 def _unmatched(regex: Regex) -> Iterator[Regex]:
@@ -274,3 +286,7 @@ def _is_nullable(regex: Regex) -> bool:
             return low == 0 or _is_nullable(part)
         case Group(part=part):
             return _is_nullable(part)
+        case Extension(kind=kind, parts=parts):
+            if kind is Kind.DELIMITED_SUBSEQUENCE_OF:
+                return any(map(_is_nullable, parts[1:]))
+            return kind is Kind.SUBSTRING_OF

@@ -31,6 +31,7 @@ from workbench.syntax.regex_tree import (
     Bytes,
     Characters,
     Concat,
+    Extension,
     Group,
     Ranges,
     Regex,
@@ -217,6 +218,8 @@ def _regex_kinds(regex: Regex) -> frozenset[str]:
             return frozenset().union(*map(_regex_kinds, parts))
         case Repeat(part=part) | Group(part=part):
             return _regex_kinds(part)
+        case Extension():
+            return frozenset({_OTHER})
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from workbench.pushdown.readers import Reader, character, one_byte
+from workbench.automata.thompson import thompson
+from workbench.pushdown.readers import OfNfa, Reader, character, one_byte
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Literal
 from workbench.syntax.kbnf_escapes import unescape
@@ -18,6 +19,7 @@ from workbench.syntax.regex_tree import (
     Bytes,
     Characters,
     Concat,
+    Extension,
     Group,
     Regex,
     Repeat,
@@ -130,6 +132,10 @@ def regex_piece(regex: Regex, whole: Span, groups: tuple[Group, ...] = ()) -> Pi
             return loop(regex_piece(part, whole, groups), low, high)
         case Group(part=part, name=name):
             return regex_piece(part, whole, groups if name is None else (*groups, regex))
+        case Extension(span=span):
+            reader = OfNfa(thompson(regex))
+            empty = reader.ends(reader.initial)
+            return Leaf(reader, span, whole, groups, empty) if reader.initial else None
 
 
 def literal_piece(literal: Literal, source: Source) -> Piece | None:

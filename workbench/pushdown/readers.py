@@ -14,6 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.flat import alive_of
+from workbench.automata.nfa import Nfa
 from workbench.automata.utf8 import character_machine
 from workbench.syntax.regex_tree import Ranges
 
@@ -170,3 +172,49 @@ class OfMachine:
     def boundaries(self) -> Iterable[int]:
         changes: list[int] = np.flatnonzero(np.diff(self.machine.classes[:_BYTES])).tolist()
         return (byte + 1 for byte in changes)
+
+
+class OfNfa:
+    """The texts of a machine that is not deterministic: it remembers the states it may be in."""
+
+    def __init__(self, nfa: Nfa) -> None:
+        self._nfa = nfa
+        flat = nfa.flat
+        self._alive = alive_of(
+            flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
+        )
+        #: Empty where it has no text at all.
+        self.initial: frozenset[int] = self._closed([nfa.initial])
+
+    def _closed(self, states: list[int]) -> frozenset[int]:
+        """These and all that is reached from them without reading, as far as an end is reached."""
+        found = {state for state in states if self._alive[state]}
+        waiting = list(found)
+        while waiting:
+            for target in self._nfa.epsilons[waiting.pop()]:
+                if target not in found and self._alive[target]:
+                    found.add(target)
+                    waiting.append(target)
+        return frozenset(found)
+
+    def step(self, memory: Memory, byte: int) -> Memory | None:
+        assert isinstance(memory, frozenset)
+        edges = self._nfa.edges
+        reached = [
+            target for state in memory for low, high, target in edges[state] if low <= byte <= high
+        ]
+        return self._closed(reached) or None
+
+    def ends(self, memory: Memory) -> bool:
+        assert isinstance(memory, frozenset)
+        return not self._nfa.finals.isdisjoint(memory)
+
+    def is_over(self, memory: Memory) -> bool:
+        assert isinstance(memory, frozenset)
+        edges = self._nfa.edges
+        return not any(self._alive[target] for s in memory for _, _, target in edges[s])
+
+    def boundaries(self) -> Iterable[int]:
+        lows, highs = self._nfa.flat.edges[:, 0], self._nfa.flat.edges[:, 1]
+        found: list[int] = np.union1d(lows, highs + 1).tolist()
+        return found

@@ -1,9 +1,13 @@
-"""Dialects and flags of regexes: the small table of what differs between Python's and Rust's."""
+"""Dialects and flags of regexes: the small table of what differs between them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+
+from workbench.syntax.regex_tree import Ranges
+
+_LINE_FEED: Ranges = ((0x0A, 0x0A),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -37,6 +41,13 @@ class Rules:
     turkic_i: bool
     #: ``(?a)`` leaves sets of characters alone; without Unicode Rust thinks in bytes.
     ascii_is_bytes: bool
+    #: What ``.`` leaves out.
+    line_ends: Ranges = _LINE_FEED
+    #: ECMA-262's own: ``\d`` and ``\w`` hold ASCII alone, ``\s`` its white space; ``[]`` holds
+    #: nothing; ``\cJ`` is a control character, and ``\ud83d\ude00`` is one character.
+    ecma: bool = False
+    #: ``(?P<QUOTED_TEXT>)`` and its like are what ``regex_extensions`` says, not groups.
+    extensions: bool = False
 
     def __repr__(self) -> str:
         return f"<the rules of {self.name}>"
@@ -60,6 +71,7 @@ class Dialect(Enum):
         escapes_any_sign=True,
         turkic_i=True,
         ascii_is_bytes=False,
+        extensions=True,
     )
     RUST = Rules(
         name="Rust",
@@ -76,6 +88,27 @@ class Dialect(Enum):
         escapes_any_sign=False,
         turkic_i=False,
         ascii_is_bytes=True,
+        extensions=True,
+    )
+    #: With the flag ``u``, and with what Python's ``re`` reads besides: the patterns of JSON
+    #: Schemas are written for both.
+    ECMA = Rules(
+        name="ECMA-262",
+        flags="ims",
+        flags_off="ims",
+        flags_anywhere=False,
+        stacked_repeats=False,
+        possessive=False,
+        lenient_braces=True,
+        octal=False,
+        comments=False,
+        class_algebra=False,
+        ends="Zz",
+        escapes_any_sign=True,
+        turkic_i=False,
+        ascii_is_bytes=False,
+        line_ends=((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)),
+        ecma=True,
     )
 
 

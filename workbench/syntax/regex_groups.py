@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from workbench.source import Span
 from workbench.syntax.regex_dialect import Flags
+from workbench.syntax.regex_extensions import is_extension
 from workbench.syntax.regex_reader import Reader
 
 #: How a named group begins, in either spelling, and the name with its closing sign.
@@ -85,6 +86,8 @@ def take_name(reader: Reader, names: set[str]) -> str | None:
         raise reader.fail(
             "expected a name for the group: letters, digits and '_', no digit first", span
         )
+    if is_extension(reader, name):
+        return name  # as often as wanted
     if name in names:
         raise reader.fail(
             f"expected a new name for the group, '{name}' is taken",

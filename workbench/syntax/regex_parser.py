@@ -16,6 +16,7 @@ from workbench.syntax.regex_classes import read_class
 from workbench.syntax.regex_counts import at_count, take_count
 from workbench.syntax.regex_dialect import Dialect, Flags
 from workbench.syntax.regex_escapes import read_escape
+from workbench.syntax.regex_extensions import is_extension, read_extension
 from workbench.syntax.regex_groups import (
     refuse_unsupported,
     skip_comments,
@@ -23,9 +24,9 @@ from workbench.syntax.regex_groups import (
     take_name,
 )
 from workbench.syntax.regex_reader import NESTING, Reader
-from workbench.syntax.regex_tree import Alternate, Concat, Group, Ranges, Regex, Repeat
+from workbench.syntax.regex_tree import Alternate, Concat, Group, Regex, Repeat
 
-__all__ = ["Dialect", "Flags", "parse_regex"]
+__all__ = ["Dialect", "Flags", "Parser", "parse_regex"]
 
 #: Characters that may mean something outside classes.
 _SPECIAL = frozenset("()[\\*+?{.^$|")
@@ -64,10 +65,10 @@ def parse_regex(
     if half := _SURROGATE.search(text):
         message = "expected a whole character, not one half of a surrogate pair"
         raise reader.fail(message, reader.between(*half.span()), "write the character itself")
-    return _Parser(reader, clock, searched=searched).parse()
+    return Parser(reader, clock, searched=searched).parse()
 
 
-class _Parser:
+class Parser:
     """Recursive descent over one regex."""
 
     def __init__(self, reader: Reader, clock: Clock | None, *, searched: bool) -> None:
@@ -151,7 +152,9 @@ class _Parser:
             )
         reader.at += 1
         if character == ".":
-            ranges = reader.universe if reader.flags.dotall else reader.without(_LINE_FEED)
+            ranges = (
+                reader.universe if reader.flags.dotall else reader.without(reader.rules.line_ends)
+            )
             return reader.node(ranges, reader.span(start))
         if character in "^$":
             return self._anchor(start, at_start=character == "^", of_lines=reader.flags.multiline)
@@ -220,7 +223,10 @@ class _Parser:
                 return None
             reader.at += 1
         reader.flags = inside
-        part = self._alternation()
+        if name is not None and is_extension(reader, name):
+            part = self._extension(name, start)
+        else:
+            part = self._alternation()
         reader.flags = outside
         if not reader.take(")"):
             raise reader.fail(
@@ -230,6 +236,16 @@ class _Parser:
             )
         reader.leave()
         return Group(part, name, reader.span(start)) if captures else part
+
+    def _extension(self, name: str, start: int) -> Regex:
+        """extension = what the name asks for (``regex_extensions``), without anchors."""
+        before = len(self.anchors)
+        part = read_extension(self.reader, name, start, self._alternation)
+        for span, anchor in list(self.anchors.items())[before:]:
+            raise self.reader.fail(
+                f"expected no '{anchor.text}' inside '(?P<{name}>…)'", span, "leave it out"
+            )
+        return part
 
     def _set_flags(self, flags: Flags, start: int) -> None:
         """``(?i)``: from here to the end of the group, or of the regex where it opens it."""

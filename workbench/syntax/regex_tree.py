@@ -7,6 +7,7 @@ classes and dialects are resolved by the parser: what is left is the mathematica
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from workbench.source import Span
 
@@ -65,4 +66,30 @@ class Group:
     span: Span
 
 
-Regex = Characters | Bytes | Concat | Alternate | Repeat | Group
+class Kind(StrEnum):
+    """What texts an ``Extension`` has."""
+
+    #: Every piece of a text, the empty one among them.
+    SUBSTRING_OF = "SUBSTRING_OF"
+    #: Every text that ends with a phrase and holds it nowhere before.
+    TEXT_UNTIL = "TEXT_UNTIL"
+    #: Some of the items, at least one, in their order, a delimiter between each two.
+    DELIMITED_SUBSEQUENCE_OF = "DELIMITED_SUBSEQUENCE_OF"
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """Texts that have a small machine and no small regex.
+
+    ``parts`` are the letters of the text, or of the phrase: sets of one character, or of one in
+    all its cases. Of a subsequence they are the delimiter, then the items.
+
+    Source: Koo et al. 2024, §2.5.2.
+    """
+
+    kind: Kind
+    parts: tuple[Regex, ...]
+    span: Span
+
+
+Regex = Characters | Bytes | Concat | Alternate | Repeat | Group | Extension

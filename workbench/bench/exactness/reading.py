@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import product
 
+from workbench.automata.build import regex_dfa
 from workbench.bench.exactness.terms import NOTHING, List, Node, Terms
 from workbench.syntax import grammar_tree as g
 from workbench.syntax import regex_tree as r
@@ -93,6 +94,9 @@ class _Reader:
                 return self._repeat(self.regex(part), low, high)
             case r.Group(part=part):
                 return self.regex(part)
+            case r.Extension():
+                machine = regex_dfa(tree)
+                return None if machine.is_empty else self.terms.node("machine", machine, 0)
 
     def _all(self, nodes: Iterable[Node | None]) -> Node | None:
         found = list(nodes)

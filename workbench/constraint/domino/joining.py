@@ -23,7 +23,16 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
 )
-from workbench.syntax.regex_tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
+from workbench.syntax.regex_tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Extension,
+    Group,
+    Regex,
+    Repeat,
+)
 
 #: Pieces of the largest loop that is taken for a terminal: what is larger has a structure.
 _MOST = 200
@@ -80,6 +89,8 @@ def _bounded_regex(regex: Regex) -> bool:
             return _bounded_regex(part)
         case Repeat(part=part, high=high):
             return high is not None and _bounded_regex(part)
+        case Extension():
+            return False
     return True
 
 

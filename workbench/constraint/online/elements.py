@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 
-from workbench.constraint.outlines.regex_of import characters_of, refused, terminal_regex
+from workbench.constraint.outlines.regex_of import (
+    characters_of,
+    not_read,
+    refused,
+    terminal_regex,
+)
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.pushdown.build import context_free
@@ -21,6 +26,7 @@ from workbench.syntax.regex_tree import (
     Bytes,
     Characters,
     Concat,
+    Extension,
     Group,
     Ranges,
     Regex,
@@ -155,6 +161,8 @@ class Elements:
                 if item is None:
                     return self.number(All(())) if low == 0 else None
                 return self.number(Copies(item, low, high))
+            case Extension(kind=kind):
+                raise not_read(kind)
 
     def _each_of(self, parts: List[Regex]) -> tuple[int, ...]:
         made = map(self._of_regex, parts)

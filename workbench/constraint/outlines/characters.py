@@ -20,7 +20,7 @@ from typing import Any
 
 import interegular.fsm
 
-from workbench.constraint.outlines.regex_of import characters_of
+from workbench.constraint.outlines.regex_of import characters_of, not_read
 from workbench.limits import LIMITS, Clock, Limits
 from workbench.syntax.ranges import contains
 from workbench.syntax.regex_tree import (
@@ -28,6 +28,7 @@ from workbench.syntax.regex_tree import (
     Bytes,
     Characters,
     Concat,
+    Extension,
     Group,
     Ranges,
     Regex,
@@ -226,6 +227,8 @@ class _Maker:
                     return unit.star() if low == 0 else unit * low + self._watched(unit.star())
                 needed, optional = unit * low, self._watched(self._nothing | unit)
                 return self._watched(needed) + self._watched(optional * (high - low))
+            case Extension(kind=kind):
+                raise not_read(kind)
 
     def _one_of(self, ranges: Ranges) -> _Fsm:
         names = {name for name in self._alike.classes if name is not None}

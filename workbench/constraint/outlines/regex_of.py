@@ -23,6 +23,7 @@ from workbench.syntax.regex_tree import (
     Bytes,
     Characters,
     Concat,
+    Kind,
     Ranges,
     Regex,
     Repeat,
@@ -126,6 +127,11 @@ def terminal_regex(node: Expression, source: Source) -> Regex:
             return regex
         case _:
             raise refused(source, node.span, "a terminal that is no plain regex")
+
+
+def not_read(kind: Kind) -> WorkbenchError:
+    """The error of an extension of regexes, for methods with regexes of their own."""
+    return WorkbenchError(f"this method does not read {kind}", _READS_EVERY_GRAMMAR)
 
 
 def characters_of(node: Characters | Bytes) -> Ranges:
