@@ -27,7 +27,7 @@
 
 /* The work: a grammar with all a person set beside it. What links, drafts and exports hold. */
 (() => {
-  const NOTATIONS = ["regex", "kbnf"], MOST_TESTS = 50, LONGEST = 50000;
+  const MOST_TESTS = 50, LONGEST = 50000;
   const text = (value, most = LONGEST) => (typeof value === "string" && value.length <= most ? value : null);
   const number = (value, low, high) => (typeof value === "number" && value >= low && value <= high ? value : undefined);
 
@@ -51,7 +51,7 @@
 
   /** What came from outside (a link, a storage), or null where it is no work of this page's. */
   function checked(held) {
-    if (!held || typeof held !== "object" || !NOTATIONS.includes(held.notation) || text(held.text) === null) return null;
+    if (!held || typeof held !== "object" || !Object.hasOwn(wb.notations, held.notation) || text(held.text) === null) return null;
     const tests = (Array.isArray(held.tests) ? held.tests : []).slice(0, MOST_TESTS).map(test);
     return {
       notation: held.notation,

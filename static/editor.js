@@ -8,7 +8,8 @@
   const LINES = 200;
   /** In a text so long, looking for a name takes as long as painting a line. */
   const LONG = 10_000;
-  const NAME = /[A-Za-z_][A-Za-z0-9_]*/g;
+  /** How rules are named, where they are called by name alone. */
+  const NAMES = { kbnf: /[A-Za-z_][A-Za-z0-9_]*/g, gbnf: /[A-Za-z_][\w-]*/g, lark: /_?[A-Za-z]\w*/g };
   const PAIRS = { "(": ")", "[": "]", "{": "}" };
   const CLOSING = new Set(Object.values(PAIRS));
 
@@ -59,12 +60,12 @@
 
     /** Every name outside strings and comments: [{from, to, word, defines}]. */
     function wordsOf() {
-      if (notation !== "kbnf") return [];
+      if (!NAMES[notation]) return [];
       const found = [];
       for (const line of painter.lines) {
         let at = line.at;
         for (const [piece, name] of line.pieces) {
-          if (name === "rule" || name === "") for (const match of piece.matchAll(NAME)) found.push({ from: at + match.index, to: at + match.index + match[0].length, word: match[0], defines: name === "rule" });
+          if (name === "rule" || name === "") for (const match of piece.matchAll(NAMES[notation])) found.push({ from: at + match.index, to: at + match.index + match[0].length, word: match[0], defines: name === "rule" });
           at += piece.length;
         }
       }
@@ -174,7 +175,7 @@
       const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
       if (event.key === "Escape") leave(event);
       else if (event.key === "F12" && define(area.selectionStart)) event.preventDefault();
-      else if (event.key === "Enter" && plain && !event.shiftKey && notation === "kbnf") {
+      else if (event.key === "Enter" && plain && !event.shiftKey && notation !== "regex") {
         const line = shown.slice(shown.lastIndexOf("\n", area.selectionStart - 1) + 1, area.selectionStart);
         const indent = line.match(/^[ \t]*/)[0];
         if (!indent) return;
@@ -186,7 +187,7 @@
       if ((event.ctrlKey || event.metaKey) && define(area.selectionStart)) event.preventDefault();
     });
     area.addEventListener("pointermove", (event) => {
-      if (notation !== "kbnf" || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
+      if (!NAMES[notation] || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
       cancelAnimationFrame(pointerAsked);
       pointerAsked = requestAnimationFrame(() => {
         const under = document.caretPositionFromPoint(event.clientX, event.clientY);

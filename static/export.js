@@ -15,7 +15,7 @@ wb.take = (() => {
   const called = () => (state.example?.name || "grammar").replace(/[^\w-]+/g, "-");
 
   // -- the grammar ------------------------------------------------------------------------------
-  const grammar = () => wb.download(`${called()}.${state.notation}`, "text/plain", state.text + "\n");
+  const grammar = () => wb.download(called() + wb.notations[state.notation].suffix, "text/plain", state.text + "\n");
   const tests = () => wb.download(called() + ".tests.json", "application/json", JSON.stringify({ notation: state.notation, start: state.start, tests: wb.work.now().tests }, null, 1) + "\n");
 
   // -- pictures ---------------------------------------------------------------------------------

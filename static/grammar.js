@@ -1,4 +1,4 @@
-/* The grammar card: the editor, what each step took, and in sections what there is to know: problems,
+/* The grammar card: the notation, the editor, what each step took, and in sections what there is to know: problems,
    tests, rules, samples. The sections share a box of one height, so nothing below them ever moves. */
 "use strict";
 wb.parts.grammar = ({ element, server }) => {
@@ -17,6 +17,32 @@ wb.parts.grammar = ({ element, server }) => {
     compileSoon();
   });
 
+  // -- notations -----------------------------------------------------------------------------------
+  const kinds = find(".notation"), written = {}; // what was last written in each, and where it starts
+  kinds.append(...Object.entries(wb.notations).map(([name, { label }]) => el("button", { type: "button", role: "radio", "data-notation": name }, label)));
+
+  /** Read and colour the text as that notation. */
+  function use(notation) {
+    state.notation = notation;
+    wb.choose(kinds, "aria-checked", kinds.querySelector(`[data-notation="${notation}"]`));
+    editor.area.placeholder = wb.notations[notation].begin.text;
+    button("rules").hidden = !wb.notations[notation].rules;
+  }
+  /** What stands here is found again in the tab of its notation. */
+  function keep() { written[state.notation] = { text: state.text, start: state.start, prompt: state.prompt, tests: state.tests }; }
+  /** Turn to what was last written in a notation. */
+  function turn({ dataset: { notation } }) {
+    if (notation === state.notation) return;
+    keep();
+    wb.emit("open", { ...wb.notations[notation].begin, ...written[notation], notation });
+  }
+  kinds.addEventListener("click", (event) => { const kind = event.target.closest("button"); if (kind) turn(kind); });
+  wb.roving(kinds, turn);
+  wb.convertMenu(find(".convert"), server, (converted) => {
+    keep();
+    wb.emit("open", converted);
+  });
+
   // -- sections ------------------------------------------------------------------------------------
   const tabs = find(".sections"), panel = find(".panel");
   const button = (name) => tabs.querySelector(`[data-section="${name}"]`);
@@ -30,6 +56,7 @@ wb.parts.grammar = ({ element, server }) => {
     for (const each of panel.children) each.hidden = each.dataset.section !== shown;
     panel.scrollTop = 0;
     if (shown === "samples") samples.ask();
+    if (shown === "change") change.ask();
   }
   function choose(name) {
     chosen = name;
@@ -50,6 +77,9 @@ wb.parts.grammar = ({ element, server }) => {
   });
   const outline = wb.outlineList(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
   const samples = wb.sampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
+  const change = wb.changeList(find("#wb-sec-change"), server, (added) => tests.put(added), (gained, lost) => {
+    mark("change", gained || lost ? [gained && "+", lost && "−"].filter(Boolean).join(" ") : "", "warn", " " + [gained && "a text came in", lost && "a text went out"].filter(Boolean).join(", "));
+  });
   const phases = wb.phaseBar(find(".phases"));
 
   // -- compiling -----------------------------------------------------------------------------------
@@ -80,7 +110,6 @@ wb.parts.grammar = ({ element, server }) => {
     showFacts(answer);
     told = { ...answer, looking: answer.ok };
     tell(answer.problems);
-    button("rules").hidden = state.notation === "regex";
     const must = Boolean(answer.looks) || (!answer.ok && !answer.empty); // then it stands in front by itself
     if (must !== forced) { forced = must; section(must ? "problems" : chosen); }
     if (answer.ok) { tests.check(); showRules(asked, mine); } else tests.clear();
@@ -99,7 +128,7 @@ wb.parts.grammar = ({ element, server }) => {
   }
 
   async function showRules(asked, mine) {
-    if (asked.notation !== "kbnf") { outline.show({}); return; }
+    if (!wb.notations[asked.notation].rules) { outline.show({}); return; }
     const answer = await wb.ask(server.outline_rules, asked);
     if (mine === request && answer.ok) outline.show(answer);
   }
@@ -119,6 +148,7 @@ wb.parts.grammar = ({ element, server }) => {
       const found = lint.ok ? lint.problems : state.compiled.problems;
       tell([...(mask.problems ?? []), ...found], { looking: false, searched: lint.searched });
       wb.emit("linted", found);
+      change.ask();
     },
   };
 
@@ -150,20 +180,21 @@ wb.parts.grammar = ({ element, server }) => {
   prompt.addEventListener("input", () => { state.prompt = prompt.value; });
   wb.on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
-    Object.assign(state, { text, notation: example.notation, start: example.start, prompt: example.prompt });
+    Object.assign(state, { text, start: example.start, prompt: example.prompt });
+    use(example.notation);
     tellNote(true);
     prompt.value = example.prompt;
     editor.set(text, example.notation);
-    button("rules").hidden = example.notation === "regex";
     tests.open(example);
     samples.open();
+    change.from({ text, notation: example.notation, start: example.start }, example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`);
     section(chosen);
     compileSoon.now();
   });
-  wb.on("notation", (notation) => {
-    state.notation = notation;
+  wb.on("switch", (notation) => { // what stands here is of another notation
+    use(notation);
     editor.notation(notation);
-    if (notation === "regex" && chosen === "rules") section("tests");
+    section(chosen);
     compileSoon.now();
   });
   wb.on("compile now", () => compileSoon.now());

@@ -1,9 +1,9 @@
-/* The header: which example, which notation, which view, which theme; and the sheet of keys. */
+/* The header: which example, which view, which theme; and the sheet of keys. */
 "use strict";
 wb.parts.header = ({ element, props, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const picker = find("select"), notation = find(".notation"), views = find(".views"), theme = find(".theme"), help = find(".helpbutton"), sheet = find("dialog");
+  const picker = find("select"), views = find(".views"), theme = find(".theme"), help = find(".helpbutton"), sheet = find("dialog");
   const page = JSON.parse(props.value);
   state.gallery = page.gallery;
   state.methods = page.methods;
@@ -28,9 +28,6 @@ wb.parts.header = ({ element, props, server }) => {
   wb.drafts.line(find(".intro"), find(".header"));
   const call = (title) => { other.textContent = title; picker.value = ""; };
 
-  function say(kind) {
-    for (const button of notation.querySelectorAll("button")) if (button.dataset.notation === kind) wb.choose(notation, "aria-checked", button);
-  }
   let opening = 0;
   async function open(index, first) {
     const { name } = page.gallery[index], mine = ++opening;
@@ -39,18 +36,13 @@ wb.parts.header = ({ element, props, server }) => {
     if (mine !== opening) return; // another was chosen meanwhile
     if (example.fault) { wb.notice(example.fault); return; }
     state.example = { ...example, first: Boolean(first) };
-    say(example.notation);
     wb.emit("example", state.example);
   }
   picker.addEventListener("change", () => {
     if (picker.value.startsWith("draft:")) wb.drafts.open(picker.value.slice(6));
     else if (picker.value !== "") open(Number(picker.value));
   });
-  const switchTo = (button) => { say(button.dataset.notation); call("Your own"); wb.emit("notation", button.dataset.notation); };
-  notation.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && button.dataset.notation !== state.notation) switchTo(button); });
-  wb.roving(notation, switchTo);
-  wb.on("switch", (kind) => switchTo(notation.querySelector(`[data-notation="${kind}"]`)));
-  wb.on("typed", () => call("Your own"));
+  for (const event of ["typed", "switch"]) wb.on(event, () => call("Your own"));
 
   theme.addEventListener("click", wb.toggleTheme);
   const named = (dark) => theme.setAttribute("aria-label", dark ? "Switch to light" : "Switch to dark");
@@ -98,7 +90,6 @@ wb.parts.header = ({ element, props, server }) => {
   function show(example) {
     call(example.title);
     state.example = example;
-    say(example.notation);
     look("workbench");
     if (example.tab) state.tab = example.tab;
     wb.emit("example", example);

@@ -3,8 +3,6 @@
 (() => {
   const { el } = wb;
   const SIGNS = { error: ["✗", "no"], warning: ["▲", "warn"], note: ["•", "quiet"] };
-  const TITLES = { regex: "Regex", kbnf: "KBNF" };
-  const NOTATIONS = { regex: "a regex", kbnf: "a KBNF grammar" };
   const SHOWN = 60;
 
   const short = (text) => (text.length > 24 ? text.slice(0, 23) + "…" : text);
@@ -32,8 +30,8 @@
       const rows = problems.slice(0, SHOWN).map(row);
       if (problems.length > SHOWN) rows.push(said("quiet", `${problems.length - SHOWN} more`));
       if (looks) {
-        const change = el("button", { type: "button", class: "link fix switch", onclick: () => { wb.emit("switch", looks); wb.emit("focus editor"); } }, "switch to " + TITLES[looks]);
-        const hint = said("", `this looks like ${NOTATIONS[looks]}`);
+        const change = el("button", { type: "button", class: "link fix switch", onclick: () => { wb.emit("switch", looks); wb.emit("focus editor"); } }, "switch to " + wb.notations[looks].label);
+        const hint = said("", `this looks like ${wb.notations[looks].one}`);
         hint.append(change);
         rows.unshift(hint);
       }

@@ -47,7 +47,7 @@
     find(".made").textContent = [`model ${model}`, about.constraint === "unconstrained" ? "without a mask" : about.constraint && about.constraint !== "automaton" ? `mask ${about.constraint}${Number.isFinite(about.lookahead) ? `, k = ${about.lookahead}` : ""}` : "exact mask", `temperature ${about.temperature ?? "?"}`, `seed ${about.seed ?? "?"}`].join(" · ");
     find("pre.prompt").textContent = about.prompt || "";
     find(".promptbox").hidden = !about.prompt;
-    find(".facts").textContent = { regex: "regex", kbnf: "KBNF" }[about.notation] || about.notation;
+    find(".facts").textContent = wb.notations[about.notation].label;
     find(".credits").textContent = `Made with the grammar workbench ${about.version || ""}`.trim();
   }
 

@@ -97,6 +97,16 @@ def _kbnf(source: Source, start: str, limits: Limits) -> Written:
     return Written(parse_kbnf(source, limits.clock()), start)
 
 
+def _gbnf(source: Source, start: str, limits: Limits) -> Written:
+    from workbench.syntax.gbnf_parser import parse_gbnf
+
+    tree = parse_gbnf(source, limits.clock())
+    # whoever names no rule says "start"; grammars of this notation begin with "root"
+    named = any(rule.name == start for rule in tree.rules)
+    return Written(tree, "root" if start == "start" and not named else start)
+
+
 _READERS: dict[Notation, Callable[[Source, str, Limits], Written]] = {
     Notation.KBNF: _kbnf,
+    Notation.GBNF: _gbnf,
 }

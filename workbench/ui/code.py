@@ -186,7 +186,7 @@ def shell(wanted: Wanted) -> str:
     elif asked.notation is Notation.REGEX:
         words += ["--regex", asked.text]
     else:
-        words += [f"--{asked.notation}", "-"]
+        words += ["--" + asked.notation.replace("_", "-"), "-"]
         document = _document(asked.text)
         if asked.start != "start":
             words += ["--start", asked.start]

@@ -17,14 +17,14 @@ SHEETS = (
 
 #: In the order they need each other.
 SCRIPTS = (
-    "core.js", "drafts.js", "share.js", "yours.js", "export.js", "colour.js", "paint.js",
+    "core.js", "notations.js", "drafts.js", "share.js", "yours.js", "export.js", "paint.js",
     "editor.js", "why.js",
     "camera.js", "graph.js", "machine.js", "stack.js", "find.js", "rows.js", "edges.js", "menu.js",
     "together.js",
     "shade.js", "strip.js", "chart.js", "search.js", "inspector.js", "totals.js", "alarm.js",
     "branches.js", "walk.js", "stream.js", "questions.js", "panel.js",
     "models.js", "intro.js", "header.js", "tests.js", "problems.js", "phases.js", "outline.js",
-    "samples.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
+    "samples.js", "change.js", "convert.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
     "film.js", "quiz.js", "learn.js",
     "compare-choice.js", "compare-strips.js", "compare-table.js", "compare-exact.js",
     "compare-export.js", "compare.js", "footer.js",

@@ -12,6 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
 from workbench.ui import author, compare, explain, lessons
 from workbench.ui.about import about
+from workbench.ui.changes import what_changed
 from workbench.ui.endpoints import add_endpoints
 from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
@@ -39,6 +40,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "time_mask": author.time_mask,
         "outline_rules": author.outline_rules,
         "sample_texts": author.sample_texts,
+        "what_changed": what_changed,
         "why": explain.why,
     },
     "picture": {
