@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from workbench.decoding.template import Template
     from workbench.decoding.trace import Step, StopReason, Trace
     from workbench.decoding.transformers_model import TransformersModel
+    from workbench.difference import Difference, equivalent
     from workbench.errors import (
         BuildError,
         LimitError,
@@ -78,6 +79,8 @@ _HOMES = {
     "StopReason": "decoding.trace",
     "Trace": "decoding.trace",
     "TransformersModel": "decoding.transformers_model",
+    "Difference": "difference",
+    "equivalent": "difference",
     "BuildError": "errors",
     "LimitError": "errors",
     "ModelError": "errors",
@@ -99,6 +102,7 @@ __all__ = [
     "BuildError",
     "Constraint",
     "Counts",
+    "Difference",
     "Engine",
     "Explanation",
     "Forced",
@@ -125,6 +129,7 @@ __all__ = [
     "VocabularyError",
     "WorkbenchError",
     "compile",
+    "equivalent",
     "explain",
     "explain_id",
     "generate",
