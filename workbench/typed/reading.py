@@ -1,0 +1,146 @@
+"""The text of dataclasses becomes types: a Source in, Types out; nothing of it is executed.
+
+Read are imports of dataclasses, enum and typing, names for types, ``Enum`` classes and
+dataclasses, classes inside classes too. Methods are passed over: they do not change what the
+constructor takes, but for those that replace it, which are refused.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from workbench.source import Source, Span
+from workbench.typed.annotations import Annotations
+from workbench.typed.enums import enumeration
+from workbench.typed.names import Names
+from workbench.typed.python_text import PythonText, dotted
+from workbench.typed.records import record, settings
+from workbench.typed.types import Enumeration, Member, OneOf, Record, Types
+from workbench.typed.walking import inside
+
+
+def read_types(source: Source, root: str = "") -> Types:
+    """What a text defines; the root is the dataclass of that name, or the last one.
+
+    Raises: ParseError of kind ``syntax``, ``unsupported_type``, ``undefined_name``,
+            ``unsupported_import``, ``unsupported_statement``, ``unsupported_class`` or
+            ``no_dataclass``.
+    """
+    names = Names(PythonText(source))
+    text = names.text
+    body = text.module.body
+    _note_classes(names, body)
+    for statement in body:
+        _note(names, statement)
+    for name in list(names.classes):
+        _define(names, name, ())
+    records = [name for name, one in names.definitions.items() if isinstance(one, Record)]
+    if not records:
+        hint = "write @dataclass above a class with annotated fields, as in  age: int"
+        text.refuse("expected a dataclass", Span(0, len(source.text)), hint, "no_dataclass")
+    if root and root not in records:
+        hint = f"there are {', '.join(records)}"
+        text.refuse(f"no dataclass is called {root}", Span(0, 0), hint, "no_dataclass")
+    _check_members(names)
+    # the last in the text, whatever has been defined early because others derive from it
+    last = max(records, key=lambda name: names.classes[name].lineno)
+    return Types(root or last, names.definitions, source)
+
+
+def _note_classes(names: Names, body: list[ast.stmt], owner: str = "") -> None:
+    """Find every class first, for an annotation may name one that stands further down."""
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            name = f"{owner}.{statement.name}" if owner else statement.name
+            if name in names.classes:
+                names.text.refuse(
+                    f"there are two classes {name}", names.text.name_span(statement), "rename one"
+                )
+            names.classes[name] = statement
+            _note_classes(names, statement.body, name)
+
+
+def _note(names: Names, statement: ast.stmt) -> None:
+    """One statement outside all classes: an import, an alias, a docstring."""
+    match statement:
+        case ast.Import() | ast.ImportFrom():
+            names.read_import(statement)
+        case ast.ClassDef() | ast.Pass() | ast.Expr(value=ast.Constant()):
+            pass
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if (
+            names.meant(dotted(call.func) or "") == "typing.NewType" and len(call.args) == 2
+        ):
+            names.aliases[name] = call.args[1]
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if not isinstance(
+            value, ast.Call
+        ):
+            names.aliases[name] = value
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if (
+            names.meant(dotted(statement.annotation) or "") == "typing.TypeAlias"
+        ):
+            names.aliases[name] = value
+        case _:
+            names.text.refuse(
+                "expected imports, names for types, enumerations and dataclasses",
+                statement,
+                "the text is only read, never run: leave out what does something",
+                "unsupported_statement",
+            )
+
+
+def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
+    """Read one class, those it derives from first."""
+    node, text = names.classes[name], names.text
+    if name in names.definitions:
+        return
+    if name in waiting:
+        text.refuse(f"{name} derives from itself", text.name_span(node))
+    owner = name.rpartition(".")[0]
+    bases = [dotted(base) or "" for base in node.bases]
+    for base in bases:
+        if found := names.class_named(base, owner):
+            _define(names, found, (*waiting, name))
+    if any(names.meant(base).startswith("enum.") for base in bases):
+        names.definitions[name] = enumeration(names, node, name)
+    elif (set_to := settings(names, node)) is not None:
+        parents = [names.definitions[p] for b in bases if (p := names.class_named(b, owner) or "")]
+        names.definitions[name] = record(names, node, name, parents, set_to)
+    elif node.bases or not all(_harmless(statement) for statement in node.body):
+        text.refuse(
+            f"expected a dataclass or an Enum, and {name} is neither",
+            text.name_span(node),
+            "write @dataclass above it, or Enum in brackets after its name",
+            "unsupported_class",
+        )
+
+
+def _harmless(statement: ast.stmt) -> bool:
+    """What may stand in a class that only holds others."""
+    return isinstance(statement, ast.ClassDef | ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )
+
+
+def _check_members(names: Names) -> None:
+    """Every member that a ``Literal`` names is one.
+
+    Raises: ParseError of kind ``undefined_name``.
+    """
+    for one in names.definitions.values():
+        for field in one.fields if isinstance(one, Record) else ():
+            for part in inside(field.type):
+                for value in part.values if isinstance(part, OneOf) else ():
+                    if isinstance(value, Member) and not _is_member(names, value):
+                        names.text.refuse(
+                            f"{value.owner} has no member {value.name}",
+                            part.span,
+                            kind="undefined_name",
+                        )
+
+
+def _is_member(names: Names, value: Member) -> bool:
+    owner = names.definitions.get(value.owner)
+    return isinstance(owner, Enumeration) and value.name in dict(owner.members)
+
+
+__all__ = ["Annotations", "read_types"]

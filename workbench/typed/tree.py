@@ -1,0 +1,72 @@
+"""The doors: a class or a text in, out come the rules and the way back to instances.
+
+``style`` is ``call`` (constructor calls, ``Person(name="Ada", age=36)``) or ``json`` (what
+``json.dumps(dataclasses.asdict(instance))`` writes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workbench.limits import LIMITS, Limits
+from workbench.source import Source
+from workbench.syntax.grammar_tree import GrammarTree
+from workbench.typed.calls import call_tree
+from workbench.typed.fitting import Maker, parse_call
+from workbench.typed.making import ClassMaker, RecordMaker
+from workbench.typed.reading import read_types
+from workbench.typed.reflect import reflect
+from workbench.typed.types import Named, Types
+
+
+@dataclass(frozen=True, eq=False)
+class Typed:
+    """The rules of a dataclass, and what makes instances of it.
+
+    ``tree.source`` is the text of the definitions: as it was typed, or written from the class.
+    """
+
+    types: Types
+    tree: GrammarTree
+    #: From a text to what it stands for, by style.
+    _read: Callable[[Types, Maker, Source], object]
+    _maker: Maker
+
+    def parse(self, text: str) -> object:
+        """The instance an accepted text stands for; nothing of the text is executed.
+
+        From a class it is one of the class; from a text a record with the same fields.
+
+        Raises: ParseError for a text that stands for none.
+        """
+        return self._read(self.types, self._maker, Source(text, "text"))
+
+
+def class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> Typed:
+    """The rules of the instances of a dataclass.
+
+    Raises: BuildError of kind ``unsupported_type`` for what cannot be written, with the field;
+            LimitError
+    """
+    types, classes = reflect(cls)
+    return _typed(types, ClassMaker(classes), style, limits)
+
+
+def text_tree(
+    source: Source, style: str = "call", limits: Limits = LIMITS, root: str = ""
+) -> Typed:
+    """The rules of the dataclass of that name in a text, or of the last one.
+
+    Raises: ParseError for what cannot be read or written, at its place; LimitError
+    """
+    types = read_types(source, root)
+    return _typed(types, RecordMaker(types), style, limits)
+
+
+def _typed(types: Types, maker: Maker, style: str, limits: Limits) -> Typed:
+    return Typed(types, call_tree(types), _parse_call, maker)
+
+
+def _parse_call(types: Types, maker: Maker, source: Source) -> object:
+    return parse_call(types, maker, source, Named(types.root))

@@ -1,0 +1,150 @@
+"""Types: what an annotation means, as values; in come classes or text, out come these.
+
+A class is spoken of by its name, so that types can be recursive; ``Types`` knows what the names
+stand for. Two types are equal where they mean the same, wherever they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from workbench.source import Source, Span
+
+_NOWHERE = Span(0, 0)
+#: The text of a default that is not written as a literal: there is one, and that is all we know.
+OPAQUE = "..."
+
+
+class Scalar(Enum):
+    """The types of values that hold no others."""
+
+    INT = "int"
+    FLOAT = "float"
+    BOOL = "bool"
+    STR = "str"
+    NONE = "None"
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """``int``, ``float``, ``bool``, ``str`` or ``None``."""
+
+    scalar: Scalar
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an enumeration, as ``Literal`` names one."""
+
+    owner: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """``Literal[…]``: any of these values; ``1`` and ``True`` are two."""
+
+    values: tuple[str | int | Member | None, ...]
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """``A | B``; ``Optional[A]`` is ``A | None``. At least two, none a union."""
+
+    options: tuple[Type, ...]
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+class Kind(Enum):
+    """The collections whose items are all of one type."""
+
+    LIST = "list"
+    SET = "set"
+    FROZENSET = "frozenset"
+    TUPLE = "tuple"
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """``list[T]``, ``set[T]``, ``frozenset[T]`` or ``tuple[T, ...]``."""
+
+    kind: Kind
+    item: Type
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """``tuple[A, B]``: so many items, each of its own type."""
+
+    items: tuple[Type, ...]
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Dict:
+    """``dict[K, V]``."""
+
+    key: Type
+    value: Type
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A dataclass or an enumeration, by its name."""
+
+    name: str
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+Type = Plain | OneOf | Union | Many | Tuple | Dict | Named
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A keyword of the constructor."""
+
+    name: str
+    type: Type
+    #: The default as Python text, ``OPAQUE`` where that is no literal; None where there is none.
+    default: str | None = None
+    #: The place of the name.
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A dataclass: the fields its constructor takes, inherited ones too, in declared order."""
+
+    name: str
+    fields: tuple[Field, ...]
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """An ``Enum``: names, aliases too, and the text of each value (``OPAQUE`` if no literal)."""
+
+    name: str
+    members: tuple[tuple[str, str], ...]
+    #: The classes it is made of, as they are written: ``("str", "Enum")``.
+    bases: tuple[str, ...] = ("Enum",)
+    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+
+
+Definition = Record | Enumeration
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Types:
+    """Definitions by name, those a definition needs before it where they can be; and the root."""
+
+    root: str
+    definitions: Mapping[str, Definition]
+    #: The text the places are in.
+    source: Source
