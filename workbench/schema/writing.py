@@ -34,6 +34,8 @@ _ONE_BY_ONE = 64
 _MOST_COUNTED = 5_000
 #: Strings every spelling of which is the plain one: printable ASCII without quotes and backslashes.
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
+#: What is added to the name of those who hold them, for rules of items and other values.
+_PARTS = {"items": "_item", "additionalItems": "_item", "additionalProperties": "_value"}
 #: What a rule's name is made of in every notation that names rules.
 _NO_NAME = re.compile(r"\W+", re.ASCII)
 
@@ -50,9 +52,8 @@ class Writing:
         #: Sets that have a rule which is still to be written.
         self.waiting: list[tuple[str, Later]] = []
         self._names: dict[str, int] = {rule.name: 1 for rule in spacing.rules}
+        #: By the identity of ``Later.raw``: a reference to a set is the set.
         self._calls: dict[int, str] = {}
-        #: What ``_calls`` knows by identity lives as long as it does.
-        self._known: list[Values] = []
         self._counted = 0
 
     def of(self, later: Later) -> Expression:
@@ -60,12 +61,17 @@ class Writing:
         values, span = later.values, later.span
         if not values.arrays and not values.objects:
             return any_of(self.leaves(values, span), span)
-        name = self._calls.get(id(values))
+        name = self._calls.get(id(later.raw))
         if name is None:
-            name = self._calls[id(values)] = self.new_name(later.name)
-            self._known.append(values)
+            name = self._calls[id(later.raw)] = self.new_name(self._name_of(later))
             self.waiting.append((name, later))
         return Nonterminal(name, span)
+
+    def _name_of(self, later: Later) -> str:
+        """What the rule of a set is called: as its property is, or after whose items they are."""
+        if later.raw is self.algebra.all_values:
+            return "value"
+        return later.name + _PARTS.get(str(later.node.step), "")
 
     def leaves(self, values: Values, span: Span) -> list[Expression]:
         """The parts of a set that have no parts themselves."""

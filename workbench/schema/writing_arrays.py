@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 
-from workbench.errors import BuildError
 from workbench.schema.graphs import written_graph
 from workbench.schema.values import Arrays, Contains, Later, item_of
 from workbench.schema.writing import Writing, in_a_row, is_nothing, optional
+from workbench.schema.writing_unique import UniqueGraph
 from workbench.source import Span
 from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, Sequence
 
 #: Items beyond so many are copies of one rule, not of all that is in it.
 _COPIED = 8
-#: The most values items may have that are kept apart: there is a state a set of them.
-_MOST_UNIQUE = 10
 
-#: Of a graph that looks at items: how many there were, and how many of them each ``contains``
-#: counted, or which of the few values were there.
+#: The most brackets inside each other; where more may be left out a rule each.
+_NESTED = 12
+
+#: Of a graph that counts: how many items there were, and how many of them for each ``contains``.
 _State = tuple[int, tuple[int, ...]]
 
 
@@ -29,24 +28,18 @@ def array_expression(shape: Arrays, name: str, span: Span, writing: Writing) -> 
     Raises: BuildError of kind ``unsupported_schema`` where items must differ and are too many;
             LimitError.
     """
-    shape = _shortened(shape)
     if shape.high == 0:
         return writing.bracketed(b"[]", None, True, span)
-    if shape.contains or shape.unique:
-        return _ArrayGraph(shape, name, span, writing).expression()
-    return writing.bracketed(b"[]", _row(shape, name, span, writing), shape.low == 0, span)
-
-
-def _shortened(shape: Arrays) -> Arrays:
-    """The shape with no more places than it has items for."""
-    high = shape.high
-    places = [*shape.prefix, shape.rest]
-    last = next((place for place, held in enumerate(places) if is_nothing(held.values)), None)
-    if last is not None:
-        high = last if high is None else min(high, last)
-    prefix = shape.prefix if high is None else shape.prefix[:high]
-    unique = shape.unique if high is None or high > 1 else None
-    return replace(shape, prefix=prefix, high=high, unique=unique)
+    optional_ones = len(shape.prefix) - shape.low
+    if shape.unique:
+        unique = UniqueGraph(shape, name, writing)
+        inside, may_be_empty = written_graph(unique, 0, writing, span)
+    elif shape.contains or optional_ones > _NESTED:
+        counting, nothing_yet = _CountingGraph(shape, name, writing), (0,) * len(shape.contains)
+        inside, may_be_empty = written_graph(counting, (0, nothing_yet), writing, span)
+    else:
+        inside, may_be_empty = _row(shape, name, span, writing), shape.low == 0
+    return writing.bracketed(b"[]", inside, may_be_empty, span)
 
 
 def _row(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
@@ -82,25 +75,16 @@ def _counted_item(shape: Arrays, name: str, span: Span, writing: Writing) -> Exp
     return Nonterminal(its_name, span)
 
 
-class _ArrayGraph:
+class _CountingGraph:
     """The row of items of a shape that asks for some of a kind."""
 
-    def __init__(self, shape: Arrays, name: str, span: Span, writing: Writing) -> None:
-        if shape.unique:
-            raise _not_unique(shape, writing)
+    def __init__(self, shape: Arrays, name: str, writing: Writing) -> None:
         self._shape = shape
         self._name = name
-        self._span = span
         self._writing = writing
         starts = [asked.start for asked in shape.contains]
         #: From this place on all items are alike.
         self._alike = max(1, len(shape.prefix), shape.low, shape.high or 0, *starts)
-
-    def expression(self) -> Expression:
-        """The rules of the graph are added to those of the schema."""
-        start: _State = (0, (0,) * len(self._shape.contains))
-        inside, may_be_empty = written_graph(self, start, self._writing, self._span)
-        return self._writing.bracketed(b"[]", inside, may_be_empty, self._span)
 
     def edges(self, state: _State) -> Iterator[tuple[Expression | None, _State]]:
         """The items that may come next."""
@@ -152,17 +136,3 @@ class _ArrayGraph:
 
     def name_of(self, state: _State) -> str:
         return f"{self._name}_from_{state[0]}"
-
-
-def _not_unique(shape: Arrays, writing: Writing) -> BuildError:
-    """Why an array whose items must differ is refused."""
-    node = shape.unique
-    assert node is not None
-    return BuildError(
-        f"items that differ can be asked for where they have at most {_MOST_UNIQUE} values: "
-        f"{node.pointer}",
-        node.document.source,
-        node.name_span,
-        "list the values of the items with enum, or leave uniqueItems out and check it afterwards",
-        kind="unsupported_schema",
-    )

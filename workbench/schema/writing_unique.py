@@ -1,0 +1,87 @@
+"""Arrays no two items of which are equal, written: where that can be decided by remembering.
+
+In comes a shape with ``uniqueItems`` whose items have few values; out comes a graph with a state
+for every set of them that may have been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+
+from workbench.errors import BuildError
+from workbench.schema.refusals import unsupported
+from workbench.schema.values import Arrays, Json, Values, canonical, item_of
+from workbench.schema.writing import Writing, in_a_row
+from workbench.syntax.grammar_tree import Expression
+
+#: The most sets of values that are told apart: with ten values all of them, with twenty those of
+#: up to two.
+_MOST_SETS = 1_100
+
+
+class UniqueGraph:
+    """The row of items of a shape that differ; a state is the set of values read, a bit each.
+
+    Raises: BuildError of kind ``unsupported_schema`` where there are too many.
+    """
+
+    def __init__(self, shape: Arrays, name: str, writing: Writing) -> None:
+        assert shape.unique is not None
+        self._shape = shape
+        self._name = name
+        self._writing = writing
+        self._bits: dict[object, int] = {}
+        places = range(len(shape.prefix) + 1)
+        #: The values of each place, the last one that of all places after the prefix.
+        self._values = [self._few(item_of(shape, place).values) for place in places]
+        most = len(self._bits) if shape.high is None else min(shape.high, len(self._bits))
+        sets = sum(comb(len(self._bits), size) for size in range(most + 1))
+        if shape.contains or sets > _MOST_SETS:
+            raise self._refusal()
+
+    def _few(self, values: Values) -> list[Json]:
+        """The values of a set, each of which gets a bit."""
+        few = finite(values, _MOST_SETS)
+        if few is None:
+            raise self._refusal()
+        for value in few:
+            self._bits.setdefault(canonical(value), 1 << len(self._bits))
+        return few
+
+    def edges(self, state: int) -> Iterator[tuple[Expression | None, int]]:
+        """The items that may come next: all those that were not there yet."""
+        place = state.bit_count()
+        if place == self._shape.high:
+            return
+        comma = [self._writing.spacing.comma] if place else []
+        for value in self._values[min(place, len(self._shape.prefix))]:
+            bit = self._bits[canonical(value)]
+            if not state & bit:
+                held = self._writing.algebra.constant(value, item_of(self._shape, place).node)
+                yield in_a_row([*comma, self._writing.of(held)], held.span), state | bit
+
+    def is_final(self, state: int) -> bool:
+        return state.bit_count() >= self._shape.low
+
+    def name_of(self, state: int) -> str:
+        return f"{self._name}_after_{state.bit_count()}"
+
+    def _refusal(self) -> BuildError:
+        node = self._shape.unique
+        assert node is not None
+        return unsupported(
+            node,
+            "items can be told to differ where they have few values (about ten)",
+            "list the values of the items with enum, or leave the keyword out and check afterwards",
+        )
+
+
+def finite(values: Values, most: int) -> list[Json] | None:
+    """The values of a set of leaves, if there are at most so many; None else."""
+    if values.arrays or values.objects:
+        return None
+    texts, numbers = values.texts.finite(most), values.numbers.finite(most)
+    if texts is None or numbers is None:
+        return None
+    return [*sorted(values.booleans), *([None] if values.null else []), *numbers, *texts]
