@@ -102,6 +102,11 @@ class References:
         return around if name is None else urldefrag(urljoin(around, name))[0]
 
     @property
+    def named_resources(self) -> int:
+        """How many schemas of the document have an address of their own, the document one."""
+        return sum("#" not in name for name in self.named)
+
+    @property
     def named(self) -> dict[str, Node]:
         """Every resource by its address and every anchor by that of its resource."""
         if self._named is None:

@@ -1,0 +1,159 @@
+"""Keywords that combine whole subschemas: in comes the keyword's node, out come its values.
+
+Where ``unevaluated*`` asks (``tracked``), shapes say which names and items they have evaluated. An
+instance of two options of ``anyOf`` has evaluated what both have, so the options then meet in all
+ways; an option alone asks for more than is needed where two hold, which leaves the union exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from workbench.schema.complement import complement
+from workbench.schema.conjunction import join, meet
+from workbench.schema.constants import constants
+from workbench.schema.exactly_one import exactly_one
+from workbench.schema.reading import Node
+from workbench.schema.refusals import unsupported, wrong
+from workbench.schema.texts import Texts
+from workbench.schema.values import Objects, Values
+
+if TYPE_CHECKING:
+    from workbench.schema.subschemas import Subschemas
+
+
+def _options(keyword: Node) -> list[Node]:
+    if not keyword.items:
+        raise wrong(keyword, "a list of at least one schema")
+    return keyword.items
+
+
+def _members(keyword: Node, expected: str) -> dict[str, Node]:
+    if keyword.members is None:
+        raise wrong(keyword, expected)
+    return keyword.members
+
+
+def _enum(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    if keyword.items is None:
+        raise wrong(keyword, "a list of values")
+    return constants(subschemas.algebra, [item.plain() for item in keyword.items], keyword)
+
+
+def _const(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    return constants(subschemas.algebra, [keyword.plain()], keyword)
+
+
+def _reference(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    return subschemas.of(subschemas.references.target(keyword), tracked).raw
+
+
+def _dynamic(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    """As ``$ref``, where the one document leaves it nothing else to mean."""
+    if subschemas.references.named_resources > 1:
+        why = "which schema it means depends on who asks, in a text of several named schemas"
+        raise unsupported(keyword, why, "write '$ref'")
+    return _reference(subschemas, keyword, tracked)
+
+
+def _all(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    values = subschemas.algebra.all_values
+    for option in _options(keyword):
+        values = meet(subschemas.algebra, values, subschemas.of(option, tracked).raw)
+    return values
+
+
+def _any(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    algebra = subschemas.algebra
+    options = [subschemas.of(option, tracked).raw for option in _options(keyword)]
+    if not tracked:
+        return join(algebra, options)
+    values = algebra.no_values
+    for option in options:
+        values = join(algebra, [values, option, meet(algebra, values, option)])
+    return values
+
+
+def _one(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    options = _options(keyword)
+    plain = [subschemas.of(option).raw for option in options]
+    if not tracked:
+        return exactly_one(subschemas.algebra, plain, plain)
+    kept = [subschemas.of(option, tracked).raw for option in options]
+    return exactly_one(subschemas.algebra, plain, kept)
+
+
+def _not(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    return complement(subschemas.algebra, subschemas.of(keyword).raw)
+
+
+def _if(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    algebra = subschemas.algebra
+    assert keyword.parent is not None
+    around = keyword.parent.members or {}
+    if not tracked and "then" not in around and "else" not in around:
+        return algebra.all_values
+    held = subschemas.of(keyword, tracked).raw
+    failed = complement(algebra, subschemas.of(keyword).raw)
+    if "then" in around:
+        held = meet(algebra, held, subschemas.of(around["then"], tracked).raw)
+    if "else" in around:
+        failed = meet(algebra, failed, subschemas.of(around["else"], tracked).raw)
+    return join(algebra, [held, failed])
+
+
+def _dependent_required(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    values = subschemas.algebra.all_values
+    for name, names in _members(keyword, "an object of lists of names").items():
+        values = meet(subschemas.algebra, values, _if_there(subschemas, name, names, tracked))
+    return values
+
+
+def _dependent_schemas(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    values = subschemas.algebra.all_values
+    for name, held in _members(keyword, "an object of schemas").items():
+        values = meet(subschemas.algebra, values, _if_there(subschemas, name, held, tracked))
+    return values
+
+
+def _if_there(subschemas: Subschemas, name: str, held: Node, tracked: bool) -> Values:
+    """Whatever has no property of a name, or what a list of names or a schema then asks for."""
+    algebra = subschemas.algebra
+    if held.items is not None:
+        names = [item.value for item in held.items]
+        if not all(isinstance(one, str) for one in names):
+            raise wrong(held, "a list of names")
+        asked = replace(algebra.no_values, objects=(_with(subschemas, [name, *map(str, names)]),))
+    else:
+        present = replace(algebra.no_values, objects=(_with(subschemas, [name]),))
+        asked = meet(algebra, present, subschemas.of(held, tracked).raw)
+    others = ((~Texts.of([name]), algebra.anything),)
+    absent = Objects({name: algebra.nothing}, frozenset(), others, loose=frozenset((name,)))
+    return join(algebra, [replace(algebra.all_values, objects=(absent,)), asked])
+
+
+def _with(subschemas: Subschemas, names: list[str]) -> Objects:
+    """Objects with properties of these names."""
+    anything, required = subschemas.algebra.anything, frozenset(names)
+    others = ((~Texts.of(names), anything),)
+    return Objects(dict.fromkeys(names, anything), required, others, loose=required)
+
+
+#: What reads each of these keywords.
+COMBINING: dict[str, Callable[[Subschemas, Node, bool], Values]] = {
+    "enum": _enum,
+    "const": _const,
+    "$ref": _reference,
+    "$recursiveRef": _dynamic,
+    "$dynamicRef": _dynamic,
+    "allOf": _all,
+    "anyOf": _any,
+    "oneOf": _one,
+    "not": _not,
+    "if": _if,
+    "dependentRequired": _dependent_required,
+    "dependentSchemas": _dependent_schemas,
+    "dependencies": _dependent_schemas,
+}

@@ -1,0 +1,122 @@
+"""Complement of a set of JSON values: in comes a normal form, out comes that of all other values.
+
+What a shape asks for is a conjunction, so what it leaves out is a union: one shape for every
+condition that may fail. Of a set of shapes the complements meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from workbench.schema.conjunction import meet_arrays, meet_objects
+from workbench.schema.refusals import unsupported
+from workbench.schema.texts import Texts
+from workbench.schema.values import Arrays, Contains, Later, Objects, Values
+
+if TYPE_CHECKING:
+    from workbench.schema.algebra import Algebra
+
+
+def complement(algebra: Algebra, values: Values) -> Values:
+    """The JSON values that are not in a set.
+
+    Raises: BuildError where a shape asks for items that differ; TooManyCases.
+    """
+    return Values(
+        not values.null,
+        algebra.all_values.booleans - values.booleans,
+        ~values.numbers,
+        ~values.texts,
+        other_arrays(algebra, values.arrays),
+        other_objects(algebra, values.objects),
+    )
+
+
+def other_arrays(algebra: Algebra, shapes: tuple[Arrays, ...]) -> tuple[Arrays, ...]:
+    """The arrays of none of the shapes."""
+    left: tuple[Arrays, ...] = (algebra.any_array,)
+    for shape in shapes:
+        left = meet_arrays(algebra, left, tuple(_failing_arrays(algebra, shape)))
+    return left
+
+
+def other_objects(algebra: Algebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
+    """The objects of none of the shapes."""
+    left: tuple[Objects, ...] = (algebra.any_object,)
+    for shape in shapes:
+        left = meet_objects(algebra, left, tuple(_failing_objects(algebra, shape)))
+    return left
+
+
+def _failing_arrays(algebra: Algebra, shape: Arrays) -> Iterator[Arrays]:
+    """One shape for each condition of a shape: the arrays that fail it."""
+    anything, negated = algebra.anything, algebra.complement
+    if shape.low:
+        yield Arrays((), anything, 0, shape.low - 1)
+    if shape.high is not None:
+        yield Arrays((), anything, shape.high + 1)
+    for index, item in enumerate(shape.prefix):
+        if item is not anything:
+            yield Arrays((anything,) * index + (negated(item),), anything, index + 1)
+    if shape.rest is not anything:
+        asked = Contains(negated(shape.rest), 1, None, len(shape.prefix))
+        yield Arrays((), anything, len(shape.prefix) + 1, None, (asked,))
+    for asked in shape.contains:
+        if asked.low:
+            fewer = Contains(asked.values, 0, asked.low - 1, asked.start)
+            yield Arrays((), anything, contains=(fewer,))
+        if asked.high is not None:
+            more = Contains(asked.values, asked.high + 1, None, asked.start)
+            yield Arrays((), anything, asked.start + more.low, contains=(more,))
+    if shape.unique is not None and shape.high != 1:
+        yield from _with_equal_items(algebra, shape)
+
+
+def _with_equal_items(algebra: Algebra, shape: Arrays) -> Iterator[Arrays]:
+    """The arrays with two equal items, where those of the shape have few values."""
+    assert shape.unique is not None
+    raise unsupported(
+        shape.unique,
+        "arrays in which two items are equal are not told from the others",
+        "leave 'uniqueItems' out of what is negated, or of options that must not overlap",
+    )
+
+
+def _failing_objects(algebra: Algebra, shape: Objects) -> Iterator[Objects]:
+    """One shape for each condition of a shape: the objects that fail it."""
+    anything, negated = algebra.anything, algebra.complement
+    for name, later in shape.properties.items():
+        others = ((~Texts.of([name]), anything),)
+        loose = frozenset((name,))
+        if name in shape.required:
+            yield Objects({name: algebra.nothing}, frozenset(), others, loose=loose)
+        if later is not anything:
+            yield Objects({name: negated(later)}, loose, others, loose=loose)
+    for names, later in _failing_extras(algebra, shape):
+        yield Objects({}, frozenset(), algebra.any_object.extras, some=((names, later),))
+    if shape.low:
+        yield Objects({}, frozenset(), algebra.any_object.extras, high=shape.low - 1)
+    if shape.high is not None:
+        yield Objects({}, frozenset(), algebra.any_object.extras, low=shape.high + 1)
+    for names, later in shape.some:
+        # no property with such a name has such a value
+        allowed = [(names, negated(later)), (~names, anything)]
+        kept = tuple(
+            (those, held)
+            for those, held in allowed
+            if held is not algebra.nothing and not those.is_empty
+        )
+        yield Objects({}, frozenset(), kept)
+
+
+def _failing_extras(algebra: Algebra, shape: Objects) -> Iterator[tuple[Texts, Later]]:
+    """Names and values that no property may have which is not declared."""
+    allowed = Texts.of(list(shape.properties))
+    for names, later in shape.extras:
+        allowed |= names
+        if later is not algebra.anything:
+            yield names, algebra.complement(later)
+    forbidden = ~allowed
+    if not forbidden.is_empty:
+        yield forbidden, algebra.anything

@@ -1,0 +1,92 @@
+"""``oneOf``: in come the values of its options, out come those of exactly one of them.
+
+Each type is asked by itself. Options that have nothing in common are joined; from one that
+overlaps others their values are taken away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.schema.cases import Shape, live
+from workbench.schema.complement import other_arrays, other_objects
+from workbench.schema.conjunction import meet_arrays, meet_objects
+from workbench.schema.numbers import Numbers
+from workbench.schema.texts import Texts
+from workbench.schema.values import Values
+
+if TYPE_CHECKING:
+    from workbench.schema.algebra import Algebra
+
+
+def exactly_one(algebra: Algebra, plain: Sequence[Values], kept: Sequence[Values]) -> Values:
+    """The values of exactly one of the options.
+
+    ``kept`` are the options again, as their shapes are to be kept: with what they have evaluated.
+
+    Raises: BuildError where options overlap and one of them has no complement; TooManyCases.
+    """
+    booleans = algebra.all_values.booleans
+    return Values(
+        sum(option.null for option in plain) == 1,
+        frozenset(one for one in booleans if sum(one in option.booleans for option in plain) == 1),
+        _numbers(algebra, [option.numbers for option in plain]),
+        _texts(algebra, [option.texts for option in plain]),
+        _shapes(
+            algebra,
+            [option.arrays for option in plain],
+            [option.arrays for option in kept],
+            meet_arrays,
+            other_arrays,
+        ),
+        _shapes(
+            algebra,
+            [option.objects for option in plain],
+            [option.objects for option in kept],
+            meet_objects,
+            other_objects,
+        ),
+    )
+
+
+def _numbers(algebra: Algebra, options: list[Numbers]) -> Numbers:
+    once = seen = algebra.no_values.numbers
+    for option in options:
+        common = seen & option
+        once = once | option if common.is_empty else (once & ~option) | (option & ~seen)
+        seen |= option
+    return once
+
+
+def _texts(algebra: Algebra, options: list[Texts]) -> Texts:
+    once = seen = algebra.no_values.texts
+    for option in options:
+        common = seen & option
+        once = once | option if common.is_empty else (once & ~option) | (option & ~seen)
+        seen |= option
+    return once
+
+
+def _shapes(
+    algebra: Algebra,
+    plain: list[tuple[Shape, ...]],
+    kept: list[tuple[Shape, ...]],
+    meet: Callable[[Algebra, tuple[Shape, ...], tuple[Shape, ...]], tuple[Shape, ...]],
+    others: Callable[[Algebra, tuple[Shape, ...]], tuple[Shape, ...]],
+) -> tuple[Shape, ...]:
+    """The shapes of each option, without those of the options that overlap it."""
+    empty = algebra.emptiness.of_shape
+    overlaps: dict[int, set[int]] = {index: set() for index in range(len(plain))}
+    for index, option in enumerate(plain):
+        for before in range(index):
+            common = meet(algebra, plain[before], option)
+            if not all(empty(shape) is True for shape in common):
+                overlaps[index].add(before)
+                overlaps[before].add(index)
+    found: list[Shape] = []
+    for index, option in enumerate(kept):
+        for other in sorted(overlaps[index]):
+            option = meet(algebra, option, others(algebra, plain[other]))
+        found += option
+    return live(algebra, found)
