@@ -21,24 +21,26 @@ def class_text(ranges: Ranges) -> str:
         return _NONE
     outside = difference(ANY_CHARACTER, ranges)
     if len(outside) < len(ranges) or ranges[-1] == ANY_CHARACTER[-1]:
-        return f"[^{_members(outside)}]"
-    return f"[{_members(ranges)}]"
+        return f"[^{members(outside)}]"
+    return f"[{members(ranges)}]"
 
 
-def _members(ranges: Ranges) -> str:
+def members(ranges: Ranges) -> str:
+    """What stands between the brackets of a class."""
     told = []
     for low, high in ranges:
-        told.append(_member(low))
+        told.append(spelled(low))
         if high > low:
-            told.append(("-" if high > low + 1 else "") + _member(high))
+            told.append(("-" if high > low + 1 else "") + spelled(high))
     return "".join(told)
 
 
-def _member(code: int) -> str:
+def spelled(code: int, signs: frozenset[str] = _ESCAPED) -> str:
+    """One character in a regex, escaped where it is one of the signs or cannot be seen."""
     character = chr(code)
     if character in _SPELLED:
         return _SPELLED[character]
-    if character in _ESCAPED:
+    if character in signs:
         return f"\\{character}"
     if character.isprintable():
         return character

@@ -1,0 +1,84 @@
+"""Elimination: a graph whose edges are regexes comes in, the regex of its paths goes out.
+
+States are taken out one after the other, the one first whose going makes the regex longest least;
+what went through it becomes edges from its neighbours to its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+from workbench.export.regex_text import pattern
+from workbench.export.terms import EMPTY, NOTHING, concat, factored, repeat
+from workbench.limits import Clock
+from workbench.syntax.regex_tree import Regex
+
+State = TypeVar("State", bound=Hashable)
+
+
+class TooLongError(Exception):
+    """The regex would be longer than it may be."""
+
+
+class Paths(Generic[State]):
+    """The paths between states that are left.
+
+    Source: Brzozowski & McCluskey 1963 (state elimination); the order by weights is that of
+            Delgado & Morais 2004, "Approximation to the smallest regular expression for a given
+            regular language".
+    """
+
+    def __init__(self, edges: Iterable[tuple[State, Regex, State]], most: int) -> None:
+        self._most = most
+        #: What leads from a state to another, with the length of its pattern.
+        self._out: dict[State, dict[State, tuple[Regex, int]]] = defaultdict(dict)
+        self._into: dict[State, set[State]] = defaultdict(set)
+        for source, regex, target in edges:
+            self._add(source, regex, target)
+
+    def between(self, first: State, last: State, clock: Clock) -> Regex:
+        """The texts of all paths from ``first``, which nothing enters, to ``last``.
+
+        Cost:   cubic in the states at worst, times the length of the patterns.
+        Raises: TooLongError past ``most`` characters; LimitError past the clock's time.
+        """
+        left = (set(self._out) | set(self._into)) - {first, last}
+        order = list(dict.fromkeys(state for state in (*self._out, *self._into) if state in left))
+        while order:
+            clock.check("the automaton is too large for a regex")
+            state = min(order, key=self._weight)
+            order.remove(state)
+            self._take_out(state)
+        return self._out[first].get(last, (NOTHING, 0))[0]
+
+    def _weight(self, state: State) -> int:
+        """How much longer all edges together get when a state goes."""
+        out, into = self._out[state], self._into[state]
+        loop = out[state][1] if state in out else 0
+        leaving = sum(length for target, (_, length) in out.items() if target != state)
+        entering = sum(self._out[before][state][1] for before in into if before != state)
+        exits, entries = len(out) - (state in out), len(into) - (state in into)
+        return entering * (exits - 1) + leaving * (entries - 1) + loop * (exits * entries - 1)
+
+    def _take_out(self, state: State) -> None:
+        out = self._out.pop(state)
+        into = self._into.pop(state)
+        loop = repeat(out.pop(state)[0], 0, None) if state in out else EMPTY
+        into.discard(state)
+        for target in out:
+            self._into[target].discard(state)
+        for before in into:
+            entering, _ = self._out[before].pop(state)
+            for target, (leaving, _) in out.items():
+                self._add(before, concat(entering, loop, leaving), target)
+
+    def _add(self, source: State, regex: Regex, target: State) -> None:
+        known = self._out[source].get(target)
+        both = regex if known is None else factored(known[0], regex)
+        length = len(pattern(both))
+        if length > self._most:
+            raise TooLongError
+        self._out[source][target] = both, length
+        self._into[target].add(source)

@@ -1,0 +1,202 @@
+"""Terms: regexes put together from parts and kept short; parts in, a regex out, all without places.
+
+Nodes made here compare equal where they are written alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench.source import Span
+from workbench.syntax.ranges import union
+from workbench.syntax.regex_tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Group,
+    Ranges,
+    Regex,
+    Repeat,
+)
+
+NOWHERE = Span(0, 0)
+#: The language of the empty text, and the language without texts.
+EMPTY = Concat((), NOWHERE)
+NOTHING = Characters((), NOWHERE)
+
+#: The most parts of a row that is looked for repeated beside itself.
+_ROW = 16
+
+
+def one_of(ranges: Ranges) -> Regex:
+    """One character of a set."""
+    return Characters(ranges, NOWHERE)
+
+
+def text(characters: str) -> Regex:
+    """Exactly this text."""
+    parts = [one_of(((ord(c), ord(c)),)) for c in characters]
+    return parts[0] if len(parts) == 1 else Concat(tuple(parts), NOWHERE)
+
+
+def plain(regex: Regex) -> Regex | None:
+    """A regex as its author wrote it, without groups and places.
+
+    None where it holds what is no character or has no sign in every dialect: bytes, extensions.
+    """
+    match regex:
+        case Characters(ranges) | Bytes(ranges):
+            is_text = isinstance(regex, Characters) or not ranges or ranges[-1][1] < 0x80
+            return one_of(ranges) if is_text else None
+        case Concat(parts) | Alternate(parts):
+            inner = [made for part in parts if (made := plain(part)) is not None]
+            if len(inner) < len(parts):
+                return None
+            return concat(*inner, rows=False) if isinstance(regex, Concat) else either(*inner)
+        case Repeat(part, low, high):
+            made = plain(part)
+            return None if made is None else repeat(made, low, high)
+        case Group(part):
+            return plain(part)
+        case _:
+            return None
+
+
+def concat(*parts: Regex, rows: bool = True) -> Regex:
+    """One part after the other; with ``rows``, what stands beside itself becomes a count."""
+    flat: list[Regex] = []
+    for part in parts:
+        if part == NOTHING:
+            return NOTHING
+        for piece in part.parts if isinstance(part, Concat) else (part,):
+            if rows and flat and (both := _joined(flat[-1], piece)) is not None:
+                flat[-1] = both
+            else:
+                flat.append(piece)
+    if rows:
+        flat = _rows_counted(flat)
+    return flat[0] if len(flat) == 1 else Concat(tuple(flat), NOWHERE)
+
+
+def either(*options: Regex) -> Regex:
+    """Any one of the options; sets of characters become one set, the empty text a ``?``."""
+    flat: dict[Regex, None] = {}
+    sets: list[Ranges] = []
+    optional = False
+    for option in options:
+        for one in option.options if isinstance(option, Alternate) else (option,):
+            optional |= one == EMPTY
+            if isinstance(one, Characters):
+                sets.append(one.ranges)
+                flat.setdefault(NOTHING)  # where the set will stand
+            elif one != EMPTY:
+                flat.setdefault(one)
+    together = one_of(union(*sets)) if sets else NOTHING
+    kept = [together if one == NOTHING else one for one in flat]
+    kept = [one for one in kept if one != NOTHING]
+    if not kept:
+        return EMPTY if optional else NOTHING
+    made = kept[0] if len(kept) == 1 else Alternate(tuple(kept), NOWHERE)
+    return repeat(made, 0, 1) if optional else made
+
+
+def factored(*options: Regex) -> Regex:
+    """The same, with the beginnings and ends that several options share written once."""
+    return either(*_grouped(_grouped(list(options), _first, concat), _last, _before))
+
+
+def _grouped(
+    options: list[Regex],
+    cut: Callable[[Regex], tuple[Regex, Regex]],
+    join: Callable[[Regex, Regex], Regex],
+) -> list[Regex]:
+    """Options that share a part as one: the part, and any of what they have besides."""
+    groups: dict[Regex, list[Regex]] = {}
+    for option in options:
+        for one in option.options if isinstance(option, Alternate) else (option,):
+            shared, rest = cut(one)
+            groups.setdefault(shared, []).append(rest)
+    return [
+        join(shared, factored(*rests) if len(rests) > 1 else rests[0])
+        for shared, rests in groups.items()
+    ]
+
+
+def _first(regex: Regex) -> tuple[Regex, Regex]:
+    """The first part and the rest."""
+    if isinstance(regex, Concat) and regex.parts:
+        return regex.parts[0], concat(*regex.parts[1:])
+    return regex, EMPTY
+
+
+def _last(regex: Regex) -> tuple[Regex, Regex]:
+    """The last part and what stands before it."""
+    if isinstance(regex, Concat) and regex.parts:
+        return regex.parts[-1], concat(*regex.parts[:-1])
+    return regex, EMPTY
+
+
+def _before(shared: Regex, rest: Regex) -> Regex:
+    return concat(rest, shared)
+
+
+def repeat(part: Regex, low: int, high: int | None) -> Regex:
+    """A part ``low`` to ``high`` times; a repetition of a repetition is one where it can be."""
+    if part in (EMPTY, NOTHING) or high == 0:
+        return EMPTY if low == 0 or part == EMPTY else NOTHING
+    if (low, high) == (1, 1):
+        return part
+    if isinstance(part, Repeat):
+        inner, least, most = part.part, part.low, part.high
+        if most is None and least <= 1 and (high is None or least == 0 or high == 1):
+            return Repeat(inner, min(least, low), None, NOWHERE)
+        if (least, most) == (0, 1) and low == 0:
+            return Repeat(inner, 0, high, NOWHERE)
+        if (low, high) == (0, 1) and least <= 1:
+            return Repeat(inner, 0, most, NOWHERE)
+    return Repeat(part, low, high, NOWHERE)
+
+
+def _joined(left: Regex, right: Regex) -> Regex | None:
+    """Two neighbours as a count of one part; None where that does not make them shorter."""
+    (part, low, high), (other, least, most) = _counted(left), _counted(right)
+    if part != other:
+        return None
+    if not isinstance(left, Repeat) and not isinstance(right, Repeat) and _is_letter(part):
+        return None  # ``ll`` reads better than ``l{2}``
+    return repeat(part, low + least, None if high is None or most is None else high + most)
+
+
+def _counted(regex: Regex) -> tuple[Regex, int, int | None]:
+    return (regex.part, regex.low, regex.high) if isinstance(regex, Repeat) else (regex, 1, 1)
+
+
+def _is_letter(regex: Regex) -> bool:
+    return (
+        isinstance(regex, Characters)
+        and len(regex.ranges) == 1
+        and regex.ranges[0][0] == regex.ranges[0][1]
+    )
+
+
+def _rows_counted(parts: list[Regex]) -> list[Regex]:
+    """``x y x y z`` becomes ``(xy){2} z``, and ``x y (xy)*`` becomes ``(xy)+``."""
+    for width in range(2, min(_ROW, len(parts)) + 1):
+        at = 0
+        while at + width <= len(parts):
+            row, end = parts[at : at + width], at + width
+            low, high = 1, 1
+            while parts[end : end + width] == row:
+                low, high, end = low + 1, high + 1, end + width
+            more = parts[end] if end < len(parts) else None
+            whole = Concat(tuple(row), NOWHERE)
+            if isinstance(more, Repeat) and more.part == whole:
+                made = repeat(
+                    whole, low + more.low, None if more.high is None else high + more.high
+                )
+                parts = [*parts[:at], made, *parts[end + 1 :]]
+            elif low > 1 and not all(map(_is_letter, row)):
+                parts = [*parts[:at], repeat(whole, low, high), *parts[end:]]
+            at += 1
+    return parts
