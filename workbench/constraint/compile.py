@@ -10,8 +10,10 @@ from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.automaton import AutomatonConstraint, DfaConstraint, LazyConstraint
 from workbench.constraint.composed import composed
+from workbench.constraint.labelled import Labelled, label_masks
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.ready import ready
+from workbench.constraint.signs import labels_of, signed
 from workbench.constraint.stack import StackConstraint
 from workbench.constraint.unconstrained import Unconstrained
 from workbench.errors import WorkbenchError
@@ -115,7 +117,11 @@ class Method:
     make: Callable[..., Constraint]
     #: What may be set, each with what it means and its usual value.
     options: Mapping[str, str] = field(default_factory=dict)
+    #: Why it takes no grammar with terminal labels; empty where it does.
+    no_labels: str = ""
 
+
+_NOT_PROPER = "merges join tokens, and a label is one token whatever stands beside it"
 
 #: Every method by its name.
 METHODS: dict[str, Method] = {
@@ -145,34 +151,40 @@ METHODS: dict[str, Method] = {
         "Willard & Louf 2023, the extension to LALR(1); Koo, Liu & He 2024, A.1",
         _lalr,
         {"conflicts": "refuse: rules must be LALR(1); shift: as lark settles them (refuse)"},
+        "its terminals are characters",
     ),
     "outlines": Method(
         "an index from the states of a character machine to tokens; one regex, no recursion",
         "Willard & Louf 2023, Algorithms 3 and 4",
         _outlines,
+        no_labels="its machine reads characters",
     ),
     "proper": Method(
         "only the tokens the tokenizer itself would write",
         "Tran-Thien 2024, CartesianMerge",
         _proper,
         {"joined": "the tokens of a prompt the text is to join properly; without, it stands alone"},
+        _NOT_PROPER,
     ),
     "vegas": Method(
         "proper tokens, put together from regions kept for other grammars; no pre-tokenizer",
         "Tran-Thien 2024, Vegas configurations",
         _vegas,
         {"joined": "the tokens of a prompt the text is to join properly; without, it stands alone"},
+        _NOT_PROPER,
     ),
     "direct_merge": Method(
         "merge rules rewrite the automaton one by one; small vocabularies without a pre-tokenizer",
         "Tran-Thien 2024, DirectMerge",
         _direct_merge,
+        no_labels=_NOT_PROPER,
     ),
     "template": Method(
         "fixed text in the tokenizer's own tokens, the model asked for the holes alone",
         "GUIDANCE, as in Beurer-Kellner, Fischer & Vechev 2024, §2 and appendix A",
         _template,
         {"healing": "whether the last token before a hole may join with what fills it (true)"},
+        "a token of a label joins with nothing",
     ),
     "unconstrained": Method("the model alone", "all of them compare with it", _unconstrained),
 }
@@ -204,4 +216,13 @@ def compile(
             f"the method {method!r} has no option {option!r}",
             f"it has {', '.join(named.options) or 'none'}",
         )
-    return named.make(grammar, vocabulary, limits, **options)
+    if not (labels := labels_of(grammar)):
+        return named.make(grammar, vocabulary, limits, **options)
+    if named.no_labels:
+        raise WorkbenchError(
+            f"the method {method!r} does not read {labels[0][0].name}: {named.no_labels}",
+            "choose the method 'automaton'",
+        )
+    masks = label_masks(grammar, vocabulary)
+    made = named.make(signed(grammar), masks.signed, limits, **options)
+    return Labelled(made, vocabulary, masks)

@@ -14,7 +14,7 @@ from workbench.drawing.text import shorten, visible
 from workbench.syntax import grammar_tree as kbnf
 from workbench.syntax import regex_tree as regex
 from workbench.syntax.grammar_tree import Expression, Stop
-from workbench.syntax.regex_labels import LABEL_NAMES
+from workbench.syntax.regex_labels import label_of
 from workbench.syntax.regex_tree import Kind, Regex
 from workbench.syntax.shapes import shape
 
@@ -96,8 +96,8 @@ class Tracks:
                 return _repeated(self.of(part), low, high)
             case regex.Concat(parts=parts):
                 return self._row([self._run(run) for run in _runs(parts)])
-            case regex.Group(name=str(name)) if name in LABEL_NAMES:
-                return _terminal(name, "label")
+            case regex.Group() if (label := label_of(node)) is not None:
+                return _terminal(label.name, "label", label.what)
             case regex.Group(part=part, name=name):
                 inner = self.of(part)
                 return railroad.Group(inner, _comment(name)) if name else inner

@@ -69,6 +69,7 @@ def vocabulary_of(
         prefix=b" " if _is_prefixed(spec) else b"",
         unpredictable=unpredictable(spec, plain, patterns is not None),
         encoder=encoder,
+        names={i: added[i]["content"] for i in special if i in added},
     )
 
 

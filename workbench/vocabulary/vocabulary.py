@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -63,6 +63,8 @@ class Vocabulary:
     #: each token, the lowest first and equal ones leftmost first (SentencePiece by score, tiktoken
     #: by rank); −1 for tokens that take no part. None where ``merges`` says it.
     ranks: npt.NDArray[np.int32] | None = None
+    #: What special tokens are called, as far as somebody said so (``[IMG]``).
+    names: Mapping[TokenId, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         special = frozenset(self.special) | ({self.end} if self.end is not None else set())
