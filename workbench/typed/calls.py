@@ -13,23 +13,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
 
-from workbench.source import Source, Span
+from workbench.source import Span
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
     GrammarTree,
     Literal,
     Nonterminal,
-    Pattern,
     Repetition,
     Rule,
     Sequence,
-    Stop,
 )
-from workbench.syntax.regex_parser import parse_regex
-from workbench.syntax.regex_tree import Regex
 from workbench.typed.literals import scalar_rule, text_rule
 from workbench.typed.types import (
     OPAQUE,
@@ -62,7 +57,6 @@ _BRACKETS = {
     Kind.FROZENSET: ("frozenset({", "})", "frozenset()"),
 }
 START = "start"
-_COMMA, _COLON = ", ?", ": ?"
 
 
 def call_tree(types: Types) -> GrammarTree:
@@ -132,11 +126,11 @@ class _Writer:
         for i, one in enumerate(record.fields):
             keyword = self._keyword(one)
             if i < first_required:
-                written.append(_optional(_sequence(keyword, _sign(_COMMA, one.span))))
+                written.append(_optional(_sequence(keyword, _sign(",", one.span))))
             elif i == first_required:
                 written.append(keyword)
             else:
-                following = _sequence(_sign(_COMMA, one.span), keyword)
+                following = _sequence(_sign(",", one.span), keyword)
                 written.append(following if one.default is None else _optional(following))
         return Sequence((head, *written, tail), span)
 
@@ -153,7 +147,7 @@ class _Writer:
             options.append(_sequence(self._keyword(one), following))
             if i:
                 name = self._free(f"{rule}_from_{re.sub('[^A-Za-z0-9_]', '_', one.name)}")
-                more = _optional(_sequence(_sign(_COMMA, one.span), self._keyword(one)))
+                more = _optional(_sequence(_sign(",", one.span), self._keyword(one)))
                 self.add(name, _sequence(more, following), one.span)
                 following = Nonterminal(name, one.span)
         if not options:
@@ -186,7 +180,7 @@ class _Writer:
             case Tuple(items=items):
                 return self._tuple(tuple(map(self._type, items)), span)
             case Dict(key=key, value=value):
-                pair = Sequence((self._type(key), _sign(_COLON, span), self._type(value)), span)
+                pair = Sequence((self._type(key), _sign(":", span), self._type(value)), span)
                 return _listed("{", pair, "}", "{}", span)
 
     def _value(self, value: str | int | Member | None, span: Span) -> Expression:
@@ -203,13 +197,13 @@ class _Writer:
         """``(a, b)``; one item alone has a comma after it."""
         written: list[Expression] = [_text("(", span)]
         for i, item in enumerate(items):
-            written += [_sign(_COMMA, span)] * (i > 0) + [item]
+            written += [_sign(",", span)] * (i > 0) + [item]
         written.append(_text(",)" if len(items) == 1 else ")", span))
         return Sequence(tuple(written), span)
 
     def _any_tuple(self, item: Expression, span: Span) -> Expression:
         """``()``, ``(a,)``, ``(a, b)`` and so on."""
-        more = Repetition(Sequence((_sign(_COMMA, span), item), span), 1, None, span)
+        more = Repetition(Sequence((_sign(",", span), item), span), 1, None, span)
         tail = Choice((_text(",", span), more), span)
         filled = Sequence((_text("(", span), item, tail, _text(")", span)), span)
         return Choice((_text("()", span), filled), span)
@@ -231,7 +225,7 @@ def _member(one: Enumeration, name: str, span: Span) -> Expression:
 
 def _listed(opening: str, item: Expression, closing: str, empty: str, span: Span) -> Expression:
     """Items with commas between brackets, or none."""
-    more = Repetition(Sequence((_sign(_COMMA, span), item), span), 0, None, span)
+    more = Repetition(Sequence((_sign(",", span), item), span), 0, None, span)
     filled = Sequence((_text(opening, span), item, more, _text(closing, span)), span)
     return Choice((_text(empty, span), filled), span)
 
@@ -241,12 +235,8 @@ def _text(text: str, span: Span) -> Expression:
 
 
 def _sign(sign: str, span: Span) -> Expression:
-    return Pattern(_regex(sign), Stop.ANYWHERE, sign, span)
-
-
-@cache
-def _regex(sign: str) -> Regex:
-    return parse_regex(Source(sign, "regex"))
+    """A comma or a colon, and a space or none."""
+    return Sequence((_text(sign, span), Repetition(_text(" ", span), 0, 1, span)), span)
 
 
 def _sequence(*items: Expression) -> Expression:

@@ -119,7 +119,7 @@ class _Fitting:
             case Scalar.INT, Number(value=int(number)):
                 return number
             case Scalar.FLOAT, Number(value=number):
-                return _float(number)
+                return as_float(number)
             case Scalar.FLOAT, Word(name="inf" | "nan" as name):
                 return float(name)
             case Scalar.BOOL, Word(name="True" | "False" as name):
@@ -204,7 +204,7 @@ class _Fitting:
         return _misfit(value, type_)
 
 
-def _float(number: float) -> float:
+def as_float(number: float) -> float:
     """A whole number as a float; one that no float is equal to stays what it is."""
     try:
         return float(number) if float(number) == number or number != number else number

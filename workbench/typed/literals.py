@@ -6,12 +6,13 @@ one line, escapes but ``\\N{…}`` and octal ones. What ``repr`` writes is among
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Choice, Expression, Literal, Pattern, Stop
 from workbench.syntax.regex_parser import parse_regex
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex_tree import Alternate, Concat, Group, Regex, Repeat
 from workbench.typed.types import Scalar
 
 _WHOLE = "(?:0|[1-9][0-9]*)"
@@ -42,7 +43,19 @@ def scalar_rule(scalar: Scalar, span: Span) -> Expression:
     """All ways to write the values of a type that holds no others."""
     if scalar is Scalar.NONE:
         return Literal(b"None", span)
-    return Pattern(_regex(scalar), Stop.ANYWHERE, REGEXES[scalar], span)
+    return Pattern(regex_at(_regex(scalar), span), Stop.ANYWHERE, REGEXES[scalar], span)
+
+
+def regex_at(regex: Regex, span: Span) -> Regex:
+    """The same regex, all of which is said to stand at one place: it is written nowhere else."""
+    match regex:
+        case Concat(parts=parts):
+            return Concat(tuple(regex_at(part, span) for part in parts), span)
+        case Alternate(options=options):
+            return Alternate(tuple(regex_at(option, span) for option in options), span)
+        case Repeat(part=part) | Group(part=part):
+            return replace(regex, part=regex_at(part, span), span=span)
+    return replace(regex, span=span)
 
 
 def text_rule(value: str, span: Span) -> Expression:

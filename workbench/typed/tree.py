@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from workbench.errors import WorkbenchError
 from workbench.limits import LIMITS, Limits
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
+from workbench.typed.as_schema import schema_of
 from workbench.typed.calls import call_tree
 from workbench.typed.fitting import Maker, parse_call
+from workbench.typed.json_values import parse_json
 from workbench.typed.making import ClassMaker, RecordMaker
+from workbench.typed.placing import placed
 from workbench.typed.reading import read_types
 from workbench.typed.reflect import reflect
-from workbench.typed.types import Named, Types
+from workbench.typed.types import Named, Type, Types
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +33,8 @@ class Typed:
 
     types: Types
     tree: GrammarTree
-    #: From a text to what it stands for, by style.
-    _read: Callable[[Types, Maker, Source], object]
+    #: From a text to the value of a type that it stands for.
+    _read: Callable[[Types, Maker, Source, Type], object]
     _maker: Maker
 
     def parse(self, text: str) -> object:
@@ -40,7 +44,7 @@ class Typed:
 
         Raises: ParseError for a text that stands for none.
         """
-        return self._read(self.types, self._maker, Source(text, "text"))
+        return self._read(self.types, self._maker, Source(text, "text"), Named(self.types.root))
 
 
 def class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> Typed:
@@ -65,8 +69,27 @@ def text_tree(
 
 
 def _typed(types: Types, maker: Maker, style: str, limits: Limits) -> Typed:
-    return Typed(types, call_tree(types), _parse_call, maker)
+    if style not in _STYLES:
+        known = " or ".join(map(repr, _STYLES))
+        raise WorkbenchError(f"there is no style {style!r}", f"choose {known}")
+    tree_of, read = _STYLES[style]
+    return Typed(types, tree_of(types, limits), read, maker)
 
 
-def _parse_call(types: Types, maker: Maker, source: Source) -> object:
-    return parse_call(types, maker, source, Named(types.root))
+def _call_tree(types: Types, _: Limits) -> GrammarTree:
+    return call_tree(types)
+
+
+def _json_tree(types: Types, limits: Limits) -> GrammarTree:
+    from workbench.schema.tree import schema_tree  # a room of its own, wanted by this style alone
+
+    schema = schema_of(types)
+    return placed(schema_tree(schema.source, limits=limits), schema.places, types.source)
+
+
+_Read = Callable[[Types, Maker, Source, Type], object]
+#: How instances are written: what makes the rules, and what reads a text.
+_STYLES: dict[str, tuple[Callable[[Types, Limits], GrammarTree], _Read]] = {
+    "call": (_call_tree, parse_call),
+    "json": (_json_tree, parse_json),
+}
