@@ -39,7 +39,7 @@ def read_class(reader: Reader) -> Ranges:
 
 
 def _plain(reader: Reader, start: int) -> Ranges:
-    pieces: list[Ranges] = []
+    pieces: list[Ranges] = [()] if reader.rules.ecma else []
     while not reader.ahead("]") or not pieces:
         if not _take_simple(reader, pieces):
             _refuse_posix(reader)

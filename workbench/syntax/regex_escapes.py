@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.syntax.ranges import MAX_CODE_POINT
 from workbench.syntax.regex_reader import Reader
 from workbench.syntax.regex_tree import Ranges
@@ -9,6 +11,7 @@ from workbench.syntax.unicode_sets import (
     ASCII_DIGIT,
     ASCII_SPACE,
     ASCII_WORD,
+    ECMA_SPACE,
     property_set,
     python_class,
     rust_class,
@@ -22,6 +25,8 @@ _BACKSPACE = 0x08
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEX = "0123456789abcdefABCDEF"
 _OCTAL = "01234567"
+#: The rest of a surrogate pair.
+_SECOND_HALF = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _LAST_OCTAL = 0o377
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
 
@@ -73,6 +78,10 @@ def read_escape(reader: Reader, *, in_class: bool) -> int | Ranges:
         return _CONTROLS[letter]
     if letter in _HEX_DIGITS:
         return _hex(reader, start, letter)
+    if reader.rules.ecma and letter == "c" and reader.peek().isascii() and reader.peek().isalpha():
+        return ord(reader.next()) & 0x1F
+    if reader.rules.ecma and letter == "0" and not reader.peek().isdigit():
+        return 0
     if letter in "0123456789":
         return _digits(reader, start, letter, in_class=in_class)
     if letter == "b" and in_class and not reader.rules.class_algebra:
@@ -90,7 +99,9 @@ def _is_sign(reader: Reader, letter: str) -> bool:
 
 def _class(reader: Reader, letter: str) -> Ranges:
     small = letter.lower()
-    if reader.is_ascii:
+    if reader.rules.ecma:
+        ranges = ECMA_SPACE if small == "s" else _ASCII_CLASSES[small]
+    elif reader.is_ascii:
         ranges = _ASCII_CLASSES[small]
     elif reader.rules.class_algebra:
         ranges = rust_class(small)
@@ -157,7 +168,12 @@ def _hex(reader: Reader, start: int, letter: str) -> int:
             reader.span(start),
             rf"any code point can be written as '\{letter}{{1F600}}'",
         )
-    return _code_point(reader, start, int(digits, 16))
+    code = int(digits, 16)
+    second = _SECOND_HALF.match(reader.text, reader.at) if reader.rules.ecma else None
+    if letter == "u" and second and 0xD800 <= code <= 0xDBFF:
+        reader.at = second.end()
+        code = 0x10000 + ((code - 0xD800) << 10) + int(second.group(1), 16) - 0xDC00
+    return _code_point(reader, start, code)
 
 
 def _code_point(reader: Reader, start: int, code: int) -> int:
