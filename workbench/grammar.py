@@ -6,23 +6,31 @@ become one, and where and why it fails.
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
-from workbench.automata.build import regex_machine, smallest
+from workbench.automata.build import regex_machine
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.automata.small import ready
-from workbench.checker import Checker
 from workbench.errors import LimitError, WorkbenchError
+from workbench.language import Language
+from workbench.language import utf8 as utf8
 from workbench.limits import LIMITS, Limits
-from workbench.notations import Notation, Written, written
+from workbench.notations import (
+    Notation,
+    Written,
+    written,
+    written_dataclass,
+    written_schema,
+)
 from workbench.notations import ready as ready_to_read
 from workbench.pushdown.advice import Advice, advice, regex_advice
-from workbench.pushdown.build import build, context_free, network_of, rule_network
-from workbench.pushdown.build import ready as ready_for_rules
+from workbench.pushdown.build import build, context_free, rule_network
 from workbench.pushdown.network import Network
 from workbench.pushdown.places import Places
 from workbench.pushdown.runner import Runner
@@ -35,7 +43,7 @@ from workbench.verdict import character_start
 
 
 @dataclass(frozen=True, eq=False)
-class Grammar:
+class Grammar(Language):
     """A formal language given in any notation, as a machine over bytes.
 
     ``str`` is read as UTF-8, ``bytes`` as they are. Making one does the work anew at
@@ -44,8 +52,6 @@ class Grammar:
 
     source: Source
     notation: Notation
-    #: What reads texts: a plain automaton where the language needs no stack, made as it is read
-    #: where it is large.
     reader: Dfa | LazyDfa | Network
     #: The regex as a tree, or None.
     regex: Regex | None = None
@@ -80,6 +86,44 @@ class Grammar:
         Raises: ParseError, BuildError, LimitError.
         """
         return Grammar.from_text(text, Notation.KBNF, start, limits=limits, name=name)
+
+    @staticmethod
+    def from_json_schema(
+        schema: str | dict[str, Any] | bool,
+        *,
+        whitespace: str = "any",
+        limits: Limits = LIMITS,
+        name: str = "schema",
+    ) -> Grammar:
+        """The instances of a JSON Schema, properties in declared order (draft 2020-12, 7).
+
+        ``whitespace`` is ``any`` (each run bounded), ``one space`` (as ``json.dumps`` writes) or
+        ``compact``. No ``$ref`` is ever fetched. ``parse`` gives the JSON value of a text.
+
+        Raises: ParseError where it is no schema; BuildError with keyword and JSON pointer for
+                what cannot be honoured, or where nothing is an instance; LimitError.
+        Source: Koo et al. 2024, §5.1.
+        """
+        text = schema if isinstance(schema, str) else json.dumps(schema, indent=2)
+        ready_to_read(Notation.JSON_SCHEMA)
+        source, work = Source(text, name), limits.begun()
+        read = written_schema(source, work, whitespace=whitespace)
+        return Grammar._built(source, Notation.JSON_SCHEMA, read, work, limits)
+
+    @staticmethod
+    def from_dataclass(cls: type | str, *, style: str = "call", limits: Limits = LIMITS) -> Grammar:
+        """The instances of a dataclass: constructor calls, or with ``style="json"`` JSON.
+
+        A text is read as Python and never executed; of several definitions the last is meant.
+        ``parse`` gives the instance of a text.
+
+        Raises: ParseError, BuildError for fields that cannot be written; LimitError.
+        Source: Koo et al. 2024, §5.2.
+        """
+        ready_to_read(Notation.DATACLASS)
+        work = limits.begun()
+        read = written_dataclass(cls, style, work)
+        return Grammar._built(read.tree.source, Notation.DATACLASS, read, work, limits)
 
     @staticmethod
     def from_gbnf(
@@ -117,10 +161,16 @@ class Grammar:
         if notation is Notation.REGEX:
             return Grammar.from_regex(text, limits=limits, name=name)
         ready_to_read(notation)
-        ready_for_rules()
         source, work = Source(text, name), limits.begun()
         read = written(source, notation, start, work)
-        return Grammar.of_tree(source, notation, read, build(read.tree, read.start, work), limits)
+        return Grammar._built(source, notation, read, work, limits)
+
+    @staticmethod
+    def _built(
+        source: Source, notation: Notation, read: Written, work: Limits, limits: Limits
+    ) -> Grammar:
+        machine = build(read.tree, read.start, work)
+        return Grammar.of_tree(source, notation, read, machine, limits)
 
     @staticmethod
     def of_tree(
@@ -139,45 +189,8 @@ class Grammar:
         )
 
     @property
-    def is_regular(self) -> bool:
-        """Whether the machine needs no stack."""
-        return not isinstance(self.reader, Network)
-
-    @property
-    def machine(self) -> Dfa | Network:
-        """The whole machine: the minimal automaton where the language needs no stack.
-
-        Raises: LimitError where an automaton that is only made as it is read would explode.
-        """
-        whole = self._whole
-        if isinstance(whole, LimitError):
-            raise whole.with_traceback(None)
-        return whole
-
-    @cached_property
-    def _whole(self) -> Dfa | Network | LimitError:
-        """The whole machine or why there is none: a machine explodes once, not at every look."""
-        if not isinstance(self.reader, LazyDfa):
-            return self.reader
-        try:
-            return smallest(self.reader.nfa, self.limits)
-        except LimitError as error:
-            return error
-
-    @property
-    def dfa(self) -> Dfa | None:
-        """The minimal automaton of a regular grammar, None for others.
-
-        Raises: LimitError where it would explode.
-        """
-        return self.machine if isinstance(self.machine, Dfa) else None
-
-    @cached_property
-    def network(self) -> Network:
-        """The rules as automata that call each other; one rule where no stack is needed."""
-        if isinstance(self.machine, Network):
-            return self.machine
-        return network_of(self.machine, self.start if self.tree else "regex")
+    def _name(self) -> str:
+        return self.start if self.tree else "regex"
 
     @cached_property
     def rules(self) -> Network:
@@ -194,7 +207,7 @@ class Grammar:
             return regex_advice(self.regex, self.source) if self.regex else ()
         return (*self.notes, *advice(self.tree, self.start))
 
-    def parse(self, text: str) -> object:
+    def parse(self, text: str) -> Any:  # noqa: ANN401  # an instance of whatever class it is
         """What an accepted text stands for: a JSON value, an instance of a dataclass.
 
         Raises: WorkbenchError where the text is not accepted, or stands for nothing but itself.
@@ -209,23 +222,8 @@ class Grammar:
         return self.value(text)
 
     @cached_property
-    def _checker(self) -> Checker:
-        machine = self.reader
-        return Checker(
-            Runner(self.network, self.limits) if isinstance(machine, Network) else machine
-        )
-
-    @cached_property
     def _rule_runner(self) -> Runner:
         return Runner(self.rules, self.limits)
-
-    def accepts(self, text: str | bytes) -> bool:
-        """Whether the whole text is in the language."""
-        return self._checker.accepts(utf8(text))
-
-    def is_prefix(self, text: str | bytes) -> bool:
-        """Whether some accepted text begins so."""
-        return self._checker.is_prefix(utf8(text))
 
     def check(self, text: str | bytes) -> Verdict:
         """Whether a text is accepted; if not, where it fails and what was expected there."""
@@ -233,13 +231,6 @@ class Grammar:
         verdict = self.check_each(b"", (data,))[0]
         end = len(data) if verdict.byte is None else verdict.byte
         return replace(verdict, rules=self.live_rules(data[: character_start(data, end)]))
-
-    def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
-        """What ``check`` says of a text with each of some others after it, but for the rules.
-
-        Cost: the text so far is read once.
-        """
-        return self._checker.check_each(so_far, texts)
 
     @cached_property
     def places(self) -> Places:
@@ -270,8 +261,3 @@ class Grammar:
             names, owner = self.rules.names, self.rules.owner
             state, node = self._rule_runner.configurations(here)[0]
             return tuple(names[owner[at]] for at in (*self._rule_runner.stack(node), state))
-
-
-def utf8(text: str | bytes) -> bytes:
-    """A text as the bytes a machine reads; bytes are what they are."""
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

@@ -6,12 +6,15 @@ into its own tree, by ``Grammar.from_regex``.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from workbench.limits import Limits
 from workbench.pushdown.advice import Advice
+from workbench.pushdown.build import ready as ready_for_rules
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
 
@@ -81,7 +84,8 @@ def written(source: Source, notation: Notation, start: str, limits: Limits) -> W
 
 
 def ready(notation: Notation) -> None:
-    """Have made what reading a notation needs once a process; work with a clock asks this first."""
+    """Have made what a notation needs once a process; work with a clock asks for this first."""
+    ready_for_rules()
     if notation is Notation.KBNF:
         from workbench.syntax.kbnf_parser import ready as ready_for_kbnf
 
@@ -106,7 +110,48 @@ def _gbnf(source: Source, start: str, limits: Limits) -> Written:
     return Written(tree, "root" if start == "start" and not named else start)
 
 
+def _json_schema(source: Source, _: str, limits: Limits) -> Written:
+    return written_schema(source, limits)
+
+
+def written_schema(source: Source, limits: Limits, **options: Any) -> Written:  # noqa: ANN401
+    """Read a JSON Schema; the options are those of ``SchemaOptions``.
+
+    Raises: ParseError, BuildError, LimitError; WorkbenchError for options there are none of.
+    """
+    from workbench.schema.options import SchemaOptions
+    from workbench.schema.tree import schema_grammar
+
+    made = schema_grammar(source, SchemaOptions(**options), limits)
+    notes = tuple(Advice(one.message, one.span, "schema_note", "") for one in made.notes)
+    return Written(made.tree, "start", json.loads, notes)
+
+
+def _dataclass(source: Source, start: str, limits: Limits) -> Written:
+    from workbench.typed.tree import text_tree
+
+    # of several definitions the last is meant where none is named
+    made = text_tree(source, limits=limits, root="" if start == "start" else start)
+    return Written(made.tree, "start", made.parse)
+
+
+def written_dataclass(cls: type | str, style: str, limits: Limits) -> Written:
+    """Read a dataclass, or the text of one; ``style`` is one of ``typed.tree``.
+
+    Raises: ParseError, BuildError, LimitError; WorkbenchError for a style there is none of.
+    """
+    from workbench.typed.tree import class_tree, text_tree
+
+    if isinstance(cls, str):
+        made = text_tree(Source(cls, "dataclass"), style, limits)
+    else:
+        made = class_tree(cls, style, limits)
+    return Written(made.tree, "start", made.parse)
+
+
 _READERS: dict[Notation, Callable[[Source, str, Limits], Written]] = {
     Notation.KBNF: _kbnf,
+    Notation.JSON_SCHEMA: _json_schema,
+    Notation.DATACLASS: _dataclass,
     Notation.GBNF: _gbnf,
 }

@@ -16,7 +16,6 @@ from workbench.limits import Limits
 from workbench.notations import Notation, written
 from workbench.notations import ready as ready_to_read
 from workbench.pushdown.build import context_free, whole_machine
-from workbench.pushdown.build import ready as ready_for_rules
 from workbench.source import Source
 from workbench.syntax.regex_parser import parse_regex
 
@@ -68,7 +67,6 @@ def _read_rules(
     text: str, notation: Notation, start: str, limits: Limits, phases: list[Phase]
 ) -> Grammar:
     """``Grammar.from_text`` for whatever is made of rules, phase by phase."""
-    ready_for_rules()
     ready_to_read(notation)
     source, work = Source(text, "grammar"), limits.begun()
     with timed("read", phases):
