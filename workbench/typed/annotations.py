@@ -24,6 +24,8 @@ from workbench.typed.types import (
     Union,
 )
 
+#: Types of one text, those that aliases stand for counted each time.
+MOST = 10_000
 _SCALARS = {scalar.value: scalar for scalar in Scalar}
 _KINDS = {
     **{kind.value: kind for kind in Kind},
@@ -34,7 +36,9 @@ _KINDS = {
 }
 #: What to write in place of types that have no literals.
 INSTEAD = {
-    "bytes": "use str",
+    **dict.fromkeys(
+        ("bytes", "date", "datetime", "time", "timedelta", "Decimal", "Path", "UUID"), "use str"
+    ),
     "complex": "use tuple[float, float]",
     "object": "name the types it may have, as in int | str",
     "Any": "name the types it may have, as in int | str",
@@ -76,6 +80,9 @@ class Annotations:
 
         Raises: ParseError of kind ``unsupported_type`` or ``undefined_name``.
         """
+        self.names.read += 1
+        if self.names.read > MOST:  # aliases of aliases can stand for more than fits anywhere
+            self._refuse(node, f"the definitions stand for more than {MOST:,} types")
         span = self.names.text.span(node)
         match node:
             case ast.Constant(value=None):
@@ -143,6 +150,8 @@ class Annotations:
             self._refuse_init_var(node)
         if name and self.names.class_named(name, self.owner):
             self._refuse(node, "generic classes are not read", "write the class once for each type")
+        if meant in _SCALARS or name in self.names.aliases:
+            self._refuse(node, f"expected {name} without brackets")
         return self._unknown(node.value, name or self.names.text.text(node.value), meant or ".")
 
     def _collection(self, node: ast.Subscript, kind: Kind, arguments: Sequence[ast.expr]) -> Type:

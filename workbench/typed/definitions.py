@@ -93,7 +93,8 @@ def _class(name: str, definitions: Mapping[str, Definition]) -> Iterator[str]:
     if isinstance(one, Enumeration):
         yield f"class {last}({', '.join(one.bases)}):"
     elif isinstance(one, Record):
-        yield f"@dataclass{'(kw_only=True)' * _out_of_order(one.fields)}"
+        settings = ["frozen=True"] * one.hashable + ["kw_only=True"] * _out_of_order(one.fields)
+        yield f"@dataclass({', '.join(settings)})" if settings else "@dataclass"
         yield f"class {last}:"
     else:
         yield f"class {last}:"

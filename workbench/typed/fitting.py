@@ -6,7 +6,7 @@ definition was only read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn, Protocol
 
@@ -96,21 +96,8 @@ class _Fitting:
             case Tuple(items=items), Items(bracket="(", items=given) if len(given) == len(items):
                 return tuple(self.value(one, item) for one, item in zip(given, items, strict=True))
             case Dict(key=key, value=item), Pairs(pairs=pairs):
-                keys = self._hashed([k for k, _ in pairs], key)
-                return dict(zip(keys, (self.value(v, item) for _, v in pairs), strict=True))
+                return {self.value(k, key): self.value(v, item) for k, v in pairs}
         return _misfit(value, type_)
-
-    def _hashed(self, values: Sequence[Value], type_: Type) -> list[object]:
-        """Values that go into a set, or are keys."""
-        made = []
-        for value in values:
-            made.append(self.value(value, type_))
-            try:
-                hash(made[-1])
-            except TypeError:
-                message = f"{type_text(type_)} cannot be hashed: write @dataclass(frozen=True)"
-                raise _Misfit(value.span, message) from None
-        return made
 
     def _scalar(self, value: Value, scalar: Scalar, type_: Type) -> object:
         match scalar, value:
@@ -192,7 +179,7 @@ class _Fitting:
             case Kind.TUPLE, Items(bracket="(", items=items):
                 return tuple(self.value(one, item) for one in items)
             case Kind.SET, Items(bracket="{", items=items):
-                return set(self._hashed(items, item))
+                return {self.value(one, item) for one in items}
             case Kind.SET, Call(name="set", keywords=(), given=()):
                 return set()
             case Kind.FROZENSET, Call(name="frozenset", keywords=(), given=()):
@@ -200,7 +187,7 @@ class _Fitting:
             case Kind.FROZENSET, Call(
                 name="frozenset", keywords=(), given=(Items(bracket="{", items=items),)
             ):
-                return frozenset(self._hashed(items, item))
+                return frozenset(self.value(one, item) for one in items)
         return _misfit(value, type_)
 
 

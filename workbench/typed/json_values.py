@@ -91,8 +91,8 @@ class _Fitting:
             case Named(name=name):
                 return self._named(value, self.types.definitions[name], at)
             case Many(kind=kind, item=item) if isinstance(value, list):
-                return _collected(
-                    kind, [self.value(v, item, f"{at}/{i}") for i, v in enumerate(value)], at
+                return _MAKE[kind](
+                    self.value(each, item, f"{at}/{i}") for i, each in enumerate(value)
                 )
             case Tuple(items=items) if isinstance(value, list) and len(value) == len(items):
                 pairs = enumerate(zip(value, items, strict=True))
@@ -200,14 +200,6 @@ def _scalar(value: object, scalar: Scalar, at: str) -> object:
 def _same(known: object, value: object) -> bool:
     """Whether two JSON values are one; ``true`` is not 1."""
     return known == value and isinstance(known, bool) == isinstance(value, bool)
-
-
-def _collected(kind: Kind, items: list[object], at: str) -> object:
-    try:
-        return _MAKE[kind](items)
-    except TypeError:
-        message = "expected items that can be hashed: write @dataclass(frozen=True)"
-        raise _Misfit(at, message) from None
 
 
 def _misfit(at: str, type_: Type) -> NoReturn:

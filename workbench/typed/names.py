@@ -41,6 +41,8 @@ class Names:
     classes: dict[str, ast.ClassDef] = field(default_factory=dict)
     #: ``Tags = list[str]``: the annotation a name stands for.
     aliases: dict[str, ast.expr] = field(default_factory=dict)
+    #: How many types have been read.
+    read: int = 0
     #: What the classes read so far have become.
     definitions: dict[str, Definition] = field(default_factory=dict)
 

@@ -35,16 +35,21 @@ class PythonText:
                 Span(LONGEST, len(self.source.text)),
                 "shorten it",
             )
+        whole = Span(0, len(self.source.text))
         try:
             return _parsed(self.source.text)
         except SyntaxError as error:
-            place = self._offset(error.lineno or 1, 0) + max(0, (error.offset or 1) - 1)
-            place = min(place, len(self.source.text))
+            start = self._offset(error.lineno or 1, 0) + max(0, (error.offset or 1) - 1)
+            start = min(start, whole.end)
             what = f"expected Python: {error.msg.lower()}"
-            self.refuse(what, Span(place, min(place + 1, len(self.source.text))))
-        except (ValueError, RecursionError, MemoryError) as error:
-            what = "expected Python: " + (str(error) or "nested too deeply").lower()
-            self.refuse(what, Span(0, len(self.source.text)))
+            self.refuse(what, Span(start, min(start + 1, whole.end)))
+        except UnicodeEncodeError as error:
+            half = Span(error.start, error.end)
+            self.refuse("expected text, and half of a surrogate pair is none", half)
+        except ValueError as error:
+            self.refuse(f"expected Python: {str(error).lower()}", whole)
+        except (RecursionError, MemoryError):
+            self.refuse("expected Python that is nested less", whole)
 
     @cached_property
     def _lines(self) -> list[tuple[int, str]]:

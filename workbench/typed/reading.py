@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 
 from workbench.source import Source, Span
-from workbench.typed.annotations import Annotations
+from workbench.typed.checks import check
 from workbench.typed.enums import enumeration
 from workbench.typed.names import Names
 from workbench.typed.python_text import PythonText, dotted
 from workbench.typed.records import record, settings
-from workbench.typed.types import Enumeration, Member, OneOf, Record, Types
-from workbench.typed.walking import inside
+from workbench.typed.types import Record, Types
 
 
 def read_types(source: Source, root: str = "") -> Types:
@@ -26,8 +25,15 @@ def read_types(source: Source, root: str = "") -> Types:
             ``unsupported_import``, ``unsupported_statement``, ``unsupported_class`` or
             ``no_dataclass``.
     """
-    names = Names(PythonText(source))
-    text = names.text
+    text = PythonText(source)
+    try:
+        return _read(Names(text), root)
+    except RecursionError:
+        text.refuse("expected a definition that is nested less", Span(0, len(source.text)))
+
+
+def _read(names: Names, root: str) -> Types:
+    text, source = names.text, names.text.source
     body = text.module.body
     _note_classes(names, body)
     for statement in body:
@@ -41,7 +47,7 @@ def read_types(source: Source, root: str = "") -> Types:
     if root and root not in records:
         hint = f"there are {', '.join(records)}"
         text.refuse(f"no dataclass is called {root}", Span(0, 0), hint, "no_dataclass")
-    _check_members(names)
+    check(text, names.definitions)
     # the last in the text, whatever has been defined early because others derive from it
     last = max(records, key=lambda name: names.classes[name].lineno)
     return Types(root or last, names.definitions, source)
@@ -119,28 +125,3 @@ def _harmless(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ClassDef | ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
-
-
-def _check_members(names: Names) -> None:
-    """Every member that a ``Literal`` names is one.
-
-    Raises: ParseError of kind ``undefined_name``.
-    """
-    for one in names.definitions.values():
-        for field in one.fields if isinstance(one, Record) else ():
-            for part in inside(field.type):
-                for value in part.values if isinstance(part, OneOf) else ():
-                    if isinstance(value, Member) and not _is_member(names, value):
-                        names.text.refuse(
-                            f"{value.owner} has no member {value.name}",
-                            part.span,
-                            kind="undefined_name",
-                        )
-
-
-def _is_member(names: Names, value: Member) -> bool:
-    owner = names.definitions.get(value.owner)
-    return isinstance(owner, Enumeration) and value.name in dict(owner.members)
-
-
-__all__ = ["Annotations", "read_types"]

@@ -27,7 +27,8 @@ _EMPTY = {
 class Settings:
     """What the decorator says that matters here."""
 
-    kw_only: bool = False
+    kw_only: bool
+    hashable: bool
 
 
 def settings(names: Names, node: ast.ClassDef) -> Settings | None:
@@ -49,7 +50,9 @@ def settings(names: Names, node: ast.ClassDef) -> Settings | None:
                 given["init"],
                 kind="unsupported_class",
             )
-        found = Settings(kw_only="kw_only" in given and _true(given["kw_only"]))
+        on = {word for word, value in given.items() if _true(value)}
+        by_identity = "eq" in given and "eq" not in on
+        found = Settings("kw_only" in on, bool(on & {"frozen", "unsafe_hash"}) or by_identity)
     return found
 
 
@@ -77,7 +80,8 @@ def record(
         body.take(statement)
     own = (field for field in body.fields.values() if field.name not in inherited)
     _check_order(names, [field for field in own if field.name not in body.keywords])
-    return Record(name, tuple(body.fields.values()), text.name_span(node))
+    place = text.name_span(node)
+    return Record(name, tuple(body.fields.values()), set_to.hashable, place)
 
 
 @dataclass(slots=True, eq=False)

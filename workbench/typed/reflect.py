@@ -126,7 +126,7 @@ class _Reflection:
             if field._field_type is dataclasses._FIELD and field.init:  # type: ignore[attr-defined]
                 fields.append(Field(field.name, self.type(hints[field.name]), _default(field)))
             self._at = before
-        return Record(name, tuple(fields))
+        return Record(name, tuple(fields), cls.__hash__ is not None)
 
     def _hints(self, cls: type) -> Mapping[str, object]:
         """The annotations of a class, strings among them resolved."""

@@ -123,6 +123,8 @@ class Record:
 
     name: str
     fields: tuple[Field, ...]
+    #: Whether instances can be items of a set and keys, as those of a frozen dataclass.
+    hashable: bool = False
     span: Span = field(default=_NOWHERE, compare=False, repr=False)
 
 
