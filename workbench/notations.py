@@ -90,6 +90,10 @@ def ready(notation: Notation) -> None:
         from workbench.syntax.kbnf_parser import ready as ready_for_kbnf
 
         ready_for_kbnf()
+    if notation is Notation.LARK:
+        from workbench.syntax.lark_common import common_terminals
+
+        common_terminals()
 
 
 # each reader is imported when a text of its notation comes: most work has one of them
@@ -149,9 +153,17 @@ def written_dataclass(cls: type | str, style: str, limits: Limits) -> Written:
     return Written(made.tree, "start", made.parse)
 
 
+def _lark(source: Source, start: str, limits: Limits) -> Written:
+    from workbench.importing import Importing
+    from workbench.syntax.lark_parser import parse_lark
+
+    return Written(parse_lark(source, limits.clock(), Importing(source, limits)), start)
+
+
 _READERS: dict[Notation, Callable[[Source, str, Limits], Written]] = {
     Notation.KBNF: _kbnf,
     Notation.JSON_SCHEMA: _json_schema,
     Notation.DATACLASS: _dataclass,
     Notation.GBNF: _gbnf,
+    Notation.LARK: _lark,
 }

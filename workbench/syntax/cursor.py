@@ -7,14 +7,14 @@ so the message can say it. KBNF has tables instead (``kbnf_tables``), which know
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.errors import ParseError
 from workbench.limits import Clock
 from workbench.source import Source, Span
 from workbench.syntax.kbnf_lexemes import Lexeme
-from workbench.syntax.kbnf_scanner import END, NOTHING, Part, lexemes
+from workbench.syntax.kbnf_scanner import END, NOTHING, Part
 
 #: Brackets inside brackets, as in KBNF: what walks the tree later may recurse.
 NESTING = 64
@@ -54,15 +54,15 @@ class Cursor:
     opened: list[Part] = field(default_factory=list)
 
     @staticmethod
-    def of(source: Source, pattern: re.Pattern[str], signs: Signs, clock: Clock | None) -> Cursor:
-        """At the first lexeme of a text.
+    def of(source: Source, parts: Iterable[Part], signs: Signs, clock: Clock | None) -> Cursor:
+        """At the first of the lexemes of a text.
 
         Raises: ParseError where the text holds half a character.
         """
         if not source.text.isascii() and (half := _HALF.search(source.text)):
             message = "expected a whole character, not one half of a surrogate pair"
             raise ParseError(message, source, Span(*half.span()), "write the character itself")
-        return Cursor(source, list(lexemes(source.text, pattern)), signs, clock)
+        return Cursor(source, list(parts), signs, clock)
 
     @property
     def here(self) -> Part:

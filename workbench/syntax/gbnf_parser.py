@@ -26,7 +26,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.kbnf_scanner import END, Part
+from workbench.syntax.kbnf_scanner import END, Part, lexemes
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex_tree import Characters, Ranges
 
@@ -48,7 +48,7 @@ def parse_gbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
             ``unsupported`` (what no machine over texts can be made of, by its name); LimitError.
     Source: llama.cpp, grammars/README.md; xgrammar 0.2, "EBNF".
     """
-    reader = _Reader(Cursor.of(source, LEXEMES, SIGNS, clock))
+    reader = _Reader(Cursor.of(source, lexemes(source.text, LEXEMES), SIGNS, clock))
     return GrammarTree(tuple(reader.rules()), source)
 
 

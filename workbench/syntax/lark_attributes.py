@@ -1,0 +1,74 @@
+"""Attributes of rules in llguidance's Lark: ``lazy``, ``stop`` and others in, what they ask out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from workbench.errors import ParseError
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import Literal
+from workbench.syntax.lark_nodes import Attribute, Body, Definition
+
+#: These say how something is sampled or kept, and nothing about the texts.
+_SILENT = frozenset({"capture", "stop_capture", "temperature"})
+_DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the attributes of a rule say about its texts."""
+
+    #: The shortest texts alone.
+    lazy: bool = False
+    #: What comes after the body.
+    end: Body | None = None
+    #: How many characters there may be.
+    characters: int | None = None
+    #: The attribute that says so, and its place.
+    name: str = ""
+    span: Span = Span(0, 0)  # noqa: RUF009  # frozen
+
+    @property
+    def plain(self) -> bool:
+        return not self.name
+
+
+def wanted(source: Source, one: Definition) -> Wanted:
+    """What the attributes of a definition ask for.
+
+    ``stop`` and ``suffix`` come to the same texts: the first match of the body and what ends it.
+
+    Raises: ParseError for one that asks for more than a text can show, or that does not exist.
+    """
+    want = Wanted()
+    for attribute in one.attributes:
+        if attribute.name in _SILENT:
+            continue
+        want = replace(_asked(source, attribute, want), name=attribute.name, span=attribute.span)
+    return want
+
+
+def _asked(source: Source, attribute: Attribute, want: Wanted) -> Wanted:
+    name, value, span = attribute.name, attribute.value, attribute.span
+    if name == "lazy" and value is None:
+        return replace(want, lazy=True)
+    if name in ("stop", "suffix") and value is not None and not isinstance(value, str):
+        if isinstance(value, Literal) and not value.value:
+            message = f"an empty {name} cannot be read: it waits for the end token"
+            hint = "write the text that ends it"
+            raise ParseError(message, source, span, hint, "unsupported")
+        return replace(want, lazy=True, end=value)
+    if name == "max_chars" and isinstance(value, str) and value.isdigit():
+        if len(value) > _DIGITS:
+            hint = "leave the attribute out"
+            raise ParseError("expected a smaller number", source, span, hint)
+        return replace(want, characters=int(value))
+    if name == "max_tokens":
+        message = "max_tokens cannot be read: how many tokens a text has depends on the vocabulary"
+        hint = "bound the characters: [max_chars=100], or a count such as {0,100}"
+        raise ParseError(message, source, span, hint, "unsupported")
+    message = f"there is no attribute {name!r} like this"
+    hint = (
+        'the attributes are lazy, stop="…", suffix="…", max_chars=10, capture and temperature=0.5'
+    )
+    raise ParseError(message, source, span, hint)

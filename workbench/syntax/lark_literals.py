@@ -1,0 +1,190 @@
+r"""Strings, ranges and regexes of Lark: lexemes in, terminals of the tree out.
+
+A regex is read as Python's, whose notation Lark's is; what only Rust reads (llguidance) is read
+as Rust's. As in xgrammar an anchor says nothing wherever it stands, and ``\cA`` is a control
+character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from workbench.errors import ParseError
+from workbench.limits import Clock
+from workbench.source import Source, Span
+from workbench.syntax.class_text import class_text
+from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
+from workbench.syntax.kbnf_escapes import Unescaped
+from workbench.syntax.regex_parser import Dialect, Flags, parse_regex
+from workbench.syntax.regex_tree import Characters, Regex
+
+_SIMPLE = {
+    "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", '"': '"', "/": "/",
+}  # fmt: skip
+_ESCAPE = re.compile(
+    r"""\\(?: (?P<simple>[nrtbf\\"/]) | x(?P<two>[0-9A-Fa-f]{2}) | u(?P<four>[0-9A-Fa-f]{4})
+            | U(?P<eight>[0-9A-Fa-f]{8}) )""",
+    re.VERBOSE,
+)
+_HALVES = re.compile(r"\\u([dD][89abAB][0-9A-Fa-f]{2})\\u([dD][c-fC-F][0-9A-Fa-f]{2})")
+_FLAGS = {"i": "ignorecase", "m": "multiline", "s": "dotall", "x": "verbose"}
+_TRANSLATED = re.compile(r"[\^$]|\\[c/]")
+#: A control character is a letter without this bit.
+_CONTROL = 0x40
+#: A regex by its pieces: an escape, a class, an anchor, anything else.
+_PIECES = re.compile(
+    r"""(?P<slash>\\/) | \\c(?P<control>[A-Za-z]) | \\.
+      | \[\^?\]?(?:[^\]\\]|\\.)*\] | (?P<anchor>[\^$]) | .""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def string(source: Source, span: Span) -> Expression:
+    """``"text"`` or ``"text"i``.
+
+    Raises: ParseError of kind ``bad_escape``.
+    """
+    text, cased = _string(source, span)
+    if not cased:
+        return Literal(text.encode(), span)
+    escaped = "".join(re.escape(character) for character in text)
+    places = [span.start] * len(escaped) + [span.end]
+    regex = parse_regex(source, flags=Flags(ignorecase=True), written=Unescaped(escaped, places))
+    return Pattern(regex, Stop.ANYWHERE, f"(?i:{escaped})", span)
+
+
+def character_range(source: Source, low: Span, high: Span) -> Pattern:
+    """``"a".."z"``.
+
+    Raises: ParseError
+    """
+    span = low.to(high)
+    ends = [_string(source, end) for end in (low, high)]
+    if any(len(text) != 1 or cased for text, cased in ends):
+        message = "expected one character at each end of the range"
+        raise ParseError(message, source, span, 'write for example "a".."z"')
+    first, last = (ord(text) for text, _ in ends)
+    if first > last:
+        message = "expected a range from a lower to a higher character"
+        raise ParseError(message, source, span, "swap the two ends")
+    ranges = ((first, last),)
+    return Pattern(Characters(ranges, span), Stop.ANYWHERE, class_text(ranges), span)
+
+
+def regex(source: Source, span: Span, clock: Clock | None = None) -> Pattern:
+    """``/regex/flags``.
+
+    Raises: ParseError of kind ``bad_regex`` or ``unsupported_regex``.
+    """
+    end = source.text.rindex("/", span.start, span.end)
+    letters = source.text[end + 1 : span.end]
+    if "l" in letters:
+        message = "the flag 'l' cannot be read: what it means depends on where it is run"
+        raise ParseError(message, source, Span(end + 1, span.end), "leave it out", "unsupported")
+    flags = Flags(**{_FLAGS[letter]: True for letter in letters if letter in _FLAGS})
+    inside = Span(span.start + 1, end)
+    # under 'm' an anchor says something, under 'x' it may stand in a comment: the parser refuses it
+    as_written = (
+        flags.verbose
+        or flags.multiline
+        or not _TRANSLATED.search(source.text, inside.start, inside.end)
+    )
+    written = _as_written(source, inside) if as_written else _translated(source, inside)
+    tree = _parsed(source, written, flags, clock)
+    told = "".join(sorted({letter for letter in letters if letter in _FLAGS}))
+    text = f"(?{told}:{written.text})" if told else written.text
+    return Pattern(tree, Stop.ANYWHERE, text, span)
+
+
+def _parsed(source: Source, written: Unescaped, flags: Flags, clock: Clock | None) -> Regex:
+    try:
+        return parse_regex(source, flags=flags, written=written, clock=clock)
+    except ParseError as error:
+        try:
+            return parse_regex(
+                source, dialect=Dialect.RUST, flags=flags, written=written, clock=clock
+            )
+        except ParseError:
+            raise error from None
+
+
+def _as_written(source: Source, inside: Span) -> Unescaped:
+    text = source.text[inside.start : inside.end]
+    return Unescaped(text, range(inside.start, inside.end + 1))
+
+
+def _translated(source: Source, inside: Span) -> Unescaped:
+    """The regex between the slashes without its anchors, and with escapes that regexes have."""
+    told: list[str] = []
+    places: list[int] = []
+    for match in _PIECES.finditer(source.text, inside.start, inside.end):
+        start = match.start()
+        if match["anchor"]:
+            continue
+        piece = match[0]
+        if match["slash"]:
+            piece = "/"
+        elif match["control"]:
+            piece = f"\\x{ord(match['control'].upper()) ^ _CONTROL:02x}"
+        told.append(piece)
+        # what was written as one escape has one place
+        places += range(start, match.end()) if piece == match[0] else [start] * len(piece)
+    return Unescaped("".join(told), [*places, inside.end])
+
+
+def _string(source: Source, span: Span) -> tuple[str, bool]:
+    """What a string stands for, and whether its case is ignored."""
+    end = span.end - 1
+    cased = source.text[end] == "i"
+    inside = Span(span.start + 1, end - cased)
+    text = source.text[inside.start : inside.end]
+    if "\\" not in text:
+        return text, cased
+    return "".join(_characters(source, inside)), cased
+
+
+def _characters(source: Source, inside: Span) -> Sequence[str]:
+    told: list[str] = []
+    here = inside.start
+    while here < inside.end:
+        if source.text[here] != "\\":
+            told.append(source.text[here])
+            here += 1
+        elif halves := _HALVES.match(source.text, here, inside.end):
+            high, low = (int(half, 16) for half in halves.groups())
+            told.append(chr(0x10000 + ((high - 0xD800) << 10) + low - 0xDC00))
+            here = halves.end()
+        else:
+            match = _ESCAPE.match(source.text, here, inside.end)
+            if match is None:
+                raise _unknown(source, inside, here)
+            told.append(_value(source, match))
+            here = match.end()
+    return told
+
+
+def _value(source: Source, match: re.Match[str]) -> str:
+    if match["simple"]:
+        return _SIMPLE[match["simple"]]
+    code = int(match["two"] or match["four"] or match["eight"], 16)
+    if 0xD800 <= code < 0xE000 or code > 0x10FFFF:
+        span = Span(match.start(), match.end())
+        message = f"expected a character's number, and U+{code:04X} is none"
+        hint = "write the character itself, or its number: \\U0001F600"
+        raise ParseError(message, source, span, hint, "bad_escape")
+    return chr(code)
+
+
+def _unknown(source: Source, inside: Span, here: int) -> ParseError:
+    after = source.text[here + 1 : min(here + 2, inside.end)]
+    shown = after if after.isprintable() else repr(after)[1:-1]
+    # Lark itself would read the backslash as one, llguidance refuses it: so it is asked for
+    return ParseError(
+        f"expected an escape that exists after the backslash, not {shown}",
+        source,
+        Span(here, here + 1 + len(after)),
+        'write a backslash itself as \\\\; the escapes are \\n \\r \\t \\b \\f \\\\ \\" \\/ '
+        "\\xHH \\uHHHH \\UHHHHHHHH",
+        "bad_escape",
+    )

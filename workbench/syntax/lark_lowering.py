@@ -1,0 +1,401 @@
+"""Lowering: the statements of a Lark grammar in, rules of the tree out.
+
+Templates and rules with a parameter become a rule for each use, and what ``%ignore`` says may
+stand after every terminal. A terminal is a rule like others here: wherever a text can be cut into
+terminals so that the rules hold, it is read, as Lark's Earley parser does with a complete dynamic
+lexer. Ignored text may end a text but not begin it, as llguidance and xgrammar have it, unless
+the option ``allow_initial_skip`` is set; Lark itself would let it begin one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from workbench.errors import ParseError, SourceError
+from workbench.limits import Clock
+from workbench.source import Source, Span
+from workbench.syntax.beyond import Beyond
+from workbench.syntax.chunks import pieces
+from workbench.syntax.class_text import class_text
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Choice,
+    Expression,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Stop,
+)
+from workbench.syntax.lark_attributes import Wanted, wanted
+from workbench.syntax.lark_calls import holds, value
+from workbench.syntax.lark_common import called
+from workbench.syntax.lark_names import named, undefined
+from workbench.syntax.lark_nodes import (
+    Applied,
+    Body,
+    Both,
+    Definition,
+    Guarded,
+    Indexed,
+    LarkGrammar,
+    Nested,
+    Not,
+    Pieces,
+    Schema,
+    is_terminal,
+)
+from workbench.syntax.regex_tree import Characters
+from workbench.syntax.shapes import shape
+
+#: Rules that uses of templates and parameters may come to.
+_USES = 10_000
+#: What a label shows of the text it stands for.
+_LABEL = 40
+#: A key of llguidance's schemas, which no draft has.
+_GUIDANCE = '"x-guidance"'
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scope:
+    """Where a body stands."""
+
+    #: Inside a terminal nothing is ignored, and rules cannot be called.
+    lexical: bool
+    #: What the names of a template's parameters stand for.
+    given: Mapping[str, Expression] = field(default_factory=dict)
+    #: The value of llguidance's parameter.
+    parameter: int | None = None
+
+
+def lowered(
+    source: Source, grammar: LarkGrammar, beyond: Beyond | None, clock: Clock | None
+) -> tuple[Rule, ...]:
+    """All rules of a grammar, and those its uses of templates, pieces and schemas come to.
+
+    Raises: ParseError, BuildError, LimitError.
+    """
+    return tuple(_Lowering(source, grammar, beyond, clock, "", set()).rules())
+
+
+class _Lowering:
+    """One grammar with its names; those of a grammar inside another begin with a prefix."""
+
+    def __init__(
+        self,
+        source: Source,
+        grammar: LarkGrammar,
+        beyond: Beyond | None,
+        clock: Clock | None,
+        prefix: str,
+        taken: set[str],
+    ) -> None:
+        self.source = source
+        self.grammar = grammar
+        self.beyond = beyond
+        self.clock = clock
+        self.prefix = prefix
+        self.known = named(source, grammar)
+        self.declared = dict(grammar.declared)
+        self.taken = taken
+        self.taken.update(prefix + name for name in self.known)
+        self.more: list[Rule] = []
+        self.uses: dict[object, str] = {}
+        self.waiting: deque[tuple[str, Definition, _Scope]] = deque()
+        self.terminals: dict[str, Expression] = {}
+        self.lowering: set[str] = set()
+        self.before: Nonterminal | None = None
+        self.after: Nonterminal | None = None
+        self.before, self.after = self._ignored()
+
+    def rules(self) -> list[Rule]:
+        """All rules, those that were written first."""
+        made = [
+            self._rule(self.prefix + name, one, _Scope(one.is_terminal))
+            for name, one in self.known.items()
+            if not one.parameters and not one.indexed
+        ]
+        while self.waiting:
+            made.append(self._rule(*self.waiting.popleft()))
+        return made + self.more
+
+    def _rule(self, name: str, one: Definition, scope: _Scope) -> Rule:
+        if self.clock is not None:
+            self.clock.check("the grammar is very long; shorten it")
+        want = wanted(self.source, one)
+        if want.plain:
+            body = self._terminal(name, one) if one.is_terminal and not one.parameters else None
+            body = body or self._lower(one.body, scope)
+        else:
+            body = self._skipping(self._cut(one, want), one.is_terminal)
+        return Rule(name, body, one.name_span, one.span)
+
+    # what may be ignored
+
+    def _ignored(self) -> tuple[Nonterminal | None, Nonterminal | None]:
+        """What may stand before and after every terminal."""
+        if not self.grammar.ignored:
+            return None, None
+        bodies = tuple(self._lower(body, _Scope(lexical=True)) for body in self.grammar.ignored)
+        span = bodies[0].span
+        choice = bodies[0] if len(bodies) == 1 else Choice(bodies, span)
+        name = self._fresh("ignored")
+        self.more.append(Rule(name, Repetition(choice, 0, None, span), span, span))
+        call = Nonterminal(name, span)
+        first = (self.grammar.options or {}).get("allow_initial_skip") is True
+        return call if first else None, call
+
+    def _skipping(self, terminal: Expression, lexical: bool) -> Expression:
+        """A terminal with what may be ignored beside it."""
+        empty = isinstance(terminal, Literal) and not terminal.value
+        if lexical or self.after is None or empty:
+            return terminal
+        around = (self.before, terminal, self.after)
+        return Sequence(tuple(one for one in around if one is not None), terminal.span)
+
+    # bodies
+
+    def _lower(self, body: Body, scope: _Scope) -> Expression:
+        match body:
+            case Nonterminal():
+                return self._called(body, scope)
+            case Sequence(items, span):
+                return Sequence(tuple(self._lower(item, scope) for item in items), span)
+            case Choice(options, span):
+                return self._choice(options, scope, span)
+            case Repetition(item, low, high, span):
+                return Repetition(self._lower(item, scope), low, high, span)
+            case Applied():
+                return self._applied(body, scope)
+            case Indexed():
+                return self._indexed(body, scope)
+            case Guarded(_, _, span):
+                return self._choice((body,), scope, span)
+            case Nested(grammar, _):
+                return self._nested(grammar)
+            case Schema(span):
+                return self._skipping(self._schema(span), scope.lexical)
+            case Pieces(chunks, span):
+                leaf, rules = pieces(chunks, self._fresh("piece"), span)
+                self.more += rules
+                return self._skipping(leaf, scope.lexical)
+            case Both() | Not():
+                return self._skipping(self._operation(body), scope.lexical)
+            case _:
+                return self._skipping(body, scope.lexical)
+
+    def _choice(self, options: Iterable[Body], scope: _Scope, span: Span) -> Expression:
+        """The options whose conditions hold."""
+        kept: list[Expression] = []
+        for option in options:
+            if isinstance(option, Guarded):
+                if scope.parameter is None:
+                    hint = "%if stands in a rule with a parameter: name::_ : …"
+                    raise ParseError("expected no condition", self.source, option.span, hint)
+                if not holds(option.condition, scope.parameter):
+                    continue
+                option = option.body
+            kept.append(self._lower(option, scope))
+        if not kept:  # a set of no characters: no text
+            return Pattern(Characters((), span), Stop.ANYWHERE, class_text(()), span)
+        return kept[0] if len(kept) == 1 else Choice(tuple(kept), span)
+
+    def _called(self, call: Nonterminal, scope: _Scope) -> Expression:
+        if call.name in scope.given:
+            return scope.given[call.name]
+        one = self.known.get(call.name)
+        if one is None:
+            if call.name in self.declared:
+                message = f"the terminal {call.name!r} is declared and has no texts"
+                hint = "define it: a lexer written in a program cannot be read"
+                raise ParseError(message, self.source, call.span, hint, "unsupported")
+            raise undefined(self.source, call, self.known)
+        if one.parameters or one.indexed:
+            how = "::0" if one.indexed else "{…}"
+            message = f"expected {call.name!r} to be used as {call.name}{how}"
+            raise ParseError(message, self.source, call.span, "it has a parameter")
+        self._check_lexical(call.name, call.span, scope)
+        node = Nonterminal(self.prefix + call.name, call.span)
+        return self._skipping(node, scope.lexical) if is_terminal(call.name) else node
+
+    def _check_lexical(self, name: str, span: Span, scope: _Scope) -> None:
+        if scope.lexical and not is_terminal(name):
+            message = f"a terminal is made of terminals, and {name!r} is a rule"
+            raise ParseError(message, self.source, span, "give it a name in capital letters")
+
+    # uses of rules that take something
+
+    def _applied(self, use: Applied, scope: _Scope) -> Expression:
+        """A rule for each template and what it is used with."""
+        one = self.known.get(use.name)
+        if one is None:
+            raise undefined(self.source, Nonterminal(use.name, use.span), self.known)
+        if len(one.parameters) != len(use.arguments):
+            message = f"{use.name!r} takes {len(one.parameters)} parameters"
+            raise ParseError(message, self.source, use.span, "give it one for each")
+        self._check_lexical(use.name, use.span, scope)
+        inner = _Scope(one.is_terminal, scope.given, scope.parameter)
+        arguments = [self._lower(argument, inner) for argument in use.arguments]
+        given = dict(zip(one.parameters, arguments, strict=True))
+        key = (use.name, tuple(map(shape, arguments)))
+        name = self._use(key, use.name, one, _Scope(one.is_terminal, given), use.span)
+        node = Nonterminal(name, use.span)
+        return self._skipping(node, scope.lexical) if one.is_terminal else node
+
+    def _indexed(self, use: Indexed, scope: _Scope) -> Expression:
+        """A rule for each value of its parameter."""
+        one = self.known.get(use.name)
+        if one is None:
+            raise undefined(self.source, Nonterminal(use.name, use.span), self.known)
+        if not one.indexed:
+            message = f"{use.name!r} takes no parameter"
+            raise ParseError(message, self.source, use.span, f"write {use.name}::_ where it begins")
+        self._check_lexical(use.name, use.span, scope)
+        if scope.parameter is None and use.argument.function != "number":
+            hint = "write a number, as in name::0"
+            raise ParseError("there is no parameter here", self.source, use.argument.span, hint)
+        number = value(use.argument, scope.parameter or 0)
+        inner = _Scope(one.is_terminal, parameter=number)
+        base = f"{use.name}_{number}"
+        return Nonterminal(self._use((use.name, number), base, one, inner, use.span), use.span)
+
+    def _use(self, key: object, base: str, one: Definition, scope: _Scope, span: Span) -> str:
+        """The name of the rule that a use is, which is written later."""
+        if key not in self.uses:
+            if len(self.uses) == _USES:
+                message = f"{one.name!r} and others come to more than {_USES:,} rules"
+                hint = "let a parameter take fewer values"
+                raise ParseError(message, self.source, span, hint, "unsupported")
+            self.uses[key] = self._fresh(base)
+            self.waiting.append((self.uses[key], one, scope))
+        return self.uses[key]
+
+    def _fresh(self, base: str) -> str:
+        """A name no rule has."""
+        name, number = self.prefix + base, 1
+        while name in self.taken:
+            number += 1
+            name = f"{self.prefix}{base}_{number}"
+        self.taken.add(name)
+        return name
+
+    # what other floors make
+
+    def _nested(self, grammar: LarkGrammar) -> Expression:
+        prefix = self._fresh("inner") + "_"
+        inner = _Lowering(self.source, grammar, self.beyond, self.clock, prefix, self.taken)
+        self.more += inner.rules()
+        start = grammar.definitions[0] if grammar.definitions else None
+        span = start.name_span if start else Span(0, 0)
+        return Nonterminal(f"{prefix}start", span)
+
+    def _schema(self, span: Span) -> Expression:
+        """The rules of a schema, read where it stands."""
+        beyond = self._asked("a schema", span)
+        if _GUIDANCE in self.source.text[span.start : span.end]:
+            message = f"{_GUIDANCE} cannot be read: it says how one engine writes JSON"
+            raise ParseError(message, self.source, span, "leave it out", "unsupported")
+        # what stands before becomes blanks, so that places stay places of the whole text
+        text = self.source.text
+        blanks = "".join(c if c == "\n" else " " for c in text[: span.start])
+        try:
+            tree = beyond.schema(Source(blanks + text[span.start : span.end], self.source.name))
+        except SourceError as error:
+            error.source = self.source
+            raise
+        prefix = self._fresh("json") + "_"
+        self.more += [
+            Rule(prefix + rule.name, _prefixed(rule.body, prefix), rule.name_span, rule.span)
+            for rule in tree.rules
+        ]
+        return Nonterminal(f"{prefix}start", span)
+
+    def _operation(self, body: Both | Not) -> Expression:
+        """``A & B`` or ``~A``."""
+        sign = "'&'" if isinstance(body, Both) else "'~'"
+        beyond = self._asked(sign, body.span)
+        if isinstance(body, Both):
+            # ``A & ~B`` is a difference: all that is not B is large, and need not be made
+            wholes = [part for part in body.parts if not isinstance(part, Not)]
+            if len(wholes) == 1 and len(body.parts) == 2:
+                (without,) = (part.part for part in body.parts if isinstance(part, Not))
+                whole, part = self._operand(wholes[0]), self._operand(without)
+                machine = beyond.but(whole, part, self._called_by(whole, part))
+            else:
+                parts = [self._operand(part) for part in body.parts]
+                machine = beyond.both(parts, self._called_by(*parts))
+        else:
+            part = self._operand(body.part)
+            machine = beyond.but(None, part, self._called_by(part))
+        return Automaton(machine, self._label(body.span), body.span)
+
+    def _cut(self, one: Definition, want: Wanted) -> Expression:
+        """A rule that is one terminal, which its attributes cut short."""
+        beyond = self._asked(f"the attribute {want.name!r}", want.span)
+        body, span = self._operand(one.body), one.body.span
+        if want.end is not None:
+            body = Sequence((body, self._operand(want.end)), span)
+        if want.lazy:
+            body = Automaton(beyond.shortest(body, self._called_by(body)), one.name, span)
+        if want.characters is not None:
+            machine = beyond.at_most(body, want.characters, self._called_by(body))
+            body = Automaton(machine, one.name, span)
+        return body
+
+    def _asked(self, what: str, span: Span) -> Beyond:
+        if self.beyond is None:
+            hint = "read the grammar by Grammar.from_lark"
+            raise ParseError(f"{what} cannot be read", self.source, span, hint, "unsupported")
+        return self.beyond
+
+    def _operand(self, body: Body) -> Expression:
+        return self._lower(body, _Scope(lexical=True))
+
+    def _terminal(self, name: str, one: Definition) -> Expression:
+        """What a terminal is, lowered once."""
+        if name not in self.terminals:
+            if name in self.lowering:
+                message = f"the terminal {one.name!r} is made of itself"
+                hint = "a rule may call itself: write its name in small letters"
+                raise ParseError(message, self.source, one.name_span, hint)
+            self.lowering.add(name)
+            self.terminals[name] = self._lower(one.body, _Scope(lexical=True))
+            self.lowering.discard(name)
+        return self.terminals[name]
+
+    def _called_by(self, *bodies: Expression) -> dict[str, Expression]:
+        """All terminals that expressions are made of."""
+        rules: dict[str, Expression] = {}
+        waiting = [name for body in bodies for name in called(body)]
+        of_pieces = {rule.name: rule.body for rule in self.more}
+        while waiting:
+            name = waiting.pop()
+            if name in rules:
+                continue
+            one = self.known.get(name.removeprefix(self.prefix))
+            rules[name] = of_pieces[name] if one is None else self._terminal(name, one)
+            waiting += called(rules[name])
+        return rules
+
+    def _label(self, span: Span) -> str:
+        text = " ".join(self.source.text[span.start : span.end].split())
+        return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
+
+
+def _prefixed(body: Expression, prefix: str) -> Expression:
+    """A body whose calls are of names with a prefix."""
+    match body:
+        case Nonterminal(name, span):
+            return Nonterminal(prefix + name, span)
+        case Sequence(items, span):
+            return Sequence(tuple(_prefixed(item, prefix) for item in items), span)
+        case Choice(options, span):
+            return Choice(tuple(_prefixed(option, prefix) for option in options), span)
+        case Repetition(item, low, high, span):
+            return Repetition(_prefixed(item, prefix), low, high, span)
+        case _:
+            return body

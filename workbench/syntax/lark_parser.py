@@ -1,0 +1,30 @@
+"""Lark text becomes a grammar tree, or an error a person understands.
+
+Both Lark's own notation and llguidance's variant are read; a mark of either says which is meant,
+and where they differ ``lark_literals`` and ``lark_lowering`` say what was chosen.
+"""
+
+from __future__ import annotations
+
+from workbench.limits import Clock
+from workbench.source import Source
+from workbench.syntax.beyond import Beyond
+from workbench.syntax.grammar_tree import GrammarTree
+from workbench.syntax.lark_lowering import lowered
+from workbench.syntax.lark_reader import read
+
+
+def parse_lark(
+    source: Source, clock: Clock | None = None, beyond: Beyond | None = None
+) -> GrammarTree:
+    """The rules of a grammar: those written, then those made of templates and the like.
+
+    ``beyond`` makes what syntax cannot: ``&``, ``~``, lazy rules, ``%json``.
+
+    Cost:   linear in the text, but for templates and parameters: a rule for each use.
+    Raises: ParseError of kind ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex`` or
+            ``unsupported`` (what no machine over texts can be made of, by its name); BuildError
+            of kind ``undefined_nonterminal``, or what ``beyond`` raises; LimitError.
+    Source: Lark 1.3, docs/grammar.md; llguidance, docs/syntax.md.
+    """
+    return GrammarTree(lowered(source, read(source, clock), beyond, clock), source)

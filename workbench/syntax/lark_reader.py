@@ -1,0 +1,178 @@
+"""Statements of a Lark grammar: its text in, definitions, imports and the like out.
+
+Names are not yet resolved. A statement begins at a ``%``, or where a name at the beginning of a
+line has a colon after it.
+"""
+
+from __future__ import annotations
+
+from workbench.errors import ParseError
+from workbench.limits import Clock
+from workbench.source import Source, Span
+from workbench.syntax.cursor import Cursor
+from workbench.syntax.kbnf_scanner import END, Part
+from workbench.syntax.lark_bodies import ITEM_HINT, RULE_HINT, STATEMENTS, Bodies
+from workbench.syntax.lark_lexemes import SIGNS, lark_lexemes
+from workbench.syntax.lark_nodes import Attribute, Body, Definition, Imported, LarkGrammar
+
+_ATTRIBUTE_HINT = "write for example [lazy]"
+
+
+def read(source: Source, clock: Clock | None = None) -> LarkGrammar:
+    """All statements of a grammar.
+
+    Raises: ParseError, LimitError.
+    """
+    return _Statements(Cursor.of(source, lark_lexemes(source), SIGNS, clock)).grammar()
+
+
+class _Statements(Bodies):
+    """Recursive descent over a grammar, and over those inside ``%lark { }``."""
+
+    def grammar(self, end: str = END) -> LarkGrammar:
+        """grammar = (definition | statement)*; it ends at ``end``."""
+        cursor = self.cursor
+        definitions: list[Definition] = []
+        imports: list[Imported] = []
+        ignored: list[Body] = []
+        declared: list[tuple[str, Span]] = []
+        options: dict[str, object] = {}
+        while not cursor.ahead(end):
+            statement = cursor.take("STATEMENT")
+            if statement is None:
+                if cursor.take("OPTIONS"):
+                    options.update(self._options())
+                else:
+                    definitions.append(self._definition())
+                continue
+            match cursor.text(statement):
+                case "%import":
+                    imports += self._imports(statement)
+                case "%ignore":
+                    ignored.append(self.choice())
+                case "%declare":
+                    while name := cursor.take("NAME"):
+                        declared.append((cursor.text(name), Span(name.start, name.end)))
+                case "%override" | "%extend" as changing:
+                    definitions.append(self._definition(changing))
+                case other:
+                    raise self._no_statement(statement, other)
+        return LarkGrammar(
+            tuple(definitions), tuple(imports), tuple(ignored), tuple(declared), options
+        )
+
+    def _no_statement(self, part: Part, name: str) -> ParseError:
+        return self.cursor.error(
+            f"there is no statement {name}",
+            Span(part.start, part.end),
+            "the statements are %import, %ignore, %declare, %override, %extend and %llguidance",
+        )
+
+    def _options(self) -> dict[str, object]:
+        """options = ("%llguidance" | "%grammar_options") JSON."""
+        value = self.cursor.expect("OBJECT", "an object of options", "write {}")
+        if not isinstance(value.node, dict):
+            span = Span(value.start, value.end)
+            raise self.cursor.error("expected an object of options", span, "write { … }")
+        return value.node
+
+    def _imports(self, statement: Part) -> list[Imported]:
+        """import = "%import" path ("->" name | "(" name ("," name)* ")")?."""
+        cursor = self.cursor
+        hint = "write for example %import common.WS"
+        if dot := cursor.take("DOT", "RANGE"):
+            span = Span(statement.start, dot.end)
+            raise cursor.refused("another file", span, "copy the rules it has into this grammar")
+        path = [cursor.expect("NAME", "a module's name", hint)]
+        while cursor.take("DOT"):
+            path.append(cursor.expect("NAME", "a name after the dot", hint))
+        if cursor.take("LPAR"):
+            names = [cursor.expect("NAME", "a name", hint)]
+            while cursor.take("COMMA"):
+                names.append(cursor.expect("NAME", "a name", hint))
+            cursor.expect("RPAR", "',' or ')'", hint)
+            return [self._imported(path, name, None) for name in names]
+        if len(path) == 1:
+            raise cursor.unexpected("a dot and a name", hint)
+        alias = cursor.take("ALIAS") and cursor.expect("NAME", "a name after '->'", hint)
+        return [self._imported(path[:-1], path[-1], alias)]
+
+    def _imported(self, path: list[Part], name: Part, alias: Part | None) -> Imported:
+        span = Span(path[0].start, name.end)
+        words = tuple(self.cursor.text(part) for part in (*path, name))
+        if words[0] != "common" or len(words) != 2:
+            raise self.cursor.refused(
+                f"the module {'.'.join(words[:-1])!r}",
+                span,
+                "only what Lark's own module 'common' has is known; copy the rules here",
+            )
+        return Imported(words, self.cursor.text(alias or name), span)
+
+    def _definition(self, changing: str = "") -> Definition:
+        """definition = modifiers? name parameters? attributes? priority? ":" choice."""
+        cursor = self.cursor
+        start = cursor.here.start
+        cursor.take("MODIFIER")
+        name = cursor.expect("NAME", "a rule", RULE_HINT)
+        parameters = self._parameters() if cursor.ahead("LBRACE") else ()
+        attributes = self._attributes() if cursor.ahead("ATTRIBUTES") else ()
+        indexed = cursor.take("PARAMETER") is not None
+        if indexed:
+            cursor.expect(
+                "NAME", "'_' after '::'", "a rule with a parameter is written name::_ : …"
+            )
+        cursor.take("PRIORITY")
+        cursor.expect("COLON", "':'", RULE_HINT)
+        body = self.choice()
+        if not (cursor.ahead(END, "RBRACE", *STATEMENTS) or self.at_definition()):
+            raise cursor.unexpected("'|', another item or the next rule", ITEM_HINT)
+        return Definition(
+            cursor.text(name),
+            body,
+            Span(name.start, name.end),
+            cursor.since(start),
+            parameters,
+            indexed,
+            attributes,
+            changing,
+        )
+
+    def _parameters(self) -> tuple[str, ...]:
+        """parameters = "{" name ("," name)* "}"."""
+        cursor = self.cursor
+        hint = "a template is written name{a, b}: …"
+        cursor.take("LBRACE")
+        names = [cursor.expect("NAME", "a parameter's name", hint)]
+        while cursor.take("COMMA"):
+            names.append(cursor.expect("NAME", "a parameter's name", hint))
+        cursor.expect("RBRACE", "',' or '}'", hint)
+        return tuple(map(cursor.text, names))
+
+    def _attributes(self) -> tuple[Attribute, ...]:
+        """attributes = "[" (attribute ("," attribute)*)? "]"."""
+        cursor = self.cursor
+        bracket = cursor.take("ATTRIBUTES")
+        assert bracket is not None, "looked for before"
+        cursor.enter(bracket)
+        told: list[Attribute] = []
+        while not cursor.ahead("RBRACKET"):
+            told.append(self._attribute())
+            if not cursor.take("COMMA") and not cursor.ahead("RBRACKET"):
+                raise cursor.unexpected("',' or ']'", _ATTRIBUTE_HINT)
+        cursor.leave("',' or ']'", _ATTRIBUTE_HINT)
+        return tuple(told)
+
+    def _attribute(self) -> Attribute:
+        """attribute = name ("=" (number | item))?."""
+        cursor = self.cursor
+        start = cursor.here.start
+        name = cursor.text(cursor.expect("NAME", "an attribute", _ATTRIBUTE_HINT))
+        value: Body | str | None = None
+        if cursor.take("EQUALS"):
+            number = cursor.here.start
+            if cursor.take("NUMBER", "PRIORITY"):
+                cursor.take("PRIORITY")  # 0.7 looks like a number with a priority
+                value = self.source.text[number : cursor.since(number).end]
+            else:
+                value = self.item()
+        return Attribute(name, value, cursor.since(start))
