@@ -121,5 +121,5 @@ def _with_signs(trie: Trie, signs: Mapping[bytes, TokenId]) -> Trie:
             np.int32
         ),
         token_ids=np.append(trie.token_ids[:tokens], [signs[s] for s in new]).astype(np.int32),
-        height=max(trie.height, 2),
+        height=max(2, 1 + int(trie.depth[:nodes].max(initial=-1))),
     )
