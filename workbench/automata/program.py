@@ -95,6 +95,11 @@ class Program:
         for low, high in ranges:
             self.code += (RANGE, low, high)
 
+    def name_machine(self, machine: Dfa) -> None:
+        """Add a machine that is never written in: its size stands there and none of its edges."""
+        self.code += (MACHINE, len(self.data), _texts_of(machine))
+        self.data += (len(machine) + 2, 0, 0, -1)
+
     def put_machine(self, at: int, machine: Dfa) -> None:
         """Say what machine is meant by an instruction."""
         known = self._machines.get(machine)

@@ -147,21 +147,45 @@ def _find_sizes(
 ) -> None:  # fmt: skip
     """Write the sizes of the rules; ``found`` is space for those of all instructions."""
     for rule in order:
-        for at in range(first[rule + 1] - 1, first[rule] - 1, -1):
-            what, one, two = code[at, 0], code[at, 1], code[at, 2]
-            size, part = 1, at + 1
-            if what == LITERAL:
-                size = two
-            elif what == MACHINE:
-                size = data[one]
-            elif what == CALL:
-                size = 1 if kept[one] else sizes[one]
-            elif what == REPEAT:
-                size = found[part] * max(1, one, two)
-            elif what in (SEQUENCE, CHOICE):
-                size = 0
-                for _ in range(one):
-                    size += found[part]
-                    part = after[part]
-            found[at] = min(size, most) if texts[at] else 0
-        sizes[rule] = found[first[rule]]
+        _find_size(code, data, after, first, texts, rule, kept, most, sizes, found)
+
+
+@njit(cache=True, nogil=True)
+def keep_apart(
+    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
+    copied: Ints, large: int, most: int,
+) -> None:  # fmt: skip
+    """Keep the rules that come to more than ``large`` states, or whose copies come to ``most``.
+
+    ``copied`` are the copies of each rule beyond the first. Those that are kept already stay.
+    """
+    sizes, found = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
+    for rule in order:
+        _find_size(code, data, after, first, texts, rule, kept, 10 * large, sizes, found)
+        kept[rule] |= sizes[rule] > large or sizes[rule] * int64(copied[rule]) > most
+
+
+@inner
+def _find_size(
+    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, rule: int, kept: Flags,
+    most: int, sizes: Ints, found: npt.NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Write the size of a rule, those of the rules it calls being known."""
+    for at in range(first[rule + 1] - 1, first[rule] - 1, -1):
+        what, one, two = code[at, 0], code[at, 1], code[at, 2]
+        size, part = 1, at + 1
+        if what == LITERAL:
+            size = two
+        elif what == MACHINE:
+            size = data[one]
+        elif what == CALL:
+            size = 1 if kept[one] else sizes[one]
+        elif what == REPEAT:
+            size = found[part] * max(1, one, two)
+        elif what in (SEQUENCE, CHOICE):
+            size = 0
+            for _ in range(one):
+                size += found[part]
+                part = after[part]
+        found[at] = min(size, most) if texts[at] else 0
+    sizes[rule] = found[first[rule]]

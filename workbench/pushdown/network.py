@@ -59,9 +59,8 @@ class Network:
     @cached_property
     def byte_classes(self) -> npt.NDArray[np.uint16]:
         """The class of each byte, (256,), numbered from 0 without gaps."""
-        numbers: dict[int, int] = {}
-        its_classes = self.classes[:CALLS].tolist()
-        return np.array([numbers.setdefault(c, len(numbers)) for c in its_classes], np.uint16)
+        _, first, numbers = np.unique(self.classes[:CALLS], return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[numbers].astype(np.uint16)
 
     @cached_property
     def class_bytes(self) -> tuple[tuple[int, ...], ...]:

@@ -78,7 +78,7 @@ class Rules(NamedTuple):
                 calls.append((network.initials[rule], target if waits else DEAD))
             calls_from.append(len(calls))
         flags = FINAL * network.finals + GOES_ON * network.goes_on + STAR * network.stars
-        first_bytes = [members[0] for members in network.class_bytes]
+        first_bytes = np.unique(network.byte_classes, return_index=True)[1]
         return Rules(
             np.ascontiguousarray(network.table).reshape(-1),
             network.classes[first_bytes].astype(np.int32),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.automata.dfa import Dfa
 from workbench.automata.flat import Ints
 from workbench.automata.measure import check_size
 from workbench.automata.program import (
@@ -27,6 +28,7 @@ from workbench.limits import Limits
 from workbench.pushdown.facts import calls_of, texts_of
 from workbench.pushdown.terminals import Terminal, terminal_machine
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Choice,
     Except,
     Expression,
@@ -58,6 +60,8 @@ class RuleProgram:
     #: Those it may call before anything is read, and those after which it may read on.
     first_calls: list[list[int]]
     inner_calls: list[list[int]]
+    #: The rules that are nothing but a machine that was brought; see ``program_apart``.
+    machines: Mapping[int, Dfa]
 
     def texts_of(self, rule: int) -> int:
         """What texts a rule has, as bits."""
@@ -81,12 +85,33 @@ def rule_program(tree: GrammarTree, rules: Mapping[str, Expression], limits: Lim
     Raises: KeyError for a name without a rule; BuildError for what ``except!`` cannot except;
             LimitError for regexes that are too large.
     """
-    emitter = _Emitter(rules)
+    return _made(_Emitter(rules), tree, rules, limits)
+
+
+def program_apart(
+    tree: GrammarTree, rules: Mapping[str, Expression], limits: Limits
+) -> RuleProgram:
+    """The same, but that every machine that was brought is a rule of its own, called by its label.
+
+    These come after ``rules``, whose numbers are the same as ever.
+
+    Raises: as ``rule_program``.
+    """
+    return _made(_ApartEmitter(rules), tree, rules, limits)
+
+
+def _made(
+    emitter: _Emitter, tree: GrammarTree, rules: Mapping[str, Expression], limits: Limits
+) -> RuleProgram:
     first = []
     for body in rules.values():
         first.append(len(emitter.program.code) // WIDTH)
         emitter.add(body)
     program = emitter.program
+    for machine in emitter.apart:
+        at = len(program.code) // WIDTH
+        first.append(at)
+        program.name_machine(machine)
     first.append(len(program.code) // WIDTH)
     for at, terminal in emitter.terminals:
         program.put_machine(at, terminal_machine(terminal, rules, tree.source, limits))
@@ -94,7 +119,9 @@ def rule_program(tree: GrammarTree, rules: Mapping[str, Expression], limits: Lim
     check_size(code, data, emitter.patterns, limits)
     firsts, after = np.array(first, np.int32), after_of(code)
     texts = texts_of(code, after, firsts)
-    made = RuleProgram(tuple(rules), code, data, firsts, texts, *_lists(len(rules)))
+    names = (*rules, *emitter.apart.values())
+    machines = dict(enumerate(emitter.apart, len(rules)))
+    made = RuleProgram(names, code, data, firsts, texts, *_lists(len(names)), machines)
     for caller, called, at_end, at_start in calls_of(code, after, firsts, texts).tolist():
         made.calls[caller].append(called)
         if at_start:
@@ -118,6 +145,8 @@ class _Emitter:
         #: Where regexes stand that are part of the program, and machines that are still to be made.
         self.patterns: list[int] = []
         self.terminals: list[tuple[int, Terminal]] = []
+        #: Machines that are rules of their own, and what these are called.
+        self.apart: dict[Dfa, str] = {}
 
     def add(self, expression: Expression) -> None:
         """Add an expression; KeyError for a name that has no rule."""
@@ -150,3 +179,15 @@ class _Emitter:
             _ = self.numbers[terminal.excepted.name]
         self.terminals.append((len(self.program.code) // WIDTH, terminal))
         self.program.code += (MACHINE, -1, 0)
+
+
+class _ApartEmitter(_Emitter):
+    """Writes machines that were brought as calls."""
+
+    def _add_terminal(self, terminal: Terminal) -> None:
+        if not isinstance(terminal, Automaton):
+            super()._add_terminal(terminal)
+            return
+        self.apart.setdefault(terminal.machine, terminal.label)
+        number = len(self.numbers) + list(self.apart).index(terminal.machine)
+        self.program.code += (CALL, number, 0)

@@ -8,14 +8,14 @@ called.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 
 import numpy as np
 
 from workbench.automata.program import after_of
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.circles import circles
-from workbench.pushdown.facts import sizes_of
+from workbench.pushdown.facts import keep_apart, sizes_of
 from workbench.pushdown.rule_program import RuleProgram
 
 #: The most machine states the written-in rules of a grammar may come to, estimated.
@@ -23,6 +23,10 @@ _WRITTEN_IN = 8_000
 #: Of a circle of so many rules two are kept at once, and so on: 5,000 rules that all call each
 #: other took as many searches otherwise.
 _AT_ONCE = 64
+
+#: Apart: the states of a rule that is not written in, however seldom it is called, and the states
+#: that copies of a rule may add.
+_LARGE, _COPIED = 500, 40
 
 
 def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMITS) -> set[int]:
@@ -37,6 +41,53 @@ def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMI
     """
     clock = limits.clock()
     uses = Counter(called for rule in order for called in program.calls[rule])
+    kept = _breaking_circles(program, order, uses, limits)
+    callees_first = _callees_first(program, order)
+    while True:
+        clock.check()
+        sizes = _sizes(program, callees_first, kept)
+        if sum(sizes[rule] for rule in {*kept, order[0]}) <= _WRITTEN_IN:
+            return kept
+        large = [r for r in order if uses[r] > 1 and r not in kept and r != order[0]]
+        if not large:
+            return kept
+        kept.add(max(large, key=lambda rule: sizes[rule] * (uses[rule] - 1)))
+
+
+def rules_apart(program: RuleProgram, order: Sequence[int], limits: Limits = LIMITS) -> set[int]:
+    """The rules that stay rules where machines are to be made soon rather than whole.
+
+    Those that circles ask for; machines that were brought; and, callees first, what is large by
+    itself or would be copied.
+
+    Cost:   linear but for circles.
+    Raises: LimitError past ``limits.seconds``.
+    """
+    uses = Counter(called for rule in order for called in program.calls[rule])
+    kept = _breaking_circles(program, order, uses, limits)
+    kept.update(rule for rule in program.machines if rule in uses)
+    copied = np.zeros(len(program.names), np.int32)
+    for rule in order:
+        for inner in program.inner_calls[rule]:  # at the end of a rule one copy serves all
+            copied[inner] = uses[inner] - 1
+    is_kept = np.zeros(len(program.names), np.bool_)
+    is_kept[list(kept)] = True
+    callees_first = np.array(_callees_first(program, order)[:-1], np.int32)
+    keep_apart(
+        program.code, program.data, after_of(program.code), program.first, program.texts,
+        callees_first, is_kept, copied, _LARGE, _COPIED,
+    )  # fmt: skip
+    return set(np.flatnonzero(is_kept).tolist())
+
+
+def _breaking_circles(
+    program: RuleProgram, order: Sequence[int], uses: Mapping[int, int], limits: Limits
+) -> set[int]:
+    """As few rules as break all circles that need a stack.
+
+    Raises: LimitError past ``limits.seconds``.
+    """
+    clock = limits.clock()
     # the most called first, among equals the one found first
     rank = {rule: (uses[rule], -place) for place, rule in enumerate(order)}
     kept: set[int] = set()
@@ -48,16 +99,7 @@ def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMI
         left = _circles(program, rest, set(order).difference(rest))
         embedding.extend(c for c in left if _embeds(program, c))
         clock.check()
-    callees_first = _callees_first(program, order)
-    while True:
-        clock.check()
-        sizes = _sizes(program, callees_first, kept)
-        if sum(sizes[rule] for rule in {*kept, order[0]}) <= _WRITTEN_IN:
-            return kept
-        large = [r for r in order if uses[r] > 1 and r not in kept and r != order[0]]
-        if not large:
-            return kept
-        kept.add(max(large, key=lambda rule: sizes[rule] * (uses[rule] - 1)))
+    return kept
 
 
 def _embeds(program: RuleProgram, circle: frozenset[int]) -> bool:

@@ -1,0 +1,143 @@
+"""Rules apart read what rules together read: walked side by side, situation by situation."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from workbench.automata.build import regex_dfa
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.bench.exactness.made_up import HARD, grammar
+from workbench.errors import BuildError, LimitError
+from workbench.gallery import Example, load_gallery
+from workbench.limits import LIMITS, Limits
+from workbench.notations import Notation
+from workbench.pushdown.apart import build_apart
+from workbench.pushdown.build import build, network_of
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Expression,
+    GrammarTree,
+    Literal,
+    Nonterminal,
+    Repetition,
+    Rule,
+    Sequence,
+)
+from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.regex_parser import parse_regex
+
+HERE = Span(0, 1)
+GALLERY = [e for e in load_gallery().values() if e.notation is Notation.KBNF]
+
+
+def runner(machine: Dfa | Network) -> Runner:
+    return Runner(network_of(machine) if isinstance(machine, Dfa) else machine, LIMITS)
+
+
+def assert_alike(one: Dfa | Network, other: Dfa | Network, most: int = 300) -> None:
+    """Both read the same: so many pairs of situations are looked at, the nearest first."""
+    left, right = runner(one), runner(other)
+    letters = {
+        pair: byte for byte, pair in enumerate(zip(left.classes, right.classes, strict=True))
+    }
+    seen = {(0, 0): b""}
+    waiting = [(0, 0)]
+    for here in waiting:  # grows while it is read
+        text = seen[here]
+        assert left.is_final(here[0]) == right.is_final(here[1]), text
+        for byte in letters.values():
+            try:
+                there = left.step(here[0], byte), right.step(here[1], byte)
+            except LimitError:
+                return  # ambiguous without bound, the one or the other
+            assert (there[0] == DEAD) == (there[1] == DEAD), text + bytes((byte,))
+            if DEAD not in there and there not in seen and len(seen) < most:
+                seen[there] = text + bytes((byte,))
+                waiting.append(there)
+
+
+@pytest.mark.parametrize("example", GALLERY, ids=[e.name for e in GALLERY])
+def test_the_gallery_reads_alike(example: Example) -> None:
+    tree = parse_kbnf(Source(example.text, "g"))
+    assert_alike(build(tree), build_apart(tree))
+
+
+CHANCE = {str(seed): grammar(Random(seed)) for seed in range(40)}
+
+
+@pytest.mark.parametrize("text", [*HARD.values(), *CHANCE.values()], ids=[*HARD, *CHANCE])
+def test_hard_grammars_and_those_of_chance_read_alike(text: str) -> None:
+    tree = parse_kbnf(Source(text, "g"))
+    try:
+        together = build(tree)
+    except BuildError as error:
+        with pytest.raises(BuildError, match=error.message[:20]):
+            build_apart(tree)
+        return
+    assert_alike(together, build_apart(tree))
+
+
+def word(pattern: str) -> Expression:
+    return Automaton(
+        MACHINES.setdefault(pattern, regex_dfa(parse_regex(Source(pattern, "r")))), pattern, HERE
+    )
+
+
+MACHINES: dict[str, Dfa] = {}
+
+
+def members(count: int) -> GrammarTree:
+    """Members in a row, each of which may be left out: right-linear rules, the shape of a schema."""
+    rules = [Rule("blank", word("[ \n]{0,20}"), HERE, HERE)]
+    blank = Nonterminal("blank", HERE)
+    for number in range(count):
+        member = (
+            Literal(b",", HERE),
+            blank,
+            Literal(b"%d:" % number, HERE),
+            blank,
+            word('"[a-z]*"'),
+        )
+        row = (
+            Repetition(Sequence(member, HERE), 0, 1, HERE),
+            Nonterminal(f"rest_{number + 1}", HERE),
+        )
+        rules.append(Rule(f"rest_{number}", Sequence(row, HERE), HERE, HERE))
+    rules.append(Rule(f"rest_{count}", Literal(b"}", HERE), HERE, HERE))
+    start = Sequence((Literal(b"{", HERE), Nonterminal("rest_0", HERE)), HERE)
+    return GrammarTree((Rule("start", start, HERE, HERE), *rules), Source("x", "g"))
+
+
+def test_what_is_used_often_is_called() -> None:
+    apart, together = build_apart(members(12)), build(members(12))
+    assert isinstance(apart, Network)
+    assert set(apart.names) == {"start", "[ \n]{0,20}", '"[a-z]*"'}
+    assert 5 * len(apart) < len(together)
+    assert_alike(together, apart)
+
+
+def test_what_is_large_is_apart_however_seldom_it_is_called() -> None:
+    apart = build_apart(members(150))
+    assert isinstance(apart, Network)
+    assert len(apart.names) > 4, "a row of 150 members is cut into pieces"
+    at = runner(apart)
+    assert at.is_final(at.run(b"{" + b"".join(b', %d:"x"' % n for n in range(0, 150, 7)) + b"}"))
+    assert at.run(b'{,7:"x",6:') == DEAD
+
+
+def test_error_where_there_is_nothing_to_read() -> None:
+    tree = parse_kbnf(Source("start ::= other; other ::= '';", "g"))
+    with pytest.raises(BuildError, match="empty text"):
+        build_apart(tree)
+    with pytest.raises(BuildError, match="missing"):
+        build_apart(parse_kbnf(Source("start ::= missing;", "g")))
+
+
+def test_error_past_the_time() -> None:
+    with pytest.raises(LimitError):
+        build_apart(members(150), limits=Limits(seconds=1e-9))
