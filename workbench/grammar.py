@@ -30,6 +30,7 @@ from workbench.notations import (
 )
 from workbench.notations import ready as ready_to_read
 from workbench.pushdown.advice import Advice, advice, regex_advice
+from workbench.pushdown.apart import build_apart
 from workbench.pushdown.build import build, context_free, rule_network
 from workbench.pushdown.network import Network
 from workbench.pushdown.places import Places
@@ -169,8 +170,8 @@ class Grammar(Language):
     def _built(
         source: Source, notation: Notation, read: Written, work: Limits, limits: Limits
     ) -> Grammar:
-        machine = build(read.tree, read.start, work)
-        return Grammar.of_tree(source, notation, read, machine, limits)
+        make = build_apart if notation.is_translated else build
+        return Grammar.of_tree(source, notation, read, make(read.tree, read.start, work), limits)
 
     @staticmethod
     def of_tree(
@@ -191,6 +192,10 @@ class Grammar(Language):
     @property
     def _name(self) -> str:
         return self.start if self.tree else "regex"
+
+    def _together(self) -> Dfa | Network:
+        assert self.tree is not None, "a regex has no rules"
+        return build(self.tree, self.start, self.limits.begun())
 
     @cached_property
     def rules(self) -> Network:

@@ -35,8 +35,10 @@ class Language:
 
     @property
     def is_regular(self) -> bool:
-        """Whether the machine needs no stack."""
-        return not isinstance(self.reader, Network)
+        """Whether the machine needs no stack, as far as that can be told within the limits."""
+        if not isinstance(self.reader, Network):
+            return True
+        return not self.reader.together and isinstance(self._whole, Dfa)
 
     @property
     def machine(self) -> Dfa | Network:
@@ -52,12 +54,22 @@ class Language:
     @cached_property
     def _whole(self) -> Dfa | Network | LimitError:
         """The whole machine or why there is none: a machine explodes once, not at every look."""
-        if not isinstance(self.reader, LazyDfa):
-            return self.reader
+        reader = self.reader
         try:
-            return smallest(self.reader.nfa, self.limits)
+            if isinstance(reader, LazyDfa):
+                return smallest(reader.nfa, self.limits)
+            if isinstance(reader, Network) and not reader.together:
+                return self._together()
         except LimitError as error:
-            return error
+            return reader if isinstance(reader, Network) else error
+        return reader
+
+    def _together(self) -> Dfa | Network:
+        """The machine with everything written in that needs no stack, of a reader of rules apart.
+
+        Raises: LimitError
+        """
+        raise NotImplementedError
 
     @property
     def dfa(self) -> Dfa | None:
@@ -77,9 +89,7 @@ class Language:
     @cached_property
     def _checker(self) -> Checker:
         machine = self.reader
-        return Checker(
-            Runner(self.network, self.limits) if isinstance(machine, Network) else machine
-        )
+        return Checker(Runner(machine, self.limits) if isinstance(machine, Network) else machine)
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is in the language."""

@@ -39,6 +39,11 @@ class Notation(StrEnum):
         """How the name of a file ends that is written so."""
         return _SUFFIXES[self]
 
+    @property
+    def is_translated(self) -> bool:
+        """Whether programs write its rules, hundreds of them: those are built apart."""
+        return self in (Notation.JSON_SCHEMA, Notation.DATACLASS)
+
     @staticmethod
     def of_file(name: str) -> Notation | None:
         """The notation of a file, by the end of its name; None for an end nobody knows."""
@@ -157,7 +162,7 @@ def _lark(source: Source, start: str, limits: Limits) -> Written:
     from workbench.importing import Importing
     from workbench.syntax.lark_parser import parse_lark
 
-    return Written(parse_lark(source, limits.clock(), Importing(source, limits)), start)
+    return Written(parse_lark(source, limits.clock(), Importing(source, limits), start), start)
 
 
 _READERS: dict[Notation, Callable[[Source, str, Limits], Written]] = {

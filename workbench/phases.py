@@ -15,6 +15,7 @@ from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.notations import Notation, written
 from workbench.notations import ready as ready_to_read
+from workbench.pushdown.apart import build_apart
 from workbench.pushdown.build import context_free, whole_machine
 from workbench.source import Source
 from workbench.syntax.regex_parser import parse_regex
@@ -71,6 +72,10 @@ def _read_rules(
     source, work = Source(text, "grammar"), limits.begun()
     with timed("read", phases):
         read = written(source, notation, start, work)
+    if notation.is_translated:
+        with timed("automata", phases):
+            apart = build_apart(read.tree, read.start, work)
+        return Grammar.of_tree(source, notation, read, apart, limits)
     with timed("rules", phases):
         cfg = context_free(read.tree, read.start, work)
     with timed("automata", phases):

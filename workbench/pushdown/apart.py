@@ -9,6 +9,7 @@ brought as a machine is one as it is: fit to read texts and to make masks, less 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,7 +64,8 @@ def _machine(program: RuleProgram, start: int, limits: Limits) -> Dfa | Network:
     automata = without_left_recursion(found, limits)
     if not called(automata[0]):
         return without_calls(automata[0])
-    return assembled([program.names[rule] for rule in roots], automata)
+    made = assembled([program.names[rule] for rule in roots], automata)
+    return replace(made, together=False)
 
 
 def _automata(

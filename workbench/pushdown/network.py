@@ -47,6 +47,8 @@ class Network:
     #: Whether also callers with nothing left to do wait on the stack, so that it names every
     #: rule being read; without them recursion at the end of a rule needs no stack.
     all_wait: bool = False
+    #: Whether rules that need no stack are written into their callers; see ``apart``.
+    together: bool = True
 
     def __len__(self) -> int:
         """The number of states."""

@@ -18,7 +18,8 @@ from workbench.constraint.compile import automaton
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
 from workbench.notations import Notation
-from workbench.pushdown.build import build, ready
+from workbench.pushdown.apart import build_apart
+from workbench.pushdown.build import ready
 from workbench.source import Source
 
 
@@ -56,7 +57,7 @@ class OurSchemas(Ours):
         source, work = Source(schema, "schema"), LIMITS.begun()
         tree = schema_tree(source, SchemaOptions(), work)
         parts["tree"], begun = clock() - begun, clock()
-        machine = build(tree, "start", work)
+        machine = build_apart(tree, "start", work)
         parts["machine"], begun = clock() - begun, clock()
         grammar = Grammar(source, Notation.JSON_SCHEMA, machine, tree=tree, limits=LIMITS)
         compiled = automaton(grammar, self.vocabulary, LIMITS)
