@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from workbench.automata.dfa import Dfa, State
 from workbench.automata.fold import CharacterFsa, fold
 from workbench.export.elimination import Paths, TooLongError
-from workbench.export.terms import EMPTY, NOTHING, NOWHERE, one_of
+from workbench.export.spelled import spelled
+from workbench.export.terms import EMPTY, NOTHING, one_of
 from workbench.limits import LIMITS, Limits
+from workbench.source import Span
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
     Nonterminal,
-    Pattern,
     Repetition,
     Sequence,
-    Stop,
 )
 from workbench.syntax.regex_tree import Ranges, Regex
 
@@ -48,7 +48,7 @@ def machine_regex(dfa: Dfa, most: int, limits: Limits = LIMITS) -> Regex | None:
         return None
 
 
-def machine_rules(dfa: Dfa, names: Iterator[str]) -> tuple[tuple[str, Expression], ...]:
+def machine_rules(dfa: Dfa, names: Iterator[str], span: Span) -> tuple[tuple[str, Expression], ...]:
     """The texts of a machine as rules, a rule a state, each calling the next at its end.
 
     The first rule is that of the initial state; ``names`` gives the names. A state with one way in
@@ -65,7 +65,7 @@ def machine_rules(dfa: Dfa, names: Iterator[str]) -> tuple[tuple[str, Expression
             entries[target] = entries.get(target, 0) + 1
     if folded.initial not in edges and folded.initial not in folded.finals:
         return ()
-    rules = _Rules(folded, edges, entries, names)
+    rules = _Rules(folded, edges, entries, names, span)
     return tuple((rules.name(state), rules.body(state)) for state in rules.called())
 
 
@@ -78,7 +78,9 @@ class _Rules:
         edges: dict[State, list[tuple[Ranges, State]]],
         entries: dict[State, int],
         names: Iterator[str],
+        span: Span,
     ) -> None:
+        self._span = span
         self._finals = folded.finals
         self._edges = edges
         self._entries = entries
@@ -103,30 +105,29 @@ class _Rules:
         ways = [self._way(*edge) for edge in self._edges.get(state, ()) if edge[1] != state]
         rest: tuple[Expression, ...] = ()
         if ways:
-            body = ways[0] if len(ways) == 1 else Choice(tuple(ways), NOWHERE)
-            rest = (Repetition(body, 0, 1, NOWHERE) if state in self._finals else body,)
+            body = ways[0] if len(ways) == 1 else Choice(tuple(ways), self._span)
+            rest = (Repetition(body, 0, 1, self._span) if state in self._finals else body,)
         if loops:
-            rest = (Repetition(_one(loops[0]), 0, None, NOWHERE), *rest)
-        return rest[0] if len(rest) == 1 else Sequence(rest, NOWHERE)
+            rest = (Repetition(self._one(loops[0]), 0, None, self._span), *rest)
+        return rest[0] if len(rest) == 1 else Sequence(rest, self._span)
 
     def _way(self, ranges: Ranges, target: State) -> Expression:
         """A character and what follows it, as far as there is one way on."""
-        items = [_one(ranges)]
+        items = [self._one(ranges)]
         while self._is_passage(target):
             ((ranges, target),) = self._edges[target]
-            items.append(_one(ranges))
+            items.append(self._one(ranges))
         if target in self._edges:
-            items.append(Nonterminal(self.name(target), NOWHERE))
-        return items[0] if len(items) == 1 else Sequence(tuple(items), NOWHERE)
+            items.append(Nonterminal(self.name(target), self._span))
+        return items[0] if len(items) == 1 else Sequence(tuple(items), self._span)
+
+    def _one(self, ranges: Ranges) -> Expression:
+        return spelled(one_of(ranges), self._span)
 
     def _is_passage(self, state: State) -> bool:
         ways = self._edges.get(state, [])
         once = len(ways) == 1 and self._entries[state] == 1
         return once and state not in self._finals and ways[0][1] != state
-
-
-def _one(ranges: Ranges) -> Expression:
-    return Pattern(one_of(ranges), Stop.ANYWHERE, "", NOWHERE)
 
 
 def _alive(folded: CharacterFsa) -> Iterator[tuple[State, Ranges, State]]:

@@ -66,15 +66,16 @@ class _Writer:
         rest = difference(ANY_CHARACTER, ranges)
         if rest == ((0x0A, 0x0A),):
             return "."
+        told = [class_text(ranges)]
         for name in self.classes if len(ranges) > _MANY else ():
             known = _class(name, self.dialect)
             if known in (ranges, rest):
                 return name if known == ranges else name.upper()
             if not difference(known, ranges):
-                return f"[{name}{members(difference(ranges, known))}]"
+                told.append(f"[{name}{members(difference(ranges, known))}]")
             if not difference(known, rest):
-                return f"[^{name}{members(difference(rest, known))}]"
-        return class_text(ranges)
+                told.append(f"[^{name}{members(difference(rest, known))}]")
+        return min(told, key=len)
 
 
 def _count(low: int, high: int | None) -> str:

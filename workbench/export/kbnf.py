@@ -1,0 +1,47 @@
+"""KBNF: a grammar in, KBNF text out; terminals only KBNF has stay as their author wrote them."""
+
+from __future__ import annotations
+
+from workbench.errors import ParseError
+from workbench.export.laid_out import laid_out
+from workbench.export.names import KBNF
+from workbench.export.prepared import Signs, prepared
+from workbench.grammar import Grammar
+from workbench.notations import Notation
+from workbench.source import Source
+from workbench.syntax.grammar_tree import Automaton, Expression, Pattern
+from workbench.syntax.kbnf_printer import KbnfPrinter
+from workbench.syntax.regex_parser import Dialect, parse_regex
+from workbench.syntax.shapes import shape
+from workbench.syntax.tree_printer import Leaf
+
+
+def write_kbnf(grammar: Grammar, start: str = "start") -> str:
+    """The grammar as KBNF; a text that is KBNF already stays as it is.
+
+    Raises: BuildError, LimitError.
+    """
+    if grammar.notation is Notation.KBNF and grammar.start == start:
+        return grammar.source.text
+    signs = Signs(
+        title="KBNF", alphabet=KBNF, start=start, own=_own,
+        regexes=True, dialect=Dialect.RUST, counts=False,
+    )  # fmt: skip
+    return laid_out(prepared(grammar, signs), KbnfPrinter(), ("(* ", " *)"))
+
+
+def _own(grammar: Grammar, leaf: Leaf) -> Expression | None:
+    """What KBNF has signs for; a regex in the words of its author, where KBNF reads them alike."""
+    if isinstance(leaf, Automaton):
+        return None
+    is_regex = isinstance(leaf, Pattern) and grammar.notation is not Notation.KBNF
+    return leaf if not is_regex or _reads_alike(leaf) else None
+
+
+def _reads_alike(leaf: Leaf) -> bool:
+    assert isinstance(leaf, Pattern)
+    try:
+        regex = parse_regex(Source(leaf.text, "regex"), dialect=Dialect.RUST)
+    except ParseError:
+        return False
+    return shape(regex) == shape(leaf.regex)

@@ -1,0 +1,86 @@
+"""Leaves: a terminal in, its texts as a regex over characters out, or its machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.automata.fold import fold
+from workbench.errors import BuildError
+from workbench.export.from_machine import machine_regex
+from workbench.export.terms import plain, text
+from workbench.limits import Limits
+from workbench.pushdown.terminals import excepted_strings, terminal_machine
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import Except, Expression, Literal, Pattern, Stop
+from workbench.syntax.regex_labels import labels_in
+from workbench.syntax.regex_tree import Regex
+from workbench.syntax.tree_printer import Leaf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaves:
+    """What the terminals of one grammar read."""
+
+    #: The notation that is written, for messages.
+    title: str
+    source: Source
+    #: The rules by name; ``except!`` may name one that no text reaches.
+    rules: Mapping[str, Expression]
+    limits: Limits
+
+    def regex(self, leaf: Leaf) -> Regex | None:
+        """The regex of a terminal as its author wrote it; None where only its machine says it.
+
+        Raises: BuildError for what is no text in UTF-8, and for labels.
+        """
+        if isinstance(leaf, Literal):
+            return text(self._decoded(leaf))
+        if not isinstance(leaf, Pattern):
+            return None
+        if (label := next(labels_in(leaf.regex), None)) is not None:
+            what = f"the label {label[0].name}, which stands for one token"
+            raise self.refused(what, leaf.span, "write a regex of the texts you mean")
+        return plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
+
+    def machine(self, leaf: Leaf) -> Dfa:
+        """The machine of a terminal, bytes and all."""
+        assert not isinstance(leaf, Literal), "it has no machine"
+        return terminal_machine(leaf, self.rules, self.source, self.limits)
+
+    def is_nullable(self, leaf: Leaf) -> bool:
+        """Whether a terminal may read nothing."""
+        if isinstance(leaf, Literal):
+            return not leaf.value
+        machine = self.machine(leaf)
+        return bool(machine.finals[machine.initial])
+
+    def excepted(self, leaf: Except) -> tuple[bytes, ...]:
+        return excepted_strings(leaf, self.rules, self.source, self.limits)
+
+    def short(self, machine: Dfa, most: int) -> Regex | None:
+        """The texts of a machine as a regex of at most ``most`` characters."""
+        return machine_regex(machine, most, self.limits)
+
+    def refused(self, what: str, span: Span, hint: str) -> BuildError:
+        """The error of what the notation cannot say."""
+        message = f"{self.title} cannot say {what}"
+        return BuildError(message, self.source, span, hint, "unsupported_export")
+
+    def _decoded(self, leaf: Literal) -> str:
+        try:
+            return leaf.value.decode()
+        except UnicodeDecodeError:
+            what = f"the bytes {leaf.value!r}, which are no text in UTF-8"
+            raise self.refused(what, leaf.span, "write whole characters") from None
+
+
+def cuts_characters(machine: Dfa) -> bool:
+    """Whether a machine may begin or end inside a character."""
+    return bool(fold(machine).raw)
+
+
+def begins_inside(machine: Dfa) -> bool:
+    """Whether a text of a machine may begin with a byte that goes on a character."""
+    return any(machine.step(machine.initial, byte) != DEAD for byte in range(0x80, 0xC0))

@@ -1,0 +1,219 @@
+"""Prepared: a grammar in, rules out that hold only what a notation has signs for.
+
+Terminals that are machines become regexes or rules of their own, names become names of the
+notation, rules and alternatives that no text reaches are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from workbench.automata.dfa import Dfa
+from workbench.errors import BuildError
+from workbench.export.comments import comments_of
+from workbench.export.counts import Counts
+from workbench.export.from_machine import machine_rules
+from workbench.export.leaves import Leaves, begins_inside, cuts_characters
+from workbench.export.names import Alphabet, Names
+from workbench.export.neighbours import Neighbours
+from workbench.export.regex_text import pattern
+from workbench.export.spelled import spelled, terminal
+from workbench.export.terms import NOTHING, plain, repeat
+from workbench.grammar import Grammar
+from workbench.pushdown.build import context_free
+from workbench.pushdown.network import Network
+from workbench.source import Span
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Choice,
+    Except,
+    Expression,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Stop,
+)
+from workbench.syntax.regex_dialect import Dialect
+from workbench.syntax.regex_tree import Regex
+from workbench.syntax.shapes import shape
+from workbench.syntax.tree_printer import POSTFIX, Leaf
+
+#: A machine whose regex is longer is written as rules.
+_REGEX = 300
+#: A machine whose regex is longer has a rule of its own, by the name it brings.
+_INLINE = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs:
+    """What a notation has signs for."""
+
+    #: What people call it.
+    title: str
+    alphabet: Alphabet
+    #: The name of the start rule where nothing else is said.
+    start: str
+    #: What is written for a leaf as it stands; None: its regex or its machine is asked.
+    own: Callable[[Grammar, Leaf], Expression | None]
+    #: Whether a regex is a terminal of its own; else it is spelled in strings, sets and counts.
+    regexes: bool
+    #: Whose classes such a regex may name; None: those whom nobody reads otherwise.
+    dialect: Dialect | None
+    #: Whether any count can be written; else ``? * +`` alone.
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """The rules to write, in the order their author had them."""
+
+    rules: tuple[Rule, ...]
+    #: What the author said of a rule, by its new name.
+    comments: Mapping[str, tuple[str, ...]]
+
+
+def prepared(grammar: Grammar, signs: Signs) -> Prepared:
+    """The rules of a grammar for one notation.
+
+    Raises: BuildError for what cannot be said in it; LimitError.
+    """
+    if grammar.tree is None:
+        assert grammar.regex is not None, "made from the one or the other"
+        whole = Span(0, len(grammar.source.text))
+        body = Pattern(grammar.regex, Stop.ANYWHERE, grammar.source.text, whole)
+        return _Preparation(grammar, signs, {grammar.start: body}, {}).run({})
+    cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
+    rules = {name: cfg.rules[name] for name in cfg.written if name in cfg.rules}
+    preparation = _Preparation(grammar, signs, rules, cfg.written)
+    made = preparation.run(comments_of(grammar.tree, grammar.notation))
+    torn = preparation.torn()
+    if torn is None:
+        return made
+    if isinstance(grammar.machine, Network):
+        raise torn
+    # terminals share characters: the rules are those of the whole machine
+    one = Automaton(grammar.machine, grammar.start, Span(0, len(grammar.source.text)))
+    return _Preparation(grammar, signs, {grammar.start: one}, {}).run({})
+
+
+class _Preparation:
+    """The rules of one grammar on their way to one notation."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        signs: Signs,
+        rules: Mapping[str, Expression],
+        written: Mapping[str, Expression],
+    ) -> None:
+        self._grammar = grammar
+        self._signs = signs
+        self._rules = rules
+        self._leaves = Leaves(signs.title, grammar.source, written, grammar.limits.begun())
+        self._names = Names.of(signs.alphabet, grammar.start, rules, signs.start)
+        self._counts = Counts(self._names)
+        #: The name of the rule being prepared.
+        self._rule = ""
+        #: What was made for leaves that are machines.
+        self._made: dict[object, Expression] = {}
+        #: Rules made on the way, which stand behind the rule they were made for.
+        self._more: list[Rule] = []
+        #: The terminals that may begin or end inside a character.
+        self._cutting: dict[int, Dfa] = {}
+
+    def run(self, comments: Mapping[str, tuple[str, ...]]) -> Prepared:
+        rules: list[Rule] = []
+        for name, body in self._rules.items():
+            self._rule = self._names[name]
+            rules.append(Rule(self._rule, self._of(body), body.span, body.span))
+            rules += [*self._more, *self._counts.taken()]
+            self._more = []
+        kept = {self._names[rule]: lines for rule, lines in comments.items() if rule in self._rules}
+        return Prepared(tuple(rules), kept)
+
+    def _of(self, node: Expression) -> Expression:
+        match node:
+            case Nonterminal(name, span):
+                return Nonterminal(self._names[name], span)
+            case Sequence(items, span):
+                return Sequence(tuple(map(self._of, items)), span)
+            case Choice(options, span):
+                return Choice(tuple(map(self._of, options)), span)
+            case Repetition(item, low, high, span):
+                return self._repeated(self._of(item), low, high, span)
+            case leaf:
+                return self._leaf(leaf)
+
+    def _repeated(self, item: Expression, low: int, high: int | None, span: Span) -> Expression:
+        if self._signs.counts:
+            return Repetition(item, low, high, span)
+        if isinstance(item, Pattern) and item.stop is Stop.ANYWHERE and (low, high) not in POSTFIX:
+            regex = plain(item.regex)  # a count inside a regex is none of the notation's
+            if regex is not None:
+                return terminal(repeat(regex, low, high), span, self._signs.dialect)
+        return self._counts.repeated(item, low, high, self._rule)
+
+    def _leaf(self, leaf: Leaf) -> Expression:
+        own = self._signs.own(self._grammar, leaf)
+        if own is not None:
+            return self._renamed(own) if isinstance(own, Except) else own
+        regex = self._leaves.regex(leaf)
+        if regex is not None:
+            return leaf if isinstance(leaf, Literal) else self._regex(regex, leaf.span)
+        machine = self._leaves.machine(leaf)
+        if cuts_characters(machine):
+            self._cutting[id(leaf)] = machine
+        key = id(machine) if isinstance(leaf, Automaton) else shape(leaf)
+        if key not in self._made:
+            self._made[key] = self._from_machine(leaf, machine)
+        return self._made[key]
+
+    def _regex(self, regex: Regex, span: Span) -> Expression:
+        if regex == NOTHING:
+            raise self._leaves.refused("a language without texts", span, "let it have one")
+        if self._signs.regexes:
+            return terminal(regex, span, self._signs.dialect)
+        return spelled(regex, span)
+
+    def _from_machine(self, leaf: Leaf, machine: Dfa) -> Expression:
+        label = leaf.label if isinstance(leaf, Automaton) else f"{self._rule}_text"
+        regex = self._leaves.short(machine, _REGEX)
+        if regex is not None and len(pattern(regex)) <= _INLINE:
+            return self._regex(regex, leaf.span)
+        names = self._names.series(label)
+        rules = machine_rules(machine, names, leaf.span) if regex is None else ()
+        if regex is not None:
+            rules = ((next(names), self._regex(regex, leaf.span)),)
+        self._more += [Rule(name, body, leaf.span, leaf.span) for name, body in rules]
+        return Nonterminal(rules[0][0], leaf.span)
+
+    def torn(self) -> BuildError | None:
+        """The error where two terminals can share a character: what is written knows whole ones."""
+        if not self._cutting:
+            return None
+        neighbours = Neighbours(self._rules, self._leaves.is_nullable, id)
+        for left, right in neighbours.pairs:
+            first, second = neighbours.leaves[left], neighbours.leaves[right]
+            machine = self._cutting.get(id(second))
+            if id(first) in self._cutting and machine and begins_inside(machine):
+                what = "two terminals that may share a character, each some of its bytes"
+                return self._leaves.refused(what, second.span, "put a character between them")
+        return None
+
+    def _renamed(self, node: Except) -> Except:
+        """An ``except!`` whose rule is there under its new name."""
+        if isinstance(node.excepted, Literal):
+            return node
+        if node.excepted.name in self._rules:
+            name = self._names[node.excepted.name]
+        else:
+            texts = self._leaves.excepted(node)
+            name = self._names.fresh(node.excepted.name)
+            options = tuple(Literal(text, node.span) for text in texts)
+            body = options[0] if len(options) == 1 else Choice(options, node.span)
+            self._more.append(Rule(name, body, node.span, node.span))
+        return replace(node, excepted=Nonterminal(name, node.span))
