@@ -10,10 +10,10 @@ from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.automaton import AutomatonConstraint, DfaConstraint, LazyConstraint
 from workbench.constraint.composed import composed
-from workbench.constraint.labelled import Labelled, label_masks
+from workbench.constraint.labelled import labelled
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.ready import ready
-from workbench.constraint.signs import labels_of, signed
+from workbench.constraint.signs import labels_of
 from workbench.constraint.stack import StackConstraint
 from workbench.constraint.unconstrained import Unconstrained
 from workbench.errors import WorkbenchError
@@ -223,6 +223,6 @@ def compile(
             f"the method {method!r} does not read {labels[0][0].name}: {named.no_labels}",
             "choose the method 'automaton'",
         )
-    masks = label_masks(grammar, vocabulary)
-    made = named.make(signed(grammar), masks.signed, limits, **options)
-    return Labelled(made, vocabulary, masks)
+    return labelled(
+        grammar, vocabulary, lambda text, signs: named.make(text, signs, limits, **options)
+    )

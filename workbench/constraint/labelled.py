@@ -7,16 +7,20 @@ but one: where text and label could both read a token, what the label would have
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 import numpy as np
 
-from workbench.constraint.labels import LabelMasks, labels_of_vocabulary
+from workbench.constraint.automaton import AutomatonConstraint
+from workbench.constraint.labels import LabelTokens, signed_vocabulary
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.constraint.signs import LEAD, labels_of
+from workbench.constraint.signs import LEAD, SIGNS, labels_of, signed
 from workbench.errors import TokenNotAllowed, VocabularyError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
-from workbench.syntax.regex_labels import LABELS, Label
+from workbench.syntax.regex_labels import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _HINTS = {
@@ -26,19 +30,22 @@ _HINTS = {
 _HINT = "take a vocabulary with such tokens, or leave the label out"
 
 
-def label_masks(grammar: Grammar, vocabulary: Vocabulary) -> LabelMasks:
-    """The labels of a vocabulary, which has tokens for all that a grammar has.
+def labelled(
+    grammar: Grammar, vocabulary: Vocabulary, make: Callable[[Grammar, Vocabulary], Constraint]
+) -> Labelled:
+    """The constraint of a grammar with labels, over the one that ``make`` makes for its signs.
 
-    Raises: VocabularyError where there is no token for one of them.
+    Raises: VocabularyError where there is no token for one of its labels; what ``make`` raises.
     """
-    labels = labels_of_vocabulary(vocabulary)
+    tokens = signed_vocabulary(vocabulary)
+    known = {one.label for one in tokens.labels}
     for label, _ in labels_of(grammar):
-        if label.name not in labels.masks:
+        if label not in known:
             raise VocabularyError(
                 f"{vocabulary.name} has no token for {label.name}, {label.what}",
                 _HINTS.get(label.name, _HINT),
             )
-    return labels
+    return Labelled(make(signed(grammar), tokens), vocabulary, tokens.labels)
 
 
 class Labelled:
@@ -48,15 +55,13 @@ class Labelled:
     Source: Koo et al. 2024, §2.5.1.
     """
 
-    def __init__(self, signed: Constraint, vocabulary: Vocabulary, labels: LabelMasks) -> None:
+    def __init__(
+        self, signed: Constraint, vocabulary: Vocabulary, labels: tuple[LabelTokens, ...]
+    ) -> None:
         #: The same constraint, in which a label is a token of two bytes.
         self.signed = signed
         self.vocabulary = vocabulary
-        self._labels = [
-            (label, labels.signs[label.name], labels.masks[label.name])
-            for label in LABELS
-            if label.name in labels.masks
-        ]
+        self._labels = labels
         self._limits: Limits = getattr(signed, "limits", LIMITS)
         self._most = self._limits.rows_of(4 * ((len(vocabulary) + 31) // 32))
         #: By the identity of the other's mask, which is kept so that no other takes its place.
@@ -81,18 +86,22 @@ class Labelled:
         bits = signed.bits[: (size + 31) // 32].copy()
         if size % 32:
             bits[-1] &= np.uint32((1 << size % 32) - 1)
-        for _, sign, mask in self._labels:
-            if sign in signed:
-                bits |= mask.bits
+        for one in self._labels:
+            if one.sign in signed:
+                bits |= one.mask.bits
         return TokenMask(bits, size)
 
     def label(self, state: State, token_id: TokenId) -> Label | None:
         """The label that reads a token; None where it is read as text, or not at all."""
+        found = self._read_by(state, token_id)
+        return None if found is None else found.label
+
+    def _read_by(self, state: State, token_id: TokenId) -> LabelTokens | None:
         signed = self.signed.mask(state)
         if token_id not in signed:
-            for label, sign, mask in self._labels:
-                if sign in signed and token_id in mask:
-                    return label
+            for one in self._labels:
+                if one.sign in signed and token_id in one.mask:
+                    return one
         return None
 
     def advance(self, state: State, token_id: TokenId) -> State:
@@ -104,16 +113,23 @@ class Labelled:
             raise TokenNotAllowed(
                 f"token {token_id} is not in a vocabulary of {len(self.vocabulary)}"
             )
-        signed = self.signed.mask(state)
-        if token_id not in signed:
-            for _, sign, mask in self._labels:
-                if sign in signed and token_id in mask:
-                    return self.signed.advance(state, sign)
-        return self.signed.advance(state, token_id)
+        found = self._read_by(state, token_id)
+        return self.signed.advance(state, token_id if found is None else found.sign)
+
+    def read_as(self, state: State, token_id: TokenId) -> bytes:
+        """What the signed machine reads where a token is taken: its bytes, or a label's sign."""
+        found = self._read_by(state, token_id)
+        if found is not None:
+            return SIGNS[found.label.name]
+        return self.vocabulary.tokens[token_id] or b""
 
     def is_final(self, state: State) -> bool:
         return self.signed.is_final(state)
 
-    def forced(self, state: State) -> bytes:
-        """The bytes every accepted text goes on with, up to a label."""
-        return self.signed.forced(state).split(bytes((LEAD,)))[0]
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
+        """The bytes every accepted text goes on with, up to a label; no more than ``most``."""
+        if isinstance(self.signed, AutomatonConstraint):  # it makes no more than are asked for
+            forced = self.signed.forced(state, most)
+        else:
+            forced = self.signed.forced(state)[:most]
+        return forced.split(bytes((LEAD,)))[0]

@@ -48,12 +48,12 @@ from workbench.syntax.regex_tree import (
 )
 
 #: What begins a sign, and the lowest byte that is kept for signs; UTF-8 has none of them.
-LEAD, RESERVED = 0xFF, 0xF8
+LEAD, RESERVED = 0xFA, 0xF8
 _TEXT: Ranges = ((0, RESERVED - 1),)
 
 #: The sign of each label.
 SIGNS: dict[str, bytes] = {
-    label.name: bytes((LEAD, LEAD - 1 - number)) for number, label in enumerate(LABELS)
+    label.name: bytes((LEAD, RESERVED + number)) for number, label in enumerate(LABELS)
 }
 
 _SIGNED: WeakKeyDictionary[Grammar, Grammar] = WeakKeyDictionary()
