@@ -13,7 +13,8 @@ The two doors are in ``tree``::
     text_tree(source: Source, style: str = "call", limits: Limits = LIMITS, root: str = "") -> Typed
 
     Typed.tree: GrammarTree          the rules; start symbol ``start``; ``tree.source`` is the text
-    Typed.parse(text: str) -> object the instance an accepted text stands for
+    Typed.parse(text: str | bytes) -> object
+                                    the instance an accepted text stands for
     Typed.types: Types               what was read
 
 Text is read with ``ast`` and never executed; of texts that stand for instances, neither. Left

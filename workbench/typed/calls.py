@@ -2,9 +2,9 @@
 
 In come Types, out comes a GrammarTree whose every text Python would evaluate to an instance:
 keywords in declared order, those with a default may be left out, a space or none after commas
-and colons, and no other white space. One exception is made so that ``repr(instance)`` is always
-accepted: a member of an enumeration may also be written ``<Colour.RED: 1>``, and ``inf`` and
-``nan`` as they are.
+and colons, and no other white space. What ``repr`` writes is accepted, but for members of
+enumerations: theirs, ``<Colour.RED: 1>``, is no Python. It was accepted at first, and the
+embedded model wrote just that. ``fitting`` reads it all the same.
 
 Source: Koo et al. 2024, §5.2.
 """
@@ -25,9 +25,9 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
 )
+from workbench.typed.definitions import value_text
 from workbench.typed.literals import scalar_rule, text_rule
 from workbench.typed.types import (
-    OPAQUE,
     Definition,
     Dict,
     Enumeration,
@@ -185,13 +185,7 @@ class _Writer:
 
     def _value(self, value: str | int | Member | None, span: Span) -> Expression:
         """A value of a ``Literal``."""
-        if isinstance(value, str):
-            return text_rule(value, span)
-        if isinstance(value, Member):
-            owner = self.types.definitions[value.owner]
-            assert isinstance(owner, Enumeration), "checked when it was read"
-            return _member(owner, value.name, span)
-        return _text(repr(value), span)
+        return text_rule(value, span) if isinstance(value, str) else _text(value_text(value), span)
 
     def _tuple(self, items: tuple[Expression, ...], span: Span) -> Expression:
         """``(a, b)``; one item alone has a comma after it."""
@@ -210,17 +204,8 @@ class _Writer:
 
 
 def _members(one: Enumeration) -> Expression:
-    return _choice(tuple(_member(one, name, one.span) for name, _ in one.members), one.span)
-
-
-def _member(one: Enumeration, name: str, span: Span) -> Expression:
-    """``Colour.RED``, or what ``repr`` writes for it."""
-    plain, value = f"{one.name}.{name}", dict(one.members)[name]
-    # an alias has no repr of its own: that of the name it was given first is enough
-    first = next(other for other, known in one.members if known == value)
-    if value == OPAQUE or first != name:
-        return _text(plain, span)
-    return Choice((_text(plain, span), _text(f"<{plain}: {value}>", span)), span)
+    names = tuple(_text(f"{one.name}.{name}", one.span) for name, _ in one.members)
+    return _choice(names, one.span)
 
 
 def _listed(opening: str, item: Expression, closing: str, empty: str, span: Span) -> Expression:

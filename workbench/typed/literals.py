@@ -20,8 +20,8 @@ _ESCAPE = (
     r"""\\(?:[\\'"abfnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}"""
     r"|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4})"
 )
-#: A whole number is a float too, as it is to who annotates; ``inf`` and ``nan`` are what ``repr``
-#: writes for what has no literal.
+#: A whole number is a float too, as it is to type checkers; ``inf`` and ``nan`` are what ``repr``
+#: writes for what has no literal, and names after ``from math import inf, nan``.
 REGEXES = {
     Scalar.INT: f"-?{_WHOLE}",
     Scalar.FLOAT: rf"-?(?:{_WHOLE}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|inf)|nan",

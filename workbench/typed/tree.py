@@ -37,14 +37,17 @@ class Typed:
     _read: Callable[[Types, Maker, Source, Type], object]
     _maker: Maker
 
-    def parse(self, text: str) -> object:
+    def parse(self, text: str | bytes) -> object:
         """The instance an accepted text stands for; nothing of the text is executed.
 
         From a class it is one of the class; from a text a record with the same fields.
 
         Raises: ParseError for a text that stands for none.
         """
-        return self._read(self.types, self._maker, Source(text, "text"), Named(self.types.root))
+        # bytes that are no text are in no grammar's language; the sign put for them is told of
+        written = text if isinstance(text, str) else text.decode("utf-8", "replace")
+        source = Source(written, "text")
+        return self._read(self.types, self._maker, source, Named(self.types.root))
 
 
 def class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> Typed:
