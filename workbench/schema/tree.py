@@ -18,7 +18,7 @@ from workbench.schema.whitespace import Spacing
 from workbench.schema.writing import Writing, any_of, is_nothing
 from workbench.schema.writing_arrays import array_expression
 from workbench.schema.writing_objects import object_expression
-from workbench.source import Source, Span
+from workbench.source import Source
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule, Sequence
 
 #: The options used where none are given.
@@ -89,22 +89,22 @@ def _write(name: str, later: Later, writing: Writing) -> None:
     """Write the rule of a set; where it has several shapes each has a rule of its own."""
     values, span, rules = later.values, later.span, writing.rules
     shapes = [*values.objects, *values.arrays]
-    options = writing.leaves(values, span)
+    options = writing.leaves(later, span)
     place = len(rules)
     for shape in shapes:
         here = len(rules)
         if len(shapes) == 1:
-            options.append(_body(shape, name, span, writing))
+            options.append(_body(shape, name, later, writing))
             continue
         kind = "object" if isinstance(shape, Objects) else "array"
         its_name = writing.new_name(f"{name}_{kind}")
-        body = _body(shape, its_name, span, writing)
+        body = _body(shape, its_name, later, writing)
         rules.insert(here, Rule(its_name, body, span, span))  # before the rules it calls
         options.append(Nonterminal(its_name, span))
     rules.insert(place, Rule(name, any_of(options, span), span, span))
 
 
-def _body(shape: Objects | Arrays, name: str, span: Span, writing: Writing) -> Expression:
+def _body(shape: Objects | Arrays, name: str, owner: Later, writing: Writing) -> Expression:
     if isinstance(shape, Objects):
-        return object_expression(shape, name, span, writing)
-    return array_expression(shape, name, span, writing)
+        return object_expression(shape, name, owner, writing)
+    return array_expression(shape, name, owner, writing)

@@ -13,6 +13,7 @@ import re
 from workbench.errors import LimitError
 from workbench.limits import Limits
 from workbench.schema.algebra import Algebra
+from workbench.schema.labels import numbers_label, texts_label
 from workbench.schema.texts import Texts
 from workbench.schema.values import Later, Values
 from workbench.schema.whitespace import Spacing
@@ -56,11 +57,11 @@ class Writing:
         self._calls: dict[int, str] = {}
         self._counted = 0
 
-    def of(self, later: Later) -> Expression:
-        """The expression of a set: a leaf, or a call of its rule."""
-        values, span = later.values, later.span
+    def of(self, later: Later, span: Span | None = None) -> Expression:
+        """The expression of a set: a leaf, or a call of its rule; at ``span`` if not at its own."""
+        values, span = later.values, later.span if span is None else span
         if not values.arrays and not values.objects:
-            return any_of(self.leaves(values, span), span)
+            return any_of(self.leaves(later, span), span)
         name = self._calls.get(id(later.raw))
         if name is None:
             name = self._calls[id(later.raw)] = self.new_name(self._name_of(later))
@@ -73,8 +74,9 @@ class Writing:
             return "value"
         return later.name + _PARTS.get(str(later.node.step), "")
 
-    def leaves(self, values: Values, span: Span) -> list[Expression]:
+    def leaves(self, later: Later, span: Span) -> list[Expression]:
         """The parts of a set that have no parts themselves."""
+        values = later.values
         found: list[Expression] = [
             Literal(b"true" if boolean else b"false", span)
             for boolean in sorted(values.booleans, reverse=True)
@@ -83,28 +85,29 @@ class Writing:
             found.append(Literal(b"null", span))
         if not values.numbers.is_empty:
             machine = values.numbers.machine(self.limits)
-            found.append(Automaton(machine, values.numbers.label, span))
+            found.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
-            found += self.strings(values.texts, span)
+            found += self.strings(values.texts, span, later)
         return found
 
-    def strings(self, texts: Texts, span: Span) -> list[Expression]:
-        """The JSON strings whose content is in a set, quotes included."""
+    def strings(self, texts: Texts, span: Span, later: Later | None = None) -> list[Expression]:
+        """The JSON strings whose content is in a set, quotes included; ``later`` asks for them."""
         few = texts.finite(_ONE_BY_ONE)
         if few is not None and all(_PLAIN.fullmatch(text) for text in few):
             return [Literal(b'"%b"' % text.encode(), span) for text in few]
-        return [Automaton(texts.machine(self.limits), texts.label, span)]
+        return [Automaton(texts.machine(self.limits), texts_label(texts, later), span)]
 
-    def member_name(self, name: str, later: Later) -> Expression:
-        """The name of a declared property, quotes included; ``later`` are its values."""
-        span = later.node.name_span if later.node.step == name else later.span
-        if _PLAIN.fullmatch(name):
-            return Literal(b'"%b"' % name.encode(), span)
-        return any_of(self.strings(Texts.of([name]), span), span)
+    def member(self, name: str, later: Later, owner: Later) -> tuple[Expression, ...]:
+        """A declared name of an object of ``owner``, the colon, and a value."""
+        declared = owner.node.members and owner.node.members.get("properties")
+        place = declared and declared.members and declared.members.get(name)
+        key, span = (place.name_span, place.span) if place else (later.span, later.span)
+        names = self.strings(Texts.of([name]), key)
+        return self.pair(any_of(names, key), later, span)
 
-    def pair(self, names: Expression, later: Later) -> tuple[Expression, ...]:
+    def pair(self, names: Expression, later: Later, span: Span) -> tuple[Expression, ...]:
         """A name, the colon, and a value of a set."""
-        return (names, self.spacing.colon, self.of(later))
+        return (names, self.spacing.colon, self.of(later, span))
 
     def bracketed(
         self, brackets: bytes, inside: Expression | None, may_be_empty: bool, span: Span

@@ -22,12 +22,13 @@ _NESTED = 12
 _State = tuple[int, tuple[int, ...]]
 
 
-def array_expression(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
-    """The texts of the arrays of a shape; ``name`` begins the names of further rules.
+def array_expression(shape: Arrays, name: str, owner: Later, writing: Writing) -> Expression:
+    """The texts of the arrays of a shape of ``owner``; ``name`` begins the names of further rules.
 
     Raises: BuildError of kind ``unsupported_schema`` where items must differ and are too many;
             LimitError.
     """
+    span = owner.span
     if shape.high == 0:
         return writing.bracketed(b"[]", None, True, span)
     optional_ones = len(shape.prefix) - shape.low

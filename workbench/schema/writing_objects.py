@@ -14,7 +14,6 @@ from workbench.schema.graphs import written_graph
 from workbench.schema.texts import Texts
 from workbench.schema.values import Later, Objects
 from workbench.schema.writing import Writing, any_of, in_a_row, is_nothing, optional
-from workbench.source import Span
 from workbench.syntax.grammar_tree import Expression, Repetition
 
 #: Of a graph that counts: the member it comes to, how many were written, and which of the
@@ -22,45 +21,40 @@ from workbench.syntax.grammar_tree import Expression, Repetition
 _State = tuple[int, int, int]
 
 
-def object_expression(shape: Objects, name: str, span: Span, writing: Writing) -> Expression:
-    """The texts of the objects of a shape; ``name`` begins the names of further rules.
+def object_expression(shape: Objects, name: str, owner: Later, writing: Writing) -> Expression:
+    """The texts of the objects of a shape of ``owner``; ``name`` begins the names of further rules.
 
     Raises: BuildError, LimitError.
     """
+    span = owner.span
     if not shape.properties and not shape.extras:
         return writing.bracketed(b"{}", None, True, span)
-    if shape.required and not shape.some and not _counts(shape):
-        return writing.bracketed(b"{}", _row(shape, span, writing), False, span)
-    return _ObjectGraph(shape, name, span, writing).expression()
+    if shape.required and not (shape.some or shape.low or shape.high is not None):
+        return writing.bracketed(b"{}", _row(shape, owner, writing), False, span)
+    graph = _ObjectGraph(shape, name, owner, writing)
+    inside, may_be_empty = written_graph(graph, (0, 0, 0), writing, span)
+    return writing.bracketed(b"{}", inside, may_be_empty, span)
 
 
-def _counts(shape: Objects) -> bool:
-    """Whether the number of members says more than which are required."""
-    most = None if shape.extras else len(shape.properties)
-    return shape.low > len(shape.required) or (
-        shape.high is not None and (most is None or shape.high < most)
-    )
-
-
-def _row(shape: Objects, span: Span, writing: Writing) -> Expression:
+def _row(shape: Objects, owner: Later, writing: Writing) -> Expression:
     """One member after the other.
 
     The first required one has no comma; who comes before it brings one behind, who comes after it
     brings one before.
     """
-    comma = writing.spacing.comma
+    comma, span = writing.spacing.comma, owner.span
     row: list[Expression] = []
     is_first = True
     for name, later in shape.properties.items():
-        pair = writing.pair(writing.member_name(name, later), later)
+        pair = writing.member(name, later, owner)
         if name not in shape.required:
             parts = [*pair, comma] if is_first else [comma, *pair]
-            row.append(optional(in_a_row(parts, span), later.span))
+            row.append(optional(in_a_row(parts, span), span))
         else:
             row += pair if is_first else [comma, *pair]
             is_first = False
     extras = [
-        in_a_row([comma, *writing.pair(key, later)], later.span)
+        in_a_row([comma, *writing.pair(key, later, later.span)], span)
         for names, later in shape.extras
         for key in writing.strings(names, later.span)
     ]
@@ -72,21 +66,15 @@ def _row(shape: Objects, span: Span, writing: Writing) -> Expression:
 class _ObjectGraph:
     """The row of members of a shape that counts them, or of which none is required."""
 
-    def __init__(self, shape: Objects, name: str, span: Span, writing: Writing) -> None:
+    def __init__(self, shape: Objects, name: str, owner: Later, writing: Writing) -> None:
         self._shape = shape
         self._name = name
-        self._span = span
+        self._owner = owner
         self._writing = writing
         self._pairs = list(shape.properties.items())
-        self._names = [writing.member_name(name, later) for name, later in self._pairs]
         #: As many are told apart: all up to the most allowed, else up to the least.
         self._told_apart = max(1, shape.low) if shape.high is None else max(1, shape.high)
         self._all_met = (1 << len(shape.some)) - 1
-
-    def expression(self) -> Expression:
-        """The rules of the graph are added to those of the schema."""
-        inside, may_be_empty = written_graph(self, (0, 0, 0), self._writing, self._span)
-        return self._writing.bracketed(b"{}", inside, may_be_empty, self._span)
 
     def edges(self, state: _State) -> Iterator[tuple[Expression | None, _State]]:
         """The members that may come next, or none where one may be left out."""
@@ -96,18 +84,20 @@ class _ObjectGraph:
             name, later = self._pairs[place]
             if not full:
                 for more, held in self._meeting(met, name, later):
-                    yield self._member(state, self._names[place], held), self._after(state, 1, more)
+                    pair = self._writing.member(name, held, self._owner)
+                    yield self._read(state, pair), self._after(state, 1, more)
             if name not in self._shape.required:
                 yield None, (place + 1, count, met)
         elif not full:
             for names, later in self._shape.extras:
                 for more, held in self._meeting(met, names, later):
                     for key in self._writing.strings(self._names_of(names, more), later.span):
-                        yield self._member(state, key, held), self._after(state, 0, more)
+                        pair = self._writing.pair(key, held, held.span)
+                        yield self._read(state, pair), self._after(state, 0, more)
 
-    def _member(self, state: _State, key: Expression, held: Later) -> Expression:
-        pair = self._writing.pair(key, held)
-        return in_a_row([self._writing.spacing.comma, *pair] if state[1] else [*pair], held.span)
+    def _read(self, state: _State, pair: tuple[Expression, ...]) -> Expression:
+        comma = [self._writing.spacing.comma] if state[1] else []
+        return in_a_row([*comma, *pair], self._owner.span)
 
     def _after(self, state: _State, further: int, more: int) -> _State:
         """The state behind a member that meets some more conditions."""
