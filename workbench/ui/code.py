@@ -6,13 +6,13 @@ as a logits processor, a line for the shell, a client of this page.
 
 from __future__ import annotations
 
-import ast
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.export.quoting import quoted as quoted
 from workbench.gallery import Gallery
 from workbench.pipeline import Notation
 from workbench.ui.models import BUILTIN, TOY
@@ -72,24 +72,6 @@ def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
         asked.start,
     )
     return name if same else ""
-
-
-def quoted(text: str) -> str:
-    """A Python literal that is exactly this text, raw where that reads better."""
-    raw = "\\" in text or "\n" in text
-    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
-        prefix = "r" if "\\" in text else ""
-        marks = ('"""', "'''") if "\n" in text else ('"', "'")
-        for mark in marks if raw or '"' in text else ():
-            literal = f"{prefix}{mark}{text}{mark}"
-            try:
-                if ast.literal_eval(literal) == text:
-                    return literal
-            except (SyntaxError, ValueError):
-                continue
-    plain = repr(text)
-    # the house writes double quotes where either will do
-    return f'"{plain[1:-1]}"' if plain[0] == "'" and '"' not in plain else plain
 
 
 def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
