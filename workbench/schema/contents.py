@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -28,6 +28,8 @@ class Content:
 
     alphabet: Alphabet
     machine: Dfa
+    #: Whether printable ASCII has no escapes in its literals.
+    plainly: bool = False
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member; one with half a surrogate pair never is."""
@@ -69,7 +71,7 @@ def concatenation(left: Content, right: Content, limits: Limits = LIMITS) -> Con
 
 def complement(content: Content, limits: Limits = LIMITS) -> Content:
     """The strings that are not in it."""
-    return Content(content.alphabet, operations.complement(content.machine, limits))
+    return replace(content, machine=operations.complement(content.machine, limits))
 
 
 def _together(
@@ -77,7 +79,7 @@ def _together(
 ) -> Content:
     alphabet, atoms_left, atoms_right = joint(left.alphabet, right.alphabet)
     made = operation(_over(left.machine, atoms_left), _over(right.machine, atoms_right), limits)
-    return Content(alphabet, made)
+    return Content(alphabet, made, left.plainly or right.plainly)
 
 
 def _over(machine: Dfa, atoms: npt.NDArray[np.intp]) -> Dfa:
@@ -123,16 +125,59 @@ def of_words(words: Iterable[str], limits: Limits = LIMITS) -> Content:
     return Content(alphabet, minimize(Dfa(classes, table, finals), limits))
 
 
+def between(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> Content:
+    """The members of ``low`` to ``high`` characters.
+
+    A state is one of the set's machine and how many characters were read, as far as they count.
+
+    Cost:   edges × lengths, walked by numpy.
+    Raises: LimitError past ``limits.states`` states.
+    """
+    machine, last = content.machine, low if high is None else high
+    states = len(machine)
+    limits.check("states", last, "lower the bounds of the string's length")
+    sources, targets = _ways(machine)
+    kept = np.zeros((last + 1, states), np.bool_)
+    kept[0, machine.initial] = True
+    for length in range(last):
+        kept[length + 1, targets[kept[length, sources]]] = True
+    if high is None:
+        while (new := ~kept[last, targets] & kept[last, sources]).any():
+            kept[last, targets[new]] = True
+    else:
+        kept[last] &= machine.finals
+    for length in range(last - 1, -1, -1):
+        going = np.zeros(states, np.bool_)
+        going[sources[kept[length + 1, targets]]] = True
+        kept[length] &= going | machine.finals if length >= low else going
+    count = int(kept.sum())
+    limits.check("states", count, "lower the bounds of the string's length")
+    if not kept[0, machine.initial]:
+        return replace(content, machine=nothing(len(machine.classes)))
+    numbers = np.full((last + 2, states + 1), DEAD, np.int32)
+    numbers[:-1, :-1][kept] = np.arange(count)
+    if high is None:
+        numbers[-1] = numbers[-2]
+    at, state = np.nonzero(kept)
+    table = numbers[at[:, None] + 1, machine.table[state]]
+    finals = machine.finals[state] & (at >= low)
+    return replace(content, machine=Dfa(machine.classes, table, finals))
+
+
+def _ways(machine: Dfa) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The state each edge comes from, and the one it leads to."""
+    sources, columns = np.nonzero(machine.table != DEAD)
+    return sources, machine.table[sources, columns].astype(np.intp)
+
+
 def has_member(content: Content, low: int, high: int | None) -> bool:
     """Whether some member has from ``low`` to ``high`` characters.
 
-    Cost: states × atoms a character, as long as the members can go on and at most ``high`` times.
+    Cost: edges a character, up to where the same states come again or ``high`` is reached.
     """
     machine = content.machine
-    ways = np.zeros((len(machine), len(machine)), np.bool_)
-    for column in machine.table.T:
-        ways[np.flatnonzero(column != DEAD), column[column != DEAD]] = True
-    here: npt.NDArray[np.bool_] = np.zeros(len(machine), np.bool_)
+    sources, targets = _ways(machine)
+    here = np.zeros(len(machine), np.bool_)
     here[machine.initial] = True
     seen: set[bytes] = set()
     length = 0
@@ -143,7 +188,9 @@ def has_member(content: Content, low: int, high: int | None) -> bool:
             if (key := here.tobytes()) in seen:
                 return False
             seen.add(key)
-        here = np.any(ways[here], axis=0)
+        there = np.zeros(len(machine), np.bool_)
+        there[targets[here[sources]]] = True
+        here = there
         length += 1
     return False
 

@@ -218,7 +218,7 @@ class _Search:
         """The same tree over atoms."""
         match regex:
             case Characters(ranges):
-                return Bytes(normalized((a, a) for a in self.alphabet.atoms_of(ranges)), _HERE)
+                return _of_atoms(self.alphabet, ranges)
             case Concat(parts):
                 return Concat(tuple(map(self._atoms, parts)), _HERE)
             case Alternate(options):
@@ -229,6 +229,12 @@ class _Search:
                 return self._atoms(part)
             case _:
                 return regex
+
+
+@lru_cache(maxsize=4096)
+def _of_atoms(alphabet: Alphabet, ranges: Ranges) -> Regex:
+    """A set of characters as a set of atoms."""
+    return Bytes(normalized((atom, atom) for atom in alphabet.atoms_of(ranges)), _HERE)
 
 
 def _parts(regex: Regex | None) -> list[Regex]:

@@ -26,6 +26,8 @@ from workbench.schema.contents import Content
 from workbench.syntax.ranges import MAX_CODE_POINT
 
 QUOTE, BACKSLASH = 0x22, 0x5C
+#: The printable characters of ASCII.
+PRINTABLE = (0x20, 0x7E)
 #: What may follow a backslash, and the character it stands for.
 SHORT = {
     '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
@@ -52,9 +54,9 @@ class Spelling:
 
 
 @lru_cache(maxsize=256)
-def spelling(alphabet: Alphabet) -> Spelling:
-    """The spelling machine of an alphabet."""
-    return _Nodes(alphabet).spelling()
+def spelling(alphabet: Alphabet, *, plainly: bool = False) -> Spelling:
+    """The spelling machine of an alphabet; spelled ``plainly``, printable ASCII has no escapes."""
+    return _Nodes(alphabet, plainly).spelling()
 
 
 def literals(content: Content, limits: Limits = LIMITS) -> Dfa:
@@ -66,7 +68,7 @@ def literals(content: Content, limits: Limits = LIMITS) -> Dfa:
     """
     if content.is_empty:
         return nothing(256)
-    one, machine = spelling(content.alphabet), content.machine
+    one, machine = spelling(content.alphabet, plainly=content.plainly), content.machine
     nodes, states = len(one.table), len(machine)
     # where each atom leads from each state, then the closing quote; state 1 is the end
     after = np.full((states, one.ahead.shape[1]), DEAD, np.int32)
@@ -98,6 +100,7 @@ class _Nodes:
     """The nodes of a spelling machine while it grows; those that read the same are one."""
 
     alphabet: Alphabet
+    plainly: bool
     rows: list[dict[int, int]] = field(default_factory=lambda: [{}])
     known: dict[tuple[object, ...], int] = field(default_factory=dict)
 
@@ -112,6 +115,8 @@ class _Nodes:
                 start[lead] = self._continued((lead & bits) << (6 * more), more, _LEAST[more - 1])
         start[BACKSLASH] = escaped
         for letter, meant in SHORT.items():
+            if self.plainly and letter == "/":
+                continue
             self.rows[escaped][ord(letter)] = self._atom(ord(meant))
         self.rows[escaped][ord("u")] = self._digits(0, 4)
         start[QUOTE] = -2 - self.alphabet.size
@@ -149,8 +154,10 @@ class _Nodes:
         if not more:
             return self._atom(base)
         size = 1 << (4 * more)
-        mixed = _holds_surrogates(base, base + size - 1)
-        atom = None if mixed else self.alphabet.uniform(base, base + size - 1)
+        last = base + size - 1
+        mixed = _holds_surrogates(base, last)
+        mixed |= self.plainly and base <= PRINTABLE[1] and last >= PRINTABLE[0]
+        atom = None if mixed else self.alphabet.uniform(base, last)
         key = ("digits", more, base if atom is None else -2 - atom)
         if key in self.known:
             return self.known[key]
@@ -158,6 +165,8 @@ class _Nodes:
         step = size >> 4
         for digit, signs in _HEX:
             first = base + digit * step
+            if self.plainly and PRINTABLE[0] <= first and first + step - 1 <= PRINTABLE[1]:
+                continue
             if mixed and _only_surrogates(first, step):
                 if first > 0xDBFF:
                     continue  # the second half of a pair, without the first

@@ -11,6 +11,7 @@ from workbench.automata.explore import nothing
 from workbench.limits import LIMITS, Limits
 from workbench.schema import contents
 from workbench.schema.contents import Content
+from workbench.schema.formats import strings_of
 from workbench.schema.searching import search
 from workbench.schema.spelling import literals
 from workbench.schema.words import all_but_words_machine, words_machine
@@ -58,6 +59,12 @@ class Texts:
                 is too large.
         """
         return Texts(content=search(pattern, replace(limits, began=None)))
+
+    @staticmethod
+    def format(name: str) -> Texts | None:
+        """The strings of a format; None where nobody here knows it."""
+        content = strings_of(name)
+        return None if content is None else Texts(content=content)
 
     def __and__(self, other: Texts) -> Texts:
         if self.words is not None:
@@ -132,9 +139,10 @@ class Texts:
         if self.words is not None:
             return contents.of_words(self.words, limits)
         found = self.content
-        if found is None or self.low > 0 or self.high is not None:
-            lengths = contents.of_lengths(self.low, self.high)
-            found = lengths if found is None else contents.intersection(found, lengths, limits)
+        if found is None:
+            found = contents.of_lengths(self.low, self.high)
+        elif self.low > 0 or self.high is not None:
+            found = contents.between(found, self.low, self.high, limits)
         if self.without:
             found = contents.difference(found, contents.of_words(self.without, limits), limits)
         return found

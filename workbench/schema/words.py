@@ -19,7 +19,7 @@ import numpy.typing as npt
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.explore import nothing
 from workbench.limits import LIMITS, Limits
-from workbench.schema.alphabet import ANY, alphabet_of
+from workbench.schema.alphabet import ANY
 from workbench.schema.spelling import BACKSLASH, QUOTE, SHORT, spelling
 
 #: For each byte of a spelling, the signs that may stand there.
@@ -28,7 +28,6 @@ _Path = tuple[tuple[int, ...], ...]
 #: The states before the opening quote, and after the closing one.
 _OPEN, _CLOSED = 0, 1
 _ESCAPES = {meant: letter for letter, meant in SHORT.items() if letter != "/"}
-_PRINTABLE = ((0x20, 0x7E),)
 
 
 def paths(character: str) -> list[_Path]:
@@ -176,36 +175,16 @@ class _Outside(NamedTuple):
 
 @cache
 def _outside() -> _Outside:
-    free = spelling(ANY)
-    # a character that was read leads to the first node, the closing quote to the end
-    onward = [*range(2, len(free.table) + 2), 2, _CLOSED, DEAD]
+    free, named = spelling(ANY), spelling(ANY, plainly=True)
     rows = np.full((2, 256), DEAD, np.int32)
+    # a character that was read leads to the first node of those that read any, in state 2
+    onward = [*range(2, len(free.table) + 2), 2, _CLOSED, DEAD]
     rows = np.concatenate([rows, np.array(onward, np.int32)[free.table[:, free.classes]]])
-    rows = np.concatenate([rows, _as_named(len(rows))])
+    first = len(rows) - 1
+    onward = [DEAD, *range(first + 1, first + len(named.table)), 2, _CLOSED, DEAD]
+    reading = np.array(onward, np.int32)[named.table[:, named.classes]]
+    rows = np.concatenate([rows, reading[1:], reading[:1]])
     root = len(rows) - 1
     rows[_OPEN, QUOTE] = root
     classes = np.unique(rows, axis=1, return_inverse=True)[1]
     return _Outside(rows, classes.reshape(-1).astype(np.uint16), root)
-
-
-def _as_named(first: State) -> npt.NDArray[np.int32]:
-    """Rows that read one character as a named word spells it, then any string; the root is last."""
-    alphabet = alphabet_of([_PRINTABLE])
-    named = spelling(alphabet)
-    count, plain = len(named.table), alphabet.atom(ord("a"))
-    onward = np.array([*range(count), 2, 2, _CLOSED, DEAD], np.int32)
-    onward[:count] += first - 1
-    # the root comes last, and a printable character has no escape but those of these two
-    rows = np.roll(onward[named.table[:, named.classes]], -1, axis=0)
-    escaped = onward.copy()
-    escaped[count + plain] = DEAD
-    rows[:-1] = escaped[named.table[1:, named.classes]]
-    backslash = int(rows[-1, BACKSLASH]) - first
-    rows[backslash, [QUOTE, BACKSLASH]] = 2
-    kept = np.ones(count, np.bool_)
-    while (dead := kept & (rows == DEAD).all(axis=1)).any():
-        kept &= ~dead
-        rows[np.isin(rows, np.flatnonzero(dead) + first)] = DEAD
-    numbers = np.arange(first + count)
-    numbers[first:][kept] = np.arange(first, first + int(kept.sum()))
-    return np.where(rows == DEAD, DEAD, numbers[rows]).astype(np.int32)[kept]
