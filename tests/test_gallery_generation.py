@@ -26,11 +26,7 @@ def model() -> TransformersModel:
 def test_ends_accepted_within_its_budget(
     example: Example, sampling: Sampling, model: TransformersModel
 ) -> None:
-    grammar = (
-        Grammar.from_regex(example.text)
-        if example.notation == "regex"
-        else Grammar.from_kbnf(example.text, start=example.start)
-    )
+    grammar = Grammar.from_text(example.text, example.notation, example.start)
     constraint = compile_grammar(grammar, model.vocabulary)
     generation = generate(
         model, constraint, example.prompt, sampling, max_tokens=example.max_tokens
