@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from workbench.errors import ParseError
 from workbench.limits import Clock
 from workbench.source import Source, Span
+from workbench.syntax.anchors_dropped import without_anchors
 from workbench.syntax.class_text import class_text
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
 from workbench.syntax.kbnf_escapes import Unescaped
@@ -29,15 +30,6 @@ _ESCAPE = re.compile(
 )
 _HALVES = re.compile(r"\\u([dD][89abAB][0-9A-Fa-f]{2})\\u([dD][c-fC-F][0-9A-Fa-f]{2})")
 _FLAGS = {"i": "ignorecase", "m": "multiline", "s": "dotall", "x": "verbose"}
-_TRANSLATED = re.compile(r"[\^$]|\\[c/]")
-#: A control character is a letter without this bit.
-_CONTROL = 0x40
-#: A regex by its pieces: an escape, a class, an anchor, anything else.
-_PIECES = re.compile(
-    r"""(?P<slash>\\/) | \\c(?P<control>[A-Za-z]) | \\.
-      | \[\^?\]?(?:[^\]\\]|\\.)*\] | (?P<anchor>[\^$]) | .""",
-    re.VERBOSE | re.DOTALL,
-)
 
 
 def string(source: Source, span: Span) -> Expression:
@@ -83,14 +75,10 @@ def regex(source: Source, span: Span, clock: Clock | None = None) -> Pattern:
         message = "the flag 'l' cannot be read: what it means depends on where it is run"
         raise ParseError(message, source, Span(end + 1, span.end), "leave it out", "unsupported")
     flags = Flags(**{_FLAGS[letter]: True for letter in letters if letter in _FLAGS})
-    inside = Span(span.start + 1, end)
-    # under 'm' an anchor says something, under 'x' it may stand in a comment: the parser refuses it
-    as_written = (
-        flags.verbose
-        or flags.multiline
-        or not _TRANSLATED.search(source.text, inside.start, inside.end)
-    )
-    written = _as_written(source, inside) if as_written else _translated(source, inside)
+    written = Unescaped(source.text[span.start + 1 : end], range(span.start + 1, end + 1))
+    if not flags.verbose and not flags.multiline:
+        # under 'm' an anchor says something, under 'x' it may stand in a comment: it is refused
+        written = without_anchors(written)
     tree = _parsed(source, written, flags, clock)
     told = "".join(sorted({letter for letter in letters if letter in _FLAGS}))
     text = f"(?{told}:{written.text})" if told else written.text
@@ -107,30 +95,6 @@ def _parsed(source: Source, written: Unescaped, flags: Flags, clock: Clock | Non
             )
         except ParseError:
             raise error from None
-
-
-def _as_written(source: Source, inside: Span) -> Unescaped:
-    text = source.text[inside.start : inside.end]
-    return Unescaped(text, range(inside.start, inside.end + 1))
-
-
-def _translated(source: Source, inside: Span) -> Unescaped:
-    """The regex between the slashes without its anchors, and with escapes that regexes have."""
-    told: list[str] = []
-    places: list[int] = []
-    for match in _PIECES.finditer(source.text, inside.start, inside.end):
-        start = match.start()
-        if match["anchor"]:
-            continue
-        piece = match[0]
-        if match["slash"]:
-            piece = "/"
-        elif match["control"]:
-            piece = f"\\x{ord(match['control'].upper()) ^ _CONTROL:02x}"
-        told.append(piece)
-        # what was written as one escape has one place
-        places += range(start, match.end()) if piece == match[0] else [start] * len(piece)
-    return Unescaped("".join(told), [*places, inside.end])
 
 
 def _string(source: Source, span: Span) -> tuple[str, bool]:

@@ -3,24 +3,25 @@
 Templates and rules with a parameter become a rule for each use, and what ``%ignore`` says may
 stand after every terminal. A terminal is a rule like others here: wherever a text can be cut into
 terminals so that the rules hold, it is read, as Lark's Earley parser does with a complete dynamic
-lexer. Ignored text may end a text but not begin it, as llguidance and xgrammar have it, unless
-the option ``allow_initial_skip`` is set; Lark itself would let it begin one.
+lexer. Ignored text may begin and end a text, as in Lark; where a grammar sets options of
+llguidance's it begins one only if ``allow_initial_skip`` is among them. (llguidance and xgrammar
+let it begin none without, and llguidance lets it end none.)
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from workbench.errors import ParseError, SourceError
+from workbench.errors import ParseError
 from workbench.limits import Clock
 from workbench.source import Source, Span
 from workbench.syntax.beyond import Beyond
 from workbench.syntax.chunks import pieces
 from workbench.syntax.class_text import class_text
 from workbench.syntax.grammar_tree import (
-    Automaton,
     Choice,
     Expression,
     Literal,
@@ -31,7 +32,8 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.lark_attributes import Wanted, wanted
+from workbench.syntax.large_counts import Counting
+from workbench.syntax.lark_asking import Asking
 from workbench.syntax.lark_calls import holds, value
 from workbench.syntax.lark_common import called
 from workbench.syntax.lark_names import named, undefined
@@ -50,14 +52,14 @@ from workbench.syntax.lark_nodes import (
     is_terminal,
 )
 from workbench.syntax.regex_tree import Characters
+from workbench.syntax.renaming import renamed
+from workbench.syntax.rule_attributes import wanted
 from workbench.syntax.shapes import shape
 
+#: How a regex begins that has flags.
+_FLAGS = re.compile(r"\(\?[ims]+:")
 #: Rules that uses of templates and parameters may come to.
 _USES = 10_000
-#: What a label shows of the text it stands for.
-_LABEL = 40
-#: A key of llguidance's schemas, which no draft has.
-_GUIDANCE = '"x-guidance"'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,13 +75,13 @@ class _Scope:
 
 
 def lowered(
-    source: Source, grammar: LarkGrammar, beyond: Beyond | None, clock: Clock | None
+    source: Source, grammar: LarkGrammar, start: str, beyond: Beyond | None, clock: Clock | None
 ) -> tuple[Rule, ...]:
     """All rules of a grammar, and those its uses of templates, pieces and schemas come to.
 
     Raises: ParseError, BuildError, LimitError.
     """
-    return tuple(_Lowering(source, grammar, beyond, clock, "", set()).rules())
+    return tuple(_Lowering(source, grammar, start, beyond, clock, "", set()).rules())
 
 
 class _Lowering:
@@ -89,6 +91,7 @@ class _Lowering:
         self,
         source: Source,
         grammar: LarkGrammar,
+        start: str,
         beyond: Beyond | None,
         clock: Clock | None,
         prefix: str,
@@ -96,21 +99,23 @@ class _Lowering:
     ) -> None:
         self.source = source
         self.grammar = grammar
-        self.beyond = beyond
+        self.start = prefix + start
         self.clock = clock
         self.prefix = prefix
         self.known = named(source, grammar)
         self.declared = dict(grammar.declared)
         self.taken = taken
         self.taken.update(prefix + name for name in self.known)
+        self.asking = Asking(source, beyond, self._operand, self._called_by)
         self.more: list[Rule] = []
         self.uses: dict[object, str] = {}
+        self.counting = Counting(self._fresh)
         self.waiting: deque[tuple[str, Definition, _Scope]] = deque()
         self.terminals: dict[str, Expression] = {}
         self.lowering: set[str] = set()
-        self.before: Nonterminal | None = None
-        self.after: Nonterminal | None = None
-        self.before, self.after = self._ignored()
+        #: What may stand after every terminal.
+        self.ignored: Nonterminal | None = None
+        self.ignored = self._ignored()
 
     def rules(self) -> list[Rule]:
         """All rules, those that were written first."""
@@ -121,41 +126,62 @@ class _Lowering:
         ]
         while self.waiting:
             made.append(self._rule(*self.waiting.popleft()))
-        return made + self.more
+        return self._begun(made) + self.more + self.counting.rules
 
     def _rule(self, name: str, one: Definition, scope: _Scope) -> Rule:
         if self.clock is not None:
             self.clock.check("the grammar is very long; shorten it")
-        want = wanted(self.source, one)
+        want = wanted(self.source, one.attributes)
         if want.plain:
             body = self._terminal(name, one) if one.is_terminal and not one.parameters else None
             body = body or self._lower(one.body, scope)
         else:
-            body = self._skipping(self._cut(one, want), one.is_terminal)
+            body = self._skipping(self.asking.cut(one, want), one.is_terminal)
         return Rule(name, body, one.name_span, one.span)
 
     # what may be ignored
 
-    def _ignored(self) -> tuple[Nonterminal | None, Nonterminal | None]:
-        """What may stand before and after every terminal."""
+    def _ignored(self) -> Nonterminal | None:
+        """A rule for what is ignored."""
         if not self.grammar.ignored:
-            return None, None
-        bodies = tuple(self._lower(body, _Scope(lexical=True)) for body in self.grammar.ignored)
+            return None
+        bodies = tuple(map(self._operand, self.grammar.ignored))
         span = bodies[0].span
         choice = bodies[0] if len(bodies) == 1 else Choice(bodies, span)
         name = self._fresh("ignored")
         self.more.append(Rule(name, Repetition(choice, 0, None, span), span, span))
-        call = Nonterminal(name, span)
-        first = (self.grammar.options or {}).get("allow_initial_skip") is True
-        return call if first else None, call
+        return Nonterminal(name, span)
 
     def _skipping(self, terminal: Expression, lexical: bool) -> Expression:
-        """A terminal with what may be ignored beside it."""
+        """A terminal with what is ignored after it."""
         empty = isinstance(terminal, Literal) and not terminal.value
-        if lexical or self.after is None or empty:
+        if lexical or self.ignored is None or empty:
             return terminal
-        around = (self.before, terminal, self.after)
-        return Sequence(tuple(one for one in around if one is not None), terminal.span)
+        return Sequence((terminal, self.ignored), terminal.span)
+
+    def _begun(self, rules: list[Rule]) -> list[Rule]:
+        """The rules, where what is ignored may stand before the start."""
+        options = self.grammar.options
+        if self.ignored is None or (options and options.get("allow_initial_skip") is not True):
+            return rules
+        for place, rule in enumerate(rules):
+            if rule.name != self.start:
+                continue
+            if not any(self.start in called(other.body) for other in rules):
+                begun = Sequence((self.ignored, rule.body), rule.body.span)
+                return [*rules[:place], replace(rule, body=begun), *rules[place + 1 :]]
+            # calls of the rule are of one that nothing stands before
+            again = self._fresh(f"{self.start}_again")
+
+            def name(call: str, again: str = again) -> str:
+                return again if call == self.start else call
+
+            begun = Sequence((self.ignored, Nonterminal(again, rule.name_span)), rule.body.span)
+            inner = [
+                replace(one, name=name(one.name), body=renamed(one.body, name)) for one in rules
+            ]
+            return [replace(rule, body=begun), *inner]
+        return rules
 
     # bodies
 
@@ -168,7 +194,9 @@ class _Lowering:
             case Choice(options, span):
                 return self._choice(options, scope, span)
             case Repetition(item, low, high, span):
-                return Repetition(self._lower(item, scope), low, high, span)
+                return self.counting.repetition(self._lower(item, scope), low, high, span)
+            case Pattern():
+                return self._skipping(self.counting.pattern(body, self._slice(body)), scope.lexical)
             case Applied():
                 return self._applied(body, scope)
             case Indexed():
@@ -184,9 +212,15 @@ class _Lowering:
                 self.more += rules
                 return self._skipping(leaf, scope.lexical)
             case Both() | Not():
-                return self._skipping(self._operation(body), scope.lexical)
+                return self._skipping(self.asking.operation(body), scope.lexical)
             case _:
                 return self._skipping(body, scope.lexical)
+
+    def _slice(self, pattern: Pattern) -> Callable[[Span], str]:
+        """How a part of a regex is written, under the flags of the whole."""
+        flags = _FLAGS.match(pattern.text)
+        opening, closing = (flags[0], ")") if flags else ("", "")
+        return lambda span: f"{opening}{self.source.text[span.start : span.end]}{closing}"
 
     def _choice(self, options: Iterable[Body], scope: _Scope, span: Span) -> Expression:
         """The options whose conditions hold."""
@@ -276,7 +310,7 @@ class _Lowering:
 
     def _fresh(self, base: str) -> str:
         """A name no rule has."""
-        name, number = self.prefix + base, 1
+        name, number = self.prefix + base.removeprefix(self.prefix), 1
         while name in self.taken:
             number += 1
             name = f"{self.prefix}{base}_{number}"
@@ -287,70 +321,22 @@ class _Lowering:
 
     def _nested(self, grammar: LarkGrammar) -> Expression:
         prefix = self._fresh("inner") + "_"
-        inner = _Lowering(self.source, grammar, self.beyond, self.clock, prefix, self.taken)
+        inner = _Lowering(
+            self.source, grammar, "start", self.asking.beyond, self.clock, prefix, self.taken
+        )
         self.more += inner.rules()
         start = grammar.definitions[0] if grammar.definitions else None
         span = start.name_span if start else Span(0, 0)
         return Nonterminal(f"{prefix}start", span)
 
     def _schema(self, span: Span) -> Expression:
-        """The rules of a schema, read where it stands."""
-        beyond = self._asked("a schema", span)
-        if _GUIDANCE in self.source.text[span.start : span.end]:
-            message = f"{_GUIDANCE} cannot be read: it says how one engine writes JSON"
-            raise ParseError(message, self.source, span, "leave it out", "unsupported")
-        # what stands before becomes blanks, so that places stay places of the whole text
-        text = self.source.text
-        blanks = "".join(c if c == "\n" else " " for c in text[: span.start])
-        try:
-            tree = beyond.schema(Source(blanks + text[span.start : span.end], self.source.name))
-        except SourceError as error:
-            error.source = self.source
-            raise
+        tree = self.asking.schema(span)
         prefix = self._fresh("json") + "_"
         self.more += [
-            Rule(prefix + rule.name, _prefixed(rule.body, prefix), rule.name_span, rule.span)
+            Rule(prefix + rule.name, renamed(rule.body, prefix.__add__), rule.name_span, rule.span)
             for rule in tree.rules
         ]
         return Nonterminal(f"{prefix}start", span)
-
-    def _operation(self, body: Both | Not) -> Expression:
-        """``A & B`` or ``~A``."""
-        sign = "'&'" if isinstance(body, Both) else "'~'"
-        beyond = self._asked(sign, body.span)
-        if isinstance(body, Both):
-            # ``A & ~B`` is a difference: all that is not B is large, and need not be made
-            wholes = [part for part in body.parts if not isinstance(part, Not)]
-            if len(wholes) == 1 and len(body.parts) == 2:
-                (without,) = (part.part for part in body.parts if isinstance(part, Not))
-                whole, part = self._operand(wholes[0]), self._operand(without)
-                machine = beyond.but(whole, part, self._called_by(whole, part))
-            else:
-                parts = [self._operand(part) for part in body.parts]
-                machine = beyond.both(parts, self._called_by(*parts))
-        else:
-            part = self._operand(body.part)
-            machine = beyond.but(None, part, self._called_by(part))
-        return Automaton(machine, self._label(body.span), body.span)
-
-    def _cut(self, one: Definition, want: Wanted) -> Expression:
-        """A rule that is one terminal, which its attributes cut short."""
-        beyond = self._asked(f"the attribute {want.name!r}", want.span)
-        body, span = self._operand(one.body), one.body.span
-        if want.end is not None:
-            body = Sequence((body, self._operand(want.end)), span)
-        if want.lazy:
-            body = Automaton(beyond.shortest(body, self._called_by(body)), one.name, span)
-        if want.characters is not None:
-            machine = beyond.at_most(body, want.characters, self._called_by(body))
-            body = Automaton(machine, one.name, span)
-        return body
-
-    def _asked(self, what: str, span: Span) -> Beyond:
-        if self.beyond is None:
-            hint = "read the grammar by Grammar.from_lark"
-            raise ParseError(f"{what} cannot be read", self.source, span, hint, "unsupported")
-        return self.beyond
 
     def _operand(self, body: Body) -> Expression:
         return self._lower(body, _Scope(lexical=True))
@@ -371,7 +357,7 @@ class _Lowering:
         """All terminals that expressions are made of."""
         rules: dict[str, Expression] = {}
         waiting = [name for body in bodies for name in called(body)]
-        of_pieces = {rule.name: rule.body for rule in self.more}
+        of_pieces = {rule.name: rule.body for rule in (*self.more, *self.counting.rules)}
         while waiting:
             name = waiting.pop()
             if name in rules:
@@ -380,22 +366,3 @@ class _Lowering:
             rules[name] = of_pieces[name] if one is None else self._terminal(name, one)
             waiting += called(rules[name])
         return rules
-
-    def _label(self, span: Span) -> str:
-        text = " ".join(self.source.text[span.start : span.end].split())
-        return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
-
-
-def _prefixed(body: Expression, prefix: str) -> Expression:
-    """A body whose calls are of names with a prefix."""
-    match body:
-        case Nonterminal(name, span):
-            return Nonterminal(prefix + name, span)
-        case Sequence(items, span):
-            return Sequence(tuple(_prefixed(item, prefix) for item in items), span)
-        case Choice(options, span):
-            return Choice(tuple(_prefixed(option, prefix) for option in options), span)
-        case Repetition(item, low, high, span):
-            return Repetition(_prefixed(item, prefix), low, high, span)
-        case _:
-            return body

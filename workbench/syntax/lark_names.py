@@ -13,9 +13,10 @@ from typing import cast
 
 from workbench.errors import BuildError, ParseError
 from workbench.source import Source, Span
-from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
+from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal
 from workbench.syntax.lark_common import common_terminals, needed, placed
-from workbench.syntax.lark_nodes import Body, Definition, Imported, LarkGrammar
+from workbench.syntax.lark_nodes import Definition, Imported, LarkGrammar
+from workbench.syntax.renaming import renamed
 
 
 def named(source: Source, grammar: LarkGrammar) -> dict[str, Definition]:
@@ -81,22 +82,7 @@ def _brought(source: Source, imports: tuple[Imported, ...], own: set[str]) -> di
 def _here(name: str, called: str, span: Span, given: Mapping[str, str]) -> Definition:
     """A terminal of the module as if it were written at the place of its import."""
     one = placed(common_terminals()[name], span)
-    return replace(one, name=called, body=_renamed(one.body, given))
-
-
-def _renamed(body: Body, given: Mapping[str, str]) -> Expression:
-    """A body of the module, with calls of the names given."""
-    match body:
-        case Nonterminal(name, span):
-            return Nonterminal(given[name], span)
-        case Sequence(items, span):
-            return Sequence(tuple(_renamed(item, given) for item in items), span)
-        case Choice(options, span):
-            return Choice(tuple(_renamed(option, given) for option in options), span)
-        case Repetition(item, low, high, span):
-            return Repetition(_renamed(item, given), low, high, span)
-        case _:
-            return cast("Expression", body)
+    return replace(one, name=called, body=renamed(cast("Expression", one.body), given.__getitem__))
 
 
 def undefined(source: Source, call: Nonterminal, known: Mapping[str, object]) -> BuildError:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from workbench.source import Span
 from workbench.syntax.grammar_tree import Expression
+from workbench.syntax.rule_attributes import Attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +93,6 @@ class Guarded:
 
 
 Body = Expression | Applied | Both | Not | Pieces | Schema | Nested | Indexed | Guarded
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """``lazy`` or ``stop="…"`` between brackets after a rule's name."""
-
-    name: str
-    value: Body | str | None
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)

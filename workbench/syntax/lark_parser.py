@@ -15,11 +15,15 @@ from workbench.syntax.lark_reader import read
 
 
 def parse_lark(
-    source: Source, clock: Clock | None = None, beyond: Beyond | None = None
+    source: Source,
+    clock: Clock | None = None,
+    beyond: Beyond | None = None,
+    start: str = "start",
 ) -> GrammarTree:
     """The rules of a grammar: those written, then those made of templates and the like.
 
-    ``beyond`` makes what syntax cannot: ``&``, ``~``, lazy rules, ``%json``.
+    ``beyond`` makes what syntax cannot: ``&``, ``~``, lazy rules, ``%json``. What is ignored may
+    stand before the ``start``.
 
     Cost:   linear in the text, but for templates and parameters: a rule for each use.
     Raises: ParseError of kind ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex`` or
@@ -27,4 +31,4 @@ def parse_lark(
             of kind ``undefined_nonterminal``, or what ``beyond`` raises; LimitError.
     Source: Lark 1.3, docs/grammar.md; llguidance, docs/syntax.md.
     """
-    return GrammarTree(lowered(source, read(source, clock), beyond, clock), source)
+    return GrammarTree(lowered(source, read(source, clock), start, beyond, clock), source)

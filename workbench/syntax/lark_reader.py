@@ -13,7 +13,8 @@ from workbench.syntax.cursor import Cursor
 from workbench.syntax.kbnf_scanner import END, Part
 from workbench.syntax.lark_bodies import ITEM_HINT, RULE_HINT, STATEMENTS, Bodies
 from workbench.syntax.lark_lexemes import SIGNS, lark_lexemes
-from workbench.syntax.lark_nodes import Attribute, Body, Definition, Imported, LarkGrammar
+from workbench.syntax.lark_nodes import Body, Definition, Imported, LarkGrammar
+from workbench.syntax.rule_attributes import Attribute
 
 _ATTRIBUTE_HINT = "write for example [lazy]"
 

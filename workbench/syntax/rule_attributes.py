@@ -1,17 +1,30 @@
-"""Attributes of rules in llguidance's Lark: ``lazy``, ``stop`` and others in, what they ask out."""
+"""Attributes of rules, ``[lazy]`` or ``[stop="…"]``: attributes in, what they ask of texts out.
+
+llguidance's Lark and xgrammar's EBNF have them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from workbench.errors import ParseError
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Literal
-from workbench.syntax.lark_nodes import Attribute, Body, Definition
 
 #: These say how something is sampled or kept, and nothing about the texts.
 _SILENT = frozenset({"capture", "stop_capture", "temperature"})
 _DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """``name`` or ``name=value`` between brackets after a rule's name."""
+
+    name: str
+    #: A number as it was written, a body of the notation, or nothing.
+    value: object
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +34,7 @@ class Wanted:
     #: The shortest texts alone.
     lazy: bool = False
     #: What comes after the body.
-    end: Body | None = None
+    end: object = None
     #: How many characters there may be.
     characters: int | None = None
     #: The attribute that says so, and its place.
@@ -30,18 +43,19 @@ class Wanted:
 
     @property
     def plain(self) -> bool:
+        """Whether nothing is said."""
         return not self.name
 
 
-def wanted(source: Source, one: Definition) -> Wanted:
-    """What the attributes of a definition ask for.
+def wanted(source: Source, attributes: Iterable[Attribute]) -> Wanted:
+    """What attributes ask for.
 
     ``stop`` and ``suffix`` come to the same texts: the first match of the body and what ends it.
 
     Raises: ParseError for one that asks for more than a text can show, or that does not exist.
     """
     want = Wanted()
-    for attribute in one.attributes:
+    for attribute in attributes:
         if attribute.name in _SILENT:
             continue
         want = replace(_asked(source, attribute, want), name=attribute.name, span=attribute.span)
@@ -68,7 +82,5 @@ def _asked(source: Source, attribute: Attribute, want: Wanted) -> Wanted:
         hint = "bound the characters: [max_chars=100], or a count such as {0,100}"
         raise ParseError(message, source, span, hint, "unsupported")
     message = f"there is no attribute {name!r} like this"
-    hint = (
-        'the attributes are lazy, stop="…", suffix="…", max_chars=10, capture and temperature=0.5'
-    )
+    hint = 'the attributes are lazy, stop="…", suffix="…", max_chars=10, capture, temperature=0.5'
     raise ParseError(message, source, span, hint)

@@ -1,0 +1,102 @@
+"""Large counts: ``x{2,50000}`` in, rules by powers of two out, a few dozen instead of the copies.
+
+The texts are the same and so are the ways to read one: how many blocks of each size there are is
+decided by how many copies there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench.source import Span
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Stop,
+)
+from workbench.syntax.regex_tree import Concat, Regex, Repeat
+
+#: So many copies are left to be written out; a machine of them is made in a quarter of a second.
+LARGE = 4_096
+
+
+class Counting:
+    """Rules for large counts, with names from whoever knows which are free."""
+
+    def __init__(self, fresh: Callable[[str], str]) -> None:
+        self.fresh = fresh
+        self.rules: list[Rule] = []
+
+    def repetition(self, item: Expression, low: int, high: int | None, span: Span) -> Expression:
+        """From ``low`` to ``high`` copies of an item."""
+        if max(low, high or 0) <= LARGE:
+            return Repetition(item, low, high, span)
+        one = self._rule("copy", item, span)
+        blocks = [one]  # 1, 2, 4 … copies
+        while 2 ** len(blocks) <= max(low, high or 0):
+            half = blocks[-1]
+            name = f"copies_{2 ** len(blocks)}"
+            blocks.append(self._rule(name, Sequence((half, half), span), span))
+        parts = [block for size, block in enumerate(blocks) if low >> size & 1][::-1]
+        if high is None:
+            parts.append(Repetition(one, 0, None, span))
+        elif high > low:
+            parts.append(self._up_to(high - low, blocks, span))
+        return Sequence(tuple(parts), span)
+
+    def _up_to(self, most: int, blocks: list[Expression], span: Span) -> Expression:
+        """At most so many copies."""
+        nothing = Sequence((), span)
+        #: Fewer than 1, 2, 4 … copies.
+        fewer: list[Expression] = [nothing]
+        while 2 ** len(fewer) <= most:
+            size = len(fewer)
+            less = fewer[-1]
+            body = Choice((less, Sequence((blocks[size - 1], less), span)), span)
+            fewer.append(self._rule(f"copies_below_{2**size}", body, span))
+        # a number of copies up to ``most`` has its bits up to some place, and a smaller one there
+        whole: Expression = nothing
+        for size in range(len(fewer)):
+            if most >> size & 1:
+                more = Sequence((blocks[size], whole), span)
+                whole = Choice((fewer[size], more), span)
+        return whole
+
+    def _rule(self, base: str, body: Expression, span: Span) -> Expression:
+        name = self.fresh(base)
+        self.rules.append(Rule(name, body, span, span))
+        return Nonterminal(name, span)
+
+    def pattern(self, pattern: Pattern, text: Callable[[Span], str]) -> Expression:
+        """A regex, cut beside its large counts; ``text`` says how a part of it is written."""
+        regex = pattern.regex
+        parts = regex.parts if isinstance(regex, Concat) else (regex,)
+        if pattern.stop is not Stop.ANYWHERE or not any(map(_is_large, parts)):
+            return pattern
+        items: list[Expression] = []
+        held: list[Regex] = []
+
+        def leaf(*some: Regex) -> Pattern:
+            span = some[0].span.to(some[-1].span)
+            node = some[0] if len(some) == 1 else Concat(some, span)
+            return Pattern(node, Stop.ANYWHERE, text(span), span)
+
+        for part in (*parts, None):
+            if part is not None and not _is_large(part):
+                held.append(part)
+                continue
+            if held:
+                items.append(leaf(*held))
+                held = []
+            if isinstance(part, Repeat):
+                items.append(self.repetition(leaf(part.part), part.low, part.high, part.span))
+        return Sequence(tuple(items), pattern.span)
+
+
+def _is_large(part: Regex) -> bool:
+    return isinstance(part, Repeat) and max(part.low, part.high or 0) > LARGE
