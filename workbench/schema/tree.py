@@ -88,7 +88,7 @@ def _rules(
 def _write(name: str, later: Later, writing: Writing) -> None:
     """Write the rule of a set; where it has several shapes each has a rule of its own."""
     values, span, rules = later.values, later.span, writing.rules
-    shapes = [*values.objects, *values.arrays]
+    shapes: list[Objects | Arrays] = [*values.objects, *values.arrays]
     options = writing.leaves(later, span)
     place = len(rules)
     for shape in shapes:

@@ -9,7 +9,9 @@ like.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from workbench.automata.dfa import Dfa
 from workbench.errors import LimitError
 from workbench.limits import Limits
 from workbench.schema.algebra import Algebra
@@ -31,6 +33,8 @@ from workbench.syntax.grammar_tree import (
 
 #: A finite set of so many strings is written one by one; a larger one is a machine.
 _ONE_BY_ONE = 64
+#: Leaves of one set beyond so many have a rule of their own.
+_IN_PLACE = 8
 #: States of all graphs that count; each becomes a rule at most.
 _MOST_COUNTED = 5_000
 #: Strings every spelling of which is the plain one: printable ASCII without quotes and backslashes.
@@ -56,15 +60,25 @@ class Writing:
         #: By the identity of ``Later.raw``: a reference to a set is the set.
         self._calls: dict[int, str] = {}
         self._counted = 0
+        #: Those of this schema, by set, and what one may spend: other schemas will have them too.
+        self._machines: dict[Texts, Dfa] = {}
+        self._leaf_limits = replace(limits, began=None)
 
     def of(self, later: Later, span: Span | None = None) -> Expression:
         """The expression of a set: a leaf, or a call of its rule; at ``span`` if not at its own."""
-        values, span = later.values, later.span if span is None else span
-        if not values.arrays and not values.objects:
-            return any_of(self.leaves(later, span), span)
-        name = self._calls.get(id(later.raw))
-        if name is None:
-            name = self._calls[id(later.raw)] = self.new_name(self._name_of(later))
+        raw, values, span = later.raw, later.values, later.span if span is None else span
+        name = self._calls.get(id(raw))
+        if name is not None:
+            return Nonterminal(name, span)
+        is_leaf = not values.arrays and not values.objects
+        if is_leaf:
+            leaves = self.leaves(later, span)
+            if len(leaves) <= _IN_PLACE:
+                return any_of(leaves, span)
+        name = self._calls[id(raw)] = self.new_name(self._name_of(later))
+        if is_leaf:
+            self.rule(name, any_of(leaves, span), span)
+        else:
             self.waiting.append((name, later))
         return Nonterminal(name, span)
 
@@ -84,7 +98,7 @@ class Writing:
         if values.null:
             found.append(Literal(b"null", span))
         if not values.numbers.is_empty:
-            machine = values.numbers.machine(self.limits)
+            machine = values.numbers.machine(self._leaf_limits)
             found.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
             found += self.strings(values.texts, span, later)
@@ -92,18 +106,22 @@ class Writing:
 
     def strings(self, texts: Texts, span: Span, later: Later | None = None) -> list[Expression]:
         """The JSON strings whose content is in a set, quotes included; ``later`` asks for them."""
-        few = texts.finite(_ONE_BY_ONE)
-        if few is not None and all(_PLAIN.fullmatch(text) for text in few):
-            return [Literal(b'"%b"' % text.encode(), span) for text in few]
-        return [Automaton(texts.machine(self.limits), texts_label(texts, later), span)]
+        words = texts.words
+        if words is not None and len(words) <= _ONE_BY_ONE and all(map(_PLAIN.fullmatch, words)):
+            return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
+        machine = self._machines.get(texts)
+        if machine is None:
+            machine = self._machines[texts] = texts.machine(self._leaf_limits)
+        return [Automaton(machine, texts_label(texts, later), span)]
 
     def member(self, name: str, later: Later, owner: Later) -> tuple[Expression, ...]:
         """A declared name of an object of ``owner``, the colon, and a value."""
         declared = owner.node.members and owner.node.members.get("properties")
         place = declared and declared.members and declared.members.get(name)
         key, span = (place.name_span, place.span) if place else (later.span, later.span)
-        names = self.strings(Texts.of([name]), key)
-        return self.pair(any_of(names, key), later, span)
+        if _PLAIN.fullmatch(name):
+            return self.pair(Literal(b'"%b"' % name.encode(), key), later, span)
+        return self.pair(any_of(self.strings(Texts.of([name]), key), key), later, span)
 
     def pair(self, names: Expression, later: Later, span: Span) -> tuple[Expression, ...]:
         """A name, the colon, and a value of a set."""

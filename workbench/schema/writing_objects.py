@@ -74,6 +74,7 @@ class _ObjectGraph:
         self._pairs = list(shape.properties.items())
         #: As many are told apart: all up to the most allowed, else up to the least.
         self._told_apart = max(1, shape.low) if shape.high is None else max(1, shape.high)
+        self._written: dict[tuple[str, Later], tuple[Expression, ...]] = {}
         self._all_met = (1 << len(shape.some)) - 1
 
     def edges(self, state: _State) -> Iterator[tuple[Expression | None, _State]]:
@@ -84,7 +85,7 @@ class _ObjectGraph:
             name, later = self._pairs[place]
             if not full:
                 for more, held in self._meeting(met, name, later):
-                    pair = self._writing.member(name, held, self._owner)
+                    pair = self._pair(name, held)
                     yield self._read(state, pair), self._after(state, 1, more)
             if name not in self._shape.required:
                 yield None, (place + 1, count, met)
@@ -94,6 +95,13 @@ class _ObjectGraph:
                     for key in self._writing.strings(self._names_of(names, more), later.span):
                         pair = self._writing.pair(key, held, held.span)
                         yield self._read(state, pair), self._after(state, 0, more)
+
+    def _pair(self, name: str, held: Later) -> tuple[Expression, ...]:
+        """A declared member, written once however many states have it."""
+        pair = self._written.get((name, held))
+        if pair is None:
+            pair = self._written[name, held] = self._writing.member(name, held, self._owner)
+        return pair
 
     def _read(self, state: _State, pair: tuple[Expression, ...]) -> Expression:
         comma = [self._writing.spacing.comma] if state[1] else []
@@ -115,6 +123,9 @@ class _ObjectGraph:
             if not met >> number & 1
             and (names.contains(name) if isinstance(name, str) else not (names & name).is_empty)
         ]
+        if not could:
+            yield 0, later
+            return
         for size in range(len(could) + 1):
             for chosen in combinations(could, size):
                 both = later
