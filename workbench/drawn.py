@@ -12,9 +12,11 @@ from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
+from workbench.constraint.labels import signed_vocabulary
 from workbench.constraint.proper.constraint import ProperConstraint
 from workbench.constraint.proper.method import proper
 from workbench.constraint.proper.spelt_out import SpeltOut, spelt_out
+from workbench.constraint.signs import labels_of, signed
 from workbench.drawing.graph import Graph
 from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
 from workbench.drawing.machines import draw_dfa
@@ -91,6 +93,8 @@ def missing(grammar: Grammar, machine: Machine) -> str:
     """Why a grammar has no such machine; empty where it has one."""
     if machine is Machine.PROPER and not grammar.is_regular:
         return "rules that nest have no finite machine: the method proper has its masks"
+    if machine is Machine.PROPER and (labels := labels_of(grammar)):
+        return f"{labels[0][0].name} reads one token, which no tokenizer chose"
     if machine is Machine.CHARACTERS and not grammar.is_regular:
         return "rules that nest need a stack: see Stack machine and Rules"
     if machine in (Machine.STACK, Machine.RULES) and grammar.tree is None:
@@ -102,7 +106,11 @@ def missing(grammar: Grammar, machine: Machine) -> str:
 
 
 def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
-    """The character automaton, made as it is read where it would explode; None without one."""
+    """The character automaton, made as it is read where it would explode; None without one.
+
+    Terminal labels are read as their signs.
+    """
+    grammar = signed(grammar)
     try:
         return grammar.dfa
     except LimitError:
@@ -113,6 +121,7 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
 
 def draw(grammar: Grammar, machine: Machine) -> Drawn:
     """A machine that is the same for every vocabulary, one that is not ``missing``."""
+    grammar = signed(grammar)
     if machine is Machine.RULES:
         return Drawn(Whole(draw_network(grammar.rules)), Followed.RULES)
     if machine is Machine.STACK:
@@ -128,6 +137,8 @@ def draw_tokens(
     grammar: Grammar, characters: Drawn | None, vocabulary: Vocabulary, limits: Limits
 ) -> Drawn:
     """The machine over tokens; ``characters`` is that over characters, where there is one."""
+    if labels_of(grammar):
+        grammar, vocabulary = signed(grammar), signed_vocabulary(vocabulary)
     if characters is None:
         return _draw_token_pda(grammar, vocabulary, limits)
     if isinstance(characters.parts, LazyParts):

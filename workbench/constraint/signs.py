@@ -48,7 +48,7 @@ from workbench.syntax.regex_tree import (
 )
 
 #: What begins a sign, and the lowest byte that is kept for signs; UTF-8 has none of them.
-LEAD, RESERVED = 0xFA, 0xF8
+LEAD, RESERVED = 0xFC, 0xF8
 _TEXT: Ranges = ((0, RESERVED - 1),)
 
 #: The sign of each label.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise, product
 
@@ -17,6 +17,9 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.fold import fold
+from workbench.constraint.signs import LEAD, SIGNS
+from workbench.syntax.ranges import contains
+from workbench.syntax.regex_labels import LABELS, Label
 from workbench.syntax.regex_tree import Ranges
 
 #: ``(low, high, target)``
@@ -36,8 +39,10 @@ class CharacterEdges:
     raw: dict[tuple[int, int], Ranges]
     #: The states between characters, in the order they were found.
     states: tuple[int, ...]
-    #: For each edge the states inside its characters, between their bytes.
+    #: For each edge the states inside its characters, between their bytes; inside its labels too.
     between: dict[tuple[int, int], tuple[int, ...]]
+    #: The terminal labels that are read.
+    labels: dict[tuple[int, int], tuple[Label, ...]] = field(default_factory=dict)
 
 
 def read_back(
@@ -69,11 +74,13 @@ def read_back(
                     reached = [passed[-1] for _, passed in whole]
                 states.extend(new for new in dict.fromkeys(reached) if new not in known)
                 known.update(reached)
-    return CharacterEdges(
-        {ends: joined(found) for ends, found in characters.items()},
-        {ends: joined(found) for ends, found in raw.items()},
-        tuple(states),
-        {ends: tuple(found) for ends, found in between.items() if found},
+    return _with_labels(
+        CharacterEdges(
+            {ends: joined(found) for ends, found in characters.items()},
+            {ends: joined(found) for ends, found in raw.items()},
+            tuple(states),
+            {ends: tuple(found) for ends, found in between.items() if found},
+        )
     )
 
 
@@ -93,11 +100,38 @@ def folded(dfa: Dfa) -> CharacterEdges:
             inside += [s for s in deeper if target in _ends(s, targets, whole, leads_to)]
         if inside:
             between[source, target] = tuple(inside)
+    return _with_labels(
+        CharacterEdges(
+            {(source, target): ranges for source, ranges, target in machine.edges},
+            {(source, target): ranges for source, ranges, target in machine.raw},
+            machine.states,
+            between,
+        )
+    )
+
+
+def _with_labels(read: CharacterEdges) -> CharacterEdges:
+    """The two bytes of a sign as the label they stand for."""
+    entering = [ends for ends, ranges in read.raw.items() if ranges == ((LEAD, LEAD),)]
+    inside = {middle for _, middle in entering}
+    behind: defaultdict[int, list[tuple[int, tuple[Label, ...]]]] = defaultdict(list)
+    for (source, target), ranges in read.raw.items():
+        if source in inside:
+            found = tuple(one for one in LABELS if contains(ranges, SIGNS[one.name][1]))
+            behind[source].append((target, found))
+    labels: dict[tuple[int, int], tuple[Label, ...]] = {}
+    between = dict(read.between)
+    for source, middle in entering:
+        for target, found in behind[middle]:
+            ends = source, target
+            labels[ends] = tuple(dict.fromkeys((*labels.get(ends, ()), *found)))
+            between[ends] = tuple(dict.fromkeys((*between.get(ends, ()), middle)))
     return CharacterEdges(
-        {(source, target): ranges for source, ranges, target in machine.edges},
-        {(source, target): ranges for source, ranges, target in machine.raw},
-        machine.states,
+        read.characters,
+        {ends: ranges for ends, ranges in read.raw.items() if inside.isdisjoint(ends)},
+        tuple(state for state in read.states if state not in inside),
         between,
+        labels,
     )
 
 

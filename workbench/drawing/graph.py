@@ -58,7 +58,8 @@ class Edge:
     use: ``class`` (more than one character), ``chain`` (states folded into it), ``skip``
     (tokens that pass over other states), ``epsilon``, ``bytes`` (pieces of characters),
     ``push``, ``pop``, ``back`` (to the root of a transducer), ``full``, ``begins``, ``ends`` and
-    ``continues`` (subterminals), ``refused`` and ``deeper`` as for nodes.
+    ``continues`` (subterminals), ``refused`` and ``deeper`` as for nodes, ``terminal`` (a label of
+    which a vocabulary says which tokens it reads).
     """
 
     source: str

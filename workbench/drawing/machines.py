@@ -10,7 +10,6 @@ import numpy as np
 
 from workbench.automata.describe import describe
 from workbench.automata.dfa import Dfa
-from workbench.automata.fold import fold
 from workbench.automata.nfa import Nfa
 from workbench.constraint.compose import TokenFsa
 from workbench.drawing.characters import CharacterEdges, folded, read_back
@@ -72,7 +71,18 @@ def reading_edges(read: CharacterEdges) -> tuple[Edge, ...]:
         )
         for (source, target), ranges in read.raw.items()
     ]
-    return (*characters, *pieces)
+    labels = [
+        Edge(
+            str(source),
+            str(target),
+            tuple(label.name for label in found),
+            ("terminal",),
+            title="\n".join(f"{label.name}: {label.what}" for label in found),
+            between=tuple(map(str, read.between[source, target])),
+        )
+        for (source, target), found in read.labels.items()
+    ]
+    return (*characters, *pieces, *labels)
 
 
 def character_label(ranges: Ranges) -> str:
@@ -112,7 +122,7 @@ def draw_token_fsa(fsa: TokenFsa, dfa: Dfa, name: str = "token automaton") -> Gr
     character are not drawn; the tokens that lead through them are pieces of characters.
     """
     whole = np.zeros(len(dfa), np.bool_)
-    whole[list(fold(dfa).states)] = True
+    whole[list(folded(dfa).states)] = True
     rows = TokenRows.of(fsa)
     edges = token_edges(rows, dfa, whole)
     reached = {fsa.initial, *(int(end) for edge in edges for end in (edge.source, edge.target))}

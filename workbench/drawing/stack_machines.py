@@ -15,11 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge, TokenPdaMove
+from workbench.constraint.labels import LabelTokens
+from workbench.constraint.signs import SIGNS
 from workbench.drawing.characters import ByteEdge, byte_edges, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import reading_edges, state_node
 from workbench.drawing.text import printable
-from workbench.drawing.token_edges import TOY, WRITTEN_OUT, WRITTEN_OUT_TOY, look
+from workbench.drawing.token_edges import (
+    TOY,
+    WRITTEN_OUT,
+    WRITTEN_OUT_TOY,
+    first_sign,
+    labels_among,
+    look,
+    terminal_edge,
+)
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM, Pda
 from workbench.vocabulary.vocabulary import TokenId
@@ -77,7 +87,7 @@ def _ids(network_states: tuple[int, ...], count: int) -> list[str]:
 
 def _state(identity: str, initial: bool, final: bool, title: str) -> Node:
     kinds = ("initial",) * initial + ("final",) * final
-    said = " · ".join(dict.fromkeys((f"state {identity}", *kinds, printable(title))))
+    said = " · ".join(dict.fromkeys((f"state {identity}", *kinds, printable(_labelled(title)))))
     return Node(identity, identity, kinds, said)
 
 
@@ -107,7 +117,14 @@ def _edits(
 
 def _one_line(text: str) -> str:
     """A dotted rule with the line breaks it may have in its literals made visible."""
-    return printable(text.replace("\n", "⏎"))
+    return printable(_labelled(text).replace("\n", "⏎"))
+
+
+def _labelled(text: str) -> str:
+    """A dotted rule with labels for the signs in it."""
+    for name, sign in SIGNS.items():
+        text = text.replace(sign.decode("ascii", "backslashreplace"), name)
+    return text
 
 
 def _kinds(pops: tuple[int, ...], pushes: tuple[int, ...]) -> tuple[str, ...]:
@@ -154,8 +171,28 @@ def token_pda_edges(machine: TokenPda, network: Network, states: Iterable[int]) 
             group = np.concatenate(parts)
             if len(parts) > 1:
                 group = group[np.argsort(place[group])]
-            edges.append(_token_edge(machine, network, state, move, group.tolist(), ids))
+            text = group[group < first_sign(machine.vocabulary)]
+            if len(text):
+                edges.append(_token_edge(machine, network, state, move, text.tolist(), ids))
+            for one in labels_among(machine.vocabulary, group):
+                edges.append(_label_edge(machine, network, state, move, one, ids))
     return tuple(edges)
+
+
+def _label_edge(
+    machine: TokenPda,
+    network: Network,
+    source: int,
+    move: TokenPdaMove,
+    label: LabelTokens,
+    ids: list[str],
+) -> Edge:
+    """The edge of a label, with brackets around its name."""
+    edge = terminal_edge(ids[source], ids[move.target], (label,))
+    written = bracketed(machine, network, TokenPdaEdge(source, label.sign, *move))
+    sign = "".join(look(bytes((byte,)))[1] for byte in SIGNS[label.label.name])
+    named = edge.labels[0].replace(label.label.name, written.replace(sign, label.label.name))
+    return replace(edge, labels=(named,), kinds=(*edge.kinds, *_kinds(move.pops, move.pushes)))
 
 
 def _token_edge(

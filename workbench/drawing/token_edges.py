@@ -6,7 +6,7 @@ A row may have thousands of tokens; an edge says how many, which, and a few wort
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -17,9 +17,10 @@ import numpy.typing as npt
 from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compose import TokenFsa
+from workbench.constraint.labels import LabelTokens, SignedVocabulary
 from workbench.drawing.graph import Edge
 from workbench.drawing.text import visible
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: Tokens between two states that are all written out; of more, a few and their number.
 WRITTEN_OUT = 3
@@ -76,7 +77,7 @@ def token_edges(
     skips = passing_over(rows, dfa, whole)
     plain: list[Edge] = []
     pieces: list[Edge] = []
-    for group in _groups(rows.sources, rows.targets, skips):
+    for group in _groups(rows, skips):
         source, target = int(rows.sources[group[0]]), int(rows.targets[group[0]])
         edge = _token_edge(rows, source, target, bool(skips[group[0]]), group)
         (plain if whole[source] and whole[target] else pieces).append(edge)
@@ -88,18 +89,18 @@ def plain_edges(rows: TokenRows) -> tuple[Edge, ...]:
     none = np.zeros(len(rows.sources), np.bool_)
     return tuple(
         _token_edge(rows, int(rows.sources[group[0]]), int(rows.targets[group[0]]), False, group)
-        for group in _groups(rows.sources, rows.targets, none)
+        for group in _groups(rows, none)
     )
 
 
-def _groups(
-    sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int32], skips: npt.NDArray[np.bool_]
-) -> Iterator[npt.NDArray[np.int64]]:
-    """The numbers of the edges that share source, target and whether they skip."""
+def _groups(rows: TokenRows, skips: npt.NDArray[np.bool_]) -> Iterator[npt.NDArray[np.int64]]:
+    """The numbers of the edges that share source, target and whether they skip; labels apart."""
+    sources, targets = rows.sources, rows.targets
     if not len(sources):
         return
-    order = np.lexsort((skips, targets, sources))
-    keys = np.stack((sources[order], targets[order], skips[order]))
+    signs = rows.token_ids >= first_sign(rows.vocabulary)
+    order = np.lexsort((signs, skips, targets, sources))
+    keys = np.stack((sources[order], targets[order], skips[order], signs[order]))
     cuts = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
     yield from np.split(order, cuts)
 
@@ -136,6 +137,8 @@ def _token_edge(
     rows: TokenRows, source: int, target: int, skips: bool, group: npt.NDArray[np.int64]
 ) -> Edge:
     tokens = rows.vocabulary.tokens
+    if read := labels_among(rows.vocabulary, rows.token_ids[group]):
+        return terminal_edge(str(source), str(target), read)
     seen = [look(tokens[i] or b"") for i in rows.token_ids[group[:_LOOKED_AT]].tolist()]
     # some vocabularies have two tokens of the same bytes; one look at them is enough
     listed = list(dict.fromkeys(text for _, text in seen[:_LISTED]))
@@ -154,6 +157,35 @@ def _token_edge(
         examples,
         title=f"{_counted(len(group))}{over}: {'  '.join(listed[:12])}",
         detail="\n".join(listed) + more,
+    )
+
+
+def first_sign(vocabulary: Vocabulary) -> TokenId:
+    """The first id that is the sign of a label; behind the last where none is."""
+    if isinstance(vocabulary, SignedVocabulary) and vocabulary.labels:
+        return vocabulary.labels[0].sign
+    return len(vocabulary)
+
+
+def labels_among(
+    vocabulary: Vocabulary, token_ids: npt.NDArray[np.int32]
+) -> tuple[LabelTokens, ...]:
+    """The labels whose signs are among some tokens."""
+    if not isinstance(vocabulary, SignedVocabulary):
+        return ()
+    return tuple(one for one in vocabulary.labels if one.sign in token_ids)
+
+
+def terminal_edge(source: str, target: str, labels: Sequence[LabelTokens]) -> Edge:
+    """The edge of labels: however many tokens they read, it is one."""
+    told = [(one.label, _counted(len(one.mask))) for one in labels]
+    return Edge(
+        source,
+        target,
+        tuple(f"{label.name}\n{count}" for label, count in told),
+        ("terminal",),
+        sum(len(one.mask) for one in labels),
+        title="\n".join(f"{label.name}, {label.what}: {count}" for label, count in told),
     )
 
 

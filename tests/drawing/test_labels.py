@@ -1,0 +1,87 @@
+"""Terminal labels in pictures: one edge with the label's name, however many tokens it reads."""
+
+from __future__ import annotations
+
+from workbench.drawing.graph import Edge, Graph
+from workbench.drawing.railroad import draw_railroad
+from workbench.drawn import Drawn, Machine, draw, draw_tokens, missing
+from workbench.grammar import Grammar
+from workbench.limits import LIMITS
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import Vocabulary
+
+BULLETS = Grammar.from_regex(r"a(\n\*(?P<PARAGRAPH_TOKEN>)+){2}")
+NESTED = Grammar.from_kbnf(
+    "start ::= '(' start ')' | #'(?P<TEXT_TOKEN>)' | list; list ::= '[' #'x(?P<IMAGE>)?' start ']';"
+)
+WORDS = toy(["a", "\n", "*", "\n*", "word", "two words", "b\nc"])
+
+
+def terminals(graph: Graph) -> list[Edge]:
+    return [edge for edge in graph.edges if "terminal" in edge.kinds]
+
+
+def ends(edges: list[Edge]) -> list[tuple[str, str]]:
+    return [(edge.source, edge.target) for edge in edges]
+
+
+def test_a_label_is_one_edge_of_the_character_automaton() -> None:
+    graph = draw(BULLETS, Machine.CHARACTERS).graph
+    labels = terminals(graph)
+    assert [edge.labels for edge in labels] == [("PARAGRAPH_TOKEN",)] * 4
+    # into the loop and around in it, for each bullet
+    assert sum(source == target for source, target in ends(labels)) == 2
+    # nothing of its sign is left
+    assert not [edge for edge in graph.edges if "bytes" in edge.kinds]
+    assert len(graph.nodes) == 1 + 1 + 2 * 3
+    # a run that stands inside a sign is shown on the edge
+    assert all(len(edge.inside) == 1 for edge in labels)
+
+
+def test_a_label_is_one_edge_of_the_token_automaton() -> None:
+    characters = draw(BULLETS, Machine.CHARACTERS)
+    graph = draw_tokens(BULLETS, characters, WORDS, LIMITS).graph
+    labels = terminals(graph)
+    assert sorted(ends(labels)) == sorted(ends(terminals(characters.graph)))
+    # all but "\n", "\n*" and "b\nc"
+    assert {edge.labels for edge in labels} == {("PARAGRAPH_TOKEN\n4 tokens",)}
+    assert {edge.count for edge in labels} == {4}
+    plain = {edge.labels for edge in graph.edges if "terminal" not in edge.kinds}
+    assert plain == {("a",), ("⏎",), ("*",), ("⏎*",)}
+
+
+def test_labels_in_rules_and_on_a_stack() -> None:
+    for machine in (Machine.RULES, Machine.STACK):
+        graph = draw(NESTED, machine).graph
+        names = {edge.labels[0].split("\n")[0] for edge in terminals(graph)}
+        assert names == {"TEXT_TOKEN", "IMAGE"}, machine
+        told = " ".join(label for edge in graph.edges for label in edge.labels)
+        assert "\\x" not in told, machine
+        assert "<0x" not in told, machine
+
+
+def test_labels_over_tokens_and_a_stack() -> None:
+    vocabulary = Vocabulary(
+        (b"(", b")", b"[", b"]", b"x", b"((", None), special=(6,), names={6: "<image>"}
+    )
+    drawn: Drawn = draw_tokens(NESTED, None, vocabulary, LIMITS)
+    labels = {label for edge in terminals(drawn.graph) for label in edge.labels}
+    assert "IMAGE\n1 token" in labels
+    # read in an inner rule: what it takes off the stack stands around its name
+    assert "TEXT_TOKEN)\n6 tokens" in labels
+    assert "TEXT_TOKEN]\n6 tokens" in labels
+
+
+def test_labels_in_railroads() -> None:
+    assert BULLETS.regex is not None
+    svg = draw_railroad(BULLETS.regex).svg
+    assert '<g class="terminal label' in svg
+    assert "PARAGRAPH_TOKEN" in svg
+
+
+def test_no_machine_of_the_tokenizers_own_spellings() -> None:
+    assert (
+        missing(BULLETS, Machine.PROPER)
+        == "PARAGRAPH_TOKEN reads one token, which no tokenizer chose"
+    )
+    assert not missing(BULLETS, Machine.CHARACTERS)
