@@ -1,20 +1,24 @@
-"""How many shapes a set may have: in come shapes, out come those that are not surely empty."""
+"""How many shapes a set may have: in come shapes, out come those that add values to the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from workbench.schema.values import Arrays, Objects, property_of
+
 if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
-    from workbench.schema.values import Arrays, Objects
+    from workbench.schema.texts import Texts
 
-Shape = TypeVar("Shape", "Arrays", "Objects")
+Shape = TypeVar("Shape", Arrays, Objects)
 
 #: So few shapes are kept without asking whether they are empty: settling asks once more.
 _FEW = 2
 #: Shapes of one type in one set.
 _MOST = 200
+#: Shapes that are looked at on the way to one set.
+_MOST_TRIED = 4_000
 
 
 class TooManyCases(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
@@ -27,17 +31,65 @@ class TooManyCases(Exception):  # noqa: N818  # told to people as a BuildError b
 def live(algebra: Algebra, shapes: Iterable[Shape | None]) -> tuple[Shape, ...]:
     """The shapes that may have a value; None stands for one that has none.
 
+    Where there are more than a few, those with no value are looked for, and those all of whose
+    values another shape has: a product of unions is mostly made of them.
+
     Raises: TooManyCases
     """
     kept: list[Shape] = []
+    tried = 0
     for shape in shapes:
-        if shape is not None and shape not in kept:
-            kept.append(shape)
-            if len(kept) > 4 * _MOST:
-                raise TooManyCases
-    if len(kept) > _FEW:
-        empty = algebra.emptiness.of_shape
-        kept = [shape for shape in kept if empty(shape) is not True]
-    if len(kept) > _MOST:
-        raise TooManyCases
+        tried += 1
+        if shape is None or shape in kept:
+            continue
+        if tried > _MOST_TRIED:
+            raise TooManyCases
+        if len(kept) >= _FEW:
+            if len(kept) == _FEW:
+                kept = [one for one in kept if not _empty(algebra, one)]
+            if _empty(algebra, shape) or any(_within(algebra, shape, other) for other in kept):
+                continue
+            kept = [other for other in kept if not _within(algebra, other, shape)]
+        kept.append(shape)
+        if len(kept) > _MOST:
+            raise TooManyCases
     return tuple(kept)
+
+
+def _empty(algebra: Algebra, shape: Arrays | Objects) -> bool:
+    return algebra.emptiness.of_shape(shape) is True
+
+
+def _within(algebra: Algebra, one: Arrays | Objects, other: Arrays | Objects) -> bool:
+    """Whether it is plain that the other shape has every value of the one."""
+    if not isinstance(one, Objects) or not isinstance(other, Objects):
+        return False
+    if other.some or not other.required <= one.required or other.low > one.low:
+        return False
+    if one.evaluated is not other.evaluated:
+        return False
+    if other.high is not None and (one.high is None or one.high > other.high):
+        return False
+    for name, later in other.properties.items():
+        own = property_of(one, name) or algebra.nothing
+        if own is not algebra.nothing and not later.key <= own.key:
+            return False
+    for name, later in one.properties.items():
+        if name not in other.properties and later is not algebra.nothing:
+            held = property_of(other, name)
+            if held is None or not held.key <= later.key:
+                return False
+    return all(
+        any(
+            held.key <= later.key and _covered(names, others, other)
+            for others, held in other.extras
+        )
+        for names, later in one.extras
+    )
+
+
+def _covered(names: Texts, others: Texts, shape: Objects) -> bool:
+    """Whether every one of some names is among others, or is declared by a shape."""
+    left = names & ~others
+    few = left.finite(len(shape.properties))
+    return few is not None and all(name in shape.properties for name in few)

@@ -1,0 +1,41 @@
+"""The algebra against the specification read by the letter, on generated schemas."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import HealthCheck, assume, given, settings
+
+from tests.schema.schema_oracle import Endless, documents, instances, validates
+from workbench.errors import BuildError
+from workbench.schema.algebra import Algebra
+from workbench.schema.reading import Document, schema_source
+
+
+def algebra_of(schema: Any) -> Algebra:
+    return Algebra(Document(schema_source(schema)))
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(documents, instances, instances)
+def test_contains_what_the_specification_says(schema: Any, one: Any, other: Any) -> None:
+    try:
+        algebra = algebra_of(schema)
+        root = algebra.root
+        raw, settled = root.raw, root.values
+    except BuildError:
+        assume(False)
+    for instance in (one, other):
+        try:
+            found = raw.contains(instance)
+            expected = validates(schema, instance)
+        except (BuildError, Endless):
+            continue
+        assert found == expected, (json.dumps(schema), instance)
+        assert settled.contains(instance) == expected
+        with suppress(BuildError):
+            assert algebra.complement(root).raw.contains(instance) != expected
+        if expected:
+            assert not algebra.is_empty(root)

@@ -1,0 +1,93 @@
+"""Schema text to nodes: the same values json.loads reads, and where they stand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.errors import ParseError
+from workbench.schema.reading import Document, Node, schema_source
+from workbench.source import Source
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda held: st.lists(held) | st.dictionaries(st.sampled_from(["a", "b/c", "~", 'q"\\']), held),
+    max_leaves=10,
+)
+
+
+def read(text: str) -> Node:
+    return Document(Source(text, "schema")).root
+
+
+@given(values, st.sampled_from([None, 2]), st.booleans())
+def test_reads_what_json_reads(value: object, indent: int | None, ascii_only: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    assert read(text).plain() == value
+
+
+@given(values)
+def test_every_node_stands_where_its_text_is(value: object) -> None:
+    text = json.dumps(value)
+    waiting = [read(text)]
+    while waiting:
+        node = waiting.pop()
+        assert json.loads(text[node.start : node.end]) == node.plain()
+        waiting += (node.members or {}).values()
+        waiting += node.items or []
+
+
+def test_a_keyword_is_pointed_at_by_its_name_and_its_pointer() -> None:
+    text = '{"properties": {"a/b~c": {"type" : 5}}}'
+    named = read(text)
+    for step in ("properties", "a/b~c", "type"):
+        assert named.members is not None
+        named = named.members[step]
+    assert named.pointer == "/properties/a~1b~0c/type"
+    span = named.name_span
+    assert text[span.start : span.end] == '"type"'
+
+
+ERRORS = [
+    ("", 0, "nothing at all"),
+    ('{"a": 1,}', 8, "a comma before the end"),
+    ("[1, ]", 4, "a comma before the end"),
+    ('{"a" 1}', 1, "no colon"),
+    ('{"a": 1 "b": 2}', 8, "no comma"),
+    ("[1}", 2, "the wrong bracket"),
+    ("01", 0, "a number that begins with 0"),
+    ("1.", 0, "a number without digits after the dot"),
+    ("nul", 0, "half a word"),
+    ('["a]', 1, "a string without an end"),
+    ('"a\tb"', 0, "a control character in a string"),
+    (r'{"a": "\x"}', 7, "an escape that JSON does not have"),
+    ('{"a": 1, "a": 2}', 9, "one of two would be ignored silently"),
+    (r'"\ud800"', 0, "half a surrogate pair, escaped"),
+    ('"\ud800"', 1, "half a surrogate pair"),
+    ("1 2", 2, "two values"),
+    ("[" * 300, 256, "too deep to be walked"),
+    ("1e999999999", 0, "more digits than could be written"),
+    ("9" * 5000, 0, "more digits than could be written"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "why"), ERRORS)
+def test_error_points_at_the_place(text: str, place: int, why: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        read(text)
+    assert caught.value.span.start == place, why
+
+
+def test_a_python_value_has_its_json_text_as_source() -> None:
+    assert schema_source({"type": "string"}).text == '{\n  "type": "string"\n}'
+    assert schema_source(True).text == "true"
+    assert schema_source('{"a":1}').text == '{"a":1}'
+
+
+@pytest.mark.parametrize("value", [{"a": {1, 2}}, {"minimum": float("nan")}])
+def test_error_when_python_has_it_and_json_does_not(value: dict[str, object]) -> None:
+    with pytest.raises(ParseError):
+        schema_source(value)

@@ -1,0 +1,256 @@
+"""Subschemas to sets: drafts, references, order of names, what is told, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.errors import BuildError, ParseError, SourceError
+from workbench.schema.algebra import Algebra
+from workbench.schema.reading import Document, schema_source
+from workbench.schema.values import Json
+
+
+def algebra_of(schema: Any) -> Algebra:
+    return Algebra(Document(schema_source(schema)))
+
+
+def fits(schema: Any, value: Json) -> bool:
+    return algebra_of(schema).root.values.contains(value)
+
+
+def draft(number: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"$schema": f"http://json-schema.org/{number}/schema#", **schema}
+
+
+OF_A_DRAFT = [
+    (draft("draft-04", {"minimum": 1, "exclusiveMinimum": True}), 1, False, "a boolean sharpens"),
+    (draft("draft-04", {"const": 1}), 2, True, "draft 4 has no const"),
+    (draft("draft-06", {"exclusiveMinimum": 1}), 1, False, "a number is a bound"),
+    (draft("draft-07", {"items": [True, False]}), [1, 2], False, "a list is for the first items"),
+    (draft("draft-07", {"items": [True], "additionalItems": False}), [1, 2], False, "the others"),
+    (draft("draft-07", {"additionalItems": False}), [1], True, "which are no others without items"),
+    (draft("draft-07", {"dependencies": {"a": ["b"]}}), {"a": 1}, False, "names"),
+    (
+        draft("draft-07", {"dependencies": {"a": {"maxProperties": 1}}}),
+        {"a": 1, "b": 1},
+        False,
+        "a",
+    ),
+    (draft("draft-07", {"prefixItems": [False]}), [1], True, "draft 7 has no prefixItems"),
+    (draft("draft/2020-12", {"prefixItems": [False]}), [1], False, "2020-12 has"),
+    (draft("draft/2020-12", {"dependencies": {"a": ["b"]}}), {"a": 1}, True, "and no dependencies"),
+    ({"items": [False]}, [1], False, "without a draft both spellings are read"),
+    ({"prefixItems": [False]}, [1], False, "without a draft both spellings are read"),
+    ({"type": "string", "nullable": True}, None, True, "as OpenAPI has it"),
+    (draft("draft-07", {"type": "string", "nullable": True}), None, False, "no draft has it"),
+    (
+        draft("draft-07", {"definitions": {"a": {}}, "$ref": "#/definitions/a", "type": "null"}),
+        1,
+        True,
+        "beside a reference draft 7 ignores everything",
+    ),
+    (
+        draft("draft/2019-09", {"$defs": {"a": {}}, "$ref": "#/$defs/a", "type": "null"}),
+        1,
+        False,
+        "later drafts do not",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "expected", "why"), OF_A_DRAFT)
+def test_keywords_mean_what_their_draft_says(
+    schema: Any, value: Json, expected: bool, why: str
+) -> None:
+    assert fits(schema, value) == expected, why
+
+
+REFERENCES = [
+    ({"$ref": "#/$defs/a~1b/0", "$defs": {"a/b": [{"type": "null"}]}}, "an escaped pointer"),
+    ({"$ref": "#/$defs/%C3%A9", "$defs": {"é": {"type": "null"}}}, "a fragment is percent-encoded"),
+    ({"$ref": "#n", "$defs": {"a": {"$anchor": "n", "type": "null"}}}, "an anchor"),
+    (
+        {"$id": "http://x.y/s", "$ref": "n", "$defs": {"a": {"$id": "n", "type": "null"}}},
+        "the name of a schema inside, relative to its own",
+    ),
+    (
+        {"$id": "http://x.y/s", "$ref": "http://x.y/s#/$defs/a", "$defs": {"a": {"type": "null"}}},
+        "its own name in full",
+    ),
+    (
+        {
+            "$ref": "#/$defs/in",
+            "$defs": {
+                "a": False,
+                "in": {"$id": "in", "$ref": "#/$defs/a", "$defs": {"a": {"type": "null"}}},
+            },
+        },
+        "a pointer is read in the schema that has a name, not in the document",
+    ),
+    ({"$dynamicRef": "#n", "$defs": {"a": {"$dynamicAnchor": "n", "type": "null"}}}, "one meaning"),
+]
+
+
+@pytest.mark.parametrize(("schema", "why"), REFERENCES)
+def test_a_reference_means_a_place_in_the_same_text(schema: Any, why: str) -> None:
+    assert fits(schema, None), why
+    assert not fits(schema, 1), why
+
+
+def test_a_schema_may_refer_to_itself() -> None:
+    tree = {"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": False}
+    assert fits(tree, {"next": {"next": {}}})
+    assert not fits(tree, {"next": {"next": {"other": {}}}})
+
+
+def test_a_reference_and_what_it_means_are_one_set() -> None:
+    algebra = algebra_of(
+        {"properties": {"a": {"$ref": "#/$defs/s"}, "b": {"$ref": "#/$defs/s"}}, "$defs": {"s": {}}}
+    )
+    (shape,) = algebra.root.values.objects
+    assert shape.properties["a"] is shape.properties["b"]
+
+
+ORDERS = [
+    ({"properties": {"b": {}, "a": {}}}, "ba", "as they are declared"),
+    ({"required": ["c", "a"], "properties": {"b": {}, "a": {}}}, "bac", "required ones at the end"),
+    (
+        {"properties": {"b": {}}, "allOf": [{"properties": {"a": {}, "b": {}}}, {"required": "c"}]},
+        None,
+        "required must be a list",
+    ),
+    (
+        {"required": ["a"], "allOf": [{"properties": {"b": {}}}, {"properties": {"a": {}}}]},
+        "ba",
+        "a name that is only required stands where another declares it",
+    ),
+    (
+        {"allOf": [{"properties": {"x": {}}}], "properties": {"b": {}}},
+        "bx",
+        "own properties come first",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "order", "why"), ORDERS)
+def test_names_keep_their_declared_order(schema: Any, order: str | None, why: str) -> None:
+    if order is None:
+        with pytest.raises(ParseError):
+            assert algebra_of(schema).root.values
+        return
+    (shape,) = algebra_of(schema).root.values.objects
+    assert "".join(shape.properties) == order, why
+
+
+REFUSED = [
+    ({"properties": {"a": {"$ref": "other.json"}}}, "/properties/a/$ref", "nothing is fetched"),
+    ({"$ref": "#/$defs/none"}, "/$ref", "nothing in this text is called"),
+    ({"$ref": "#"}, "the schema", "refers to itself"),
+    ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "the schema", "part of itself"),
+    ({"items": {"not": {"uniqueItems": True}}}, "/items/not/uniqueItems", "two items are equal"),
+    ({"properties": {"a": {"pattern": r"(.)\1"}}}, "/properties/a/pattern", "no automaton"),
+    (draft("draft-03", {}), "/$schema", "draft 3"),
+    ({"type": 5}, "/type", "the name of a type"),
+    ({"type": "any"}, "/type", "array, boolean"),
+    ({"allOf": []}, "/allOf", "at least one"),
+    ({"items": {"minLength": -1}}, "/items/minLength", "0 or above"),
+    ({"multipleOf": 0}, "/multipleOf", "above 0"),
+    ({"required": True}, "/required", "a list of names"),
+    ({"properties": {"a": 1}}, "/properties/a", "a schema"),
+    (draft("draft-07", {"exclusiveMinimum": True}), "/exclusiveMinimum", "a number"),
+]
+
+
+@pytest.mark.parametrize(("schema", "pointer", "words"), REFUSED)
+def test_error_names_the_keyword_and_its_pointer(schema: Any, pointer: str, words: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        visit(algebra_of(schema))
+    assert caught.value.message.startswith(f"{pointer}: ")
+    assert words in caught.value.message
+    assert caught.value.kind in ("unsupported_schema", "schema")
+    assert isinstance(caught.value, BuildError) == (caught.value.kind == "unsupported_schema")
+
+
+def visit(algebra: Algebra) -> None:
+    """Ask for every set there is, as whoever writes them out does."""
+    waiting, seen = [algebra.root], set()
+    while waiting:
+        later = waiting.pop()
+        if later.key not in seen:
+            seen.add(later.key)
+            for shape in later.values.objects:
+                waiting += [*shape.properties.values(), *(held for _, held in shape.extras)]
+            for row in later.values.arrays:
+                waiting += [*row.prefix, row.rest]
+
+
+NOTES = [
+    (
+        {"x-note": 1, "title": "t", "type": "null"},
+        [],
+        "annotations, and words meant to be one's own",
+    ),
+    ({"additonalProperties": False}, ["/additonalProperties"], "a word nobody knows"),
+    ({"format": "flag"}, ["/format"], "a format nobody knows is an annotation"),
+    (draft("draft-04", {"const": 1}), ["/const"], "a later draft's keyword"),
+    (
+        draft("draft-07", {"$ref": "#/definitions/a", "type": "null", "definitions": {"a": {}}}),
+        ["/type"],
+        "what is ignored beside a reference",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "pointers", "why"), NOTES)
+def test_what_asks_for_nothing_is_told(schema: Any, pointers: list[str], why: str) -> None:
+    algebra = algebra_of(schema)
+    assert algebra.root.values.contains("anything") or schema.get("type")
+    assert [told.pointer for told in algebra.notes] == pointers, why
+
+
+EMPTY = [
+    ({"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}}, "ever deeper"),
+    ({"type": "array", "minItems": 1, "items": {"$ref": "#"}}, "ever deeper"),
+    ({"type": "object", "minProperties": 2, "maxProperties": 1}, "no count is both"),
+    (
+        {
+            "type": "object",
+            "minProperties": 3,
+            "properties": {"a": {}},
+            "propertyNames": {"const": 1},
+        },
+        "no name is a number",
+    ),
+    ({"type": "array", "contains": False}, "nothing to contain"),
+    (
+        {"type": "array", "items": {"type": "null"}, "contains": {"type": "string"}},
+        "not of the kind",
+    ),
+    ({"allOf": [{"type": "string"}, {"type": "number"}]}, "no value is both"),
+    ({"type": "object", "oneOf": [True, True]}, "two are not one"),
+]
+
+
+@pytest.mark.parametrize(("schema", "why"), EMPTY)
+def test_what_contradicts_itself_is_found_empty(schema: Any, why: str) -> None:
+    algebra = algebra_of(schema)
+    assert algebra.is_empty(algebra.root), why
+    values = algebra.root.values
+    assert not values.objects
+    assert not values.arrays
+
+
+def test_items_that_cannot_be_equal_need_no_counting() -> None:
+    algebra = algebra_of(
+        {
+            "type": "array",
+            "prefixItems": [{"type": "string"}, {"type": "null"}],
+            "items": False,
+            "uniqueItems": True,
+        }
+    )
+    (shape,) = algebra.root.values.arrays
+    assert shape.unique is None
+    assert shape.high == 2
