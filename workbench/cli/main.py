@@ -8,6 +8,7 @@ from workbench.cli import (
     bench,
     check,
     compare,
+    convert,
     draw,
     evaluate,
     generate,
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command()(serve.serve)
 app.command()(check.check)
 app.command()(lint.lint)
+app.command()(convert.convert)
 app.command()(draw.draw)
 app.command()(mask.mask)
 app.command()(generate.generate)

@@ -76,19 +76,27 @@ _PARAMETERS = _parameters()
 
 
 def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose ``named`` is said by options."""
+    """A command whose ``named`` is said by options; where it may be None, by none of them too.
+
+    A command that reads a file of its own besides may take ``start``, which is one of them.
+    """
     hints = get_type_hints(command, include_extras=True)
+    takes = inspect.signature(command).parameters
+    optional = takes["named"].default is None
 
     @wraps(command)
     def asked(**given: Any) -> None:  # noqa: ANN401  # whatever the command takes
         options = {one.name: given.pop(one.name) for one in _PARAMETERS}
+        if "start" in takes:
+            given["start"] = options["start"]
+        unnamed = optional and all(v is None for name, v in options.items() if name != "start")
         with told():
-            command(named=_named(options), **given)
+            command(named=None if unnamed else _named(options), **given)
 
     own = [
         one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-        for one in inspect.signature(command).parameters.values()
-        if one.name != "named"
+        for one in takes.values()
+        if one.name not in ("named", "start")
     ]
     # typer reads both
     asked.__signature__ = inspect.Signature([*own, *_PARAMETERS])  # type: ignore[attr-defined]

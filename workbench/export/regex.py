@@ -26,8 +26,12 @@ from workbench.syntax.tree_printer import Leaf
 LONGEST = 20_000
 
 
-def write_regex(grammar: Grammar, longest: int = LONGEST) -> str:
+def write_regex(
+    grammar: Grammar, longest: int = LONGEST, dialect: Dialect | None = Dialect.PYTHON
+) -> str:
     """The texts of a grammar as a regex, for ``re.fullmatch``; one that is there stays as it is.
+
+    Without a ``dialect`` it is written in what every engine reads alike.
 
     Rules are written in where they are called; where they call each other in another way than at
     their ends, states are taken out of the automaton. Texts are UTF-8: byte strings that are
@@ -39,7 +43,7 @@ def write_regex(grammar: Grammar, longest: int = LONGEST) -> str:
     if isinstance(grammar.reader, Network):
         raise _needs_a_stack(grammar, grammar.reader)
     text = grammar.source.text
-    if grammar.regex is not None and _python_reads(text):
+    if grammar.regex is not None and dialect is Dialect.PYTHON and _python_reads(text):
         return text
     regex = _of_tree(grammar, longest)
     if regex is None:
@@ -53,7 +57,7 @@ def write_regex(grammar: Grammar, longest: int = LONGEST) -> str:
         raise BuildError(
             message, grammar.source, _start(grammar), "let it have one", "unproductive"
         )
-    return pattern(regex, Dialect.PYTHON)
+    return pattern(regex, dialect)
 
 
 def _of_tree(grammar: Grammar, longest: int) -> Regex | None:

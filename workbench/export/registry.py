@@ -9,6 +9,7 @@ from workbench.errors import WorkbenchError
 from workbench.export.gbnf import write_gbnf
 from workbench.export.kbnf import write_kbnf
 from workbench.export.lark import write_lark
+from workbench.export.programs import PROGRAMS
 from workbench.export.regex import write_regex
 from workbench.grammar import Grammar
 
@@ -30,13 +31,20 @@ EXPORTS: dict[str, Export] = {
     "gbnf": Export("GBNF", ".gbnf", write_gbnf),
     "lark": Export("Lark", ".lark", write_lark),
     "regex": Export("Regex", ".regex", write_regex),
+    **{name: Export(title, ".py", write) for name, (title, write) in PROGRAMS.items()},
 }
+
+
+def named_by_suffix(name: str) -> str | None:
+    """What a file of this name is written as; of several the first."""
+    return next((word for word, one in EXPORTS.items() if name.endswith(one.suffix)), None)
 
 
 def export(grammar: Grammar, notation: str, **options: object) -> str:
     """A grammar as text in another notation, or as a program.
 
-    ``options`` are those of the writer: ``start`` or ``root``, ``longest`` of a regex.
+    ``options`` are those of the writer: ``start`` or ``root`` of rules, ``longest`` of a regex,
+    ``model`` and ``prompt`` of a program.
 
     Raises: WorkbenchError for a notation there is none of; BuildError for what it cannot say, at
             its place; LimitError.

@@ -24,7 +24,8 @@ from workbench.syntax.grammar_tree import (
 
 #: A choice that makes a longer line has a line for each option.
 WIDTH = 100
-_POSTFIX = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+#: The counts that have a sign.
+POSTFIX = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 #: What has no parts.
 Leaf = Literal | Pattern | Substrings | Except | Automaton
@@ -79,8 +80,8 @@ class TreePrinter(ABC):
         if not isinstance(node, Repetition):
             return self.atom(node)
         part = self.atom(node.item)
-        if (node.low, node.high) in _POSTFIX:
-            return part + _POSTFIX[node.low, node.high]
+        if (node.low, node.high) in POSTFIX:
+            return part + POSTFIX[node.low, node.high]
         return self.counted(part, node.low, node.high)
 
     def atom(self, node: Expression) -> str:
