@@ -58,7 +58,7 @@ wb.parts.learn = ({ element, server }) => {
   /** The language and the tokens a step is about; lit are the rules being read, marked what could have read on. */
   function given(one) {
     const { text, notation, tokens, merges } = one.given;
-    const listing = el("pre", { class: "paint", tabindex: "0", role: "region", "aria-label": notation === "kbnf" ? "The grammar of this step" : "The regex of this step" });
+    const listing = el("pre", { class: "paint", tabindex: "0", role: "region", "aria-label": notation === "regex" ? "The regex of this step" : "The grammar of this step" });
     function paint(rules, spans) {
       const edges = [...new Set(spans.flatMap(({ start, end }) => [start, end]))].sort((one, other) => one - other), rows = [[]];
       let at = 0;

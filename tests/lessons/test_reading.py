@@ -67,7 +67,7 @@ def test_a_step_with_its_own_language_keeps_the_tokens(tmp_path: Path) -> None:
         ('aim =', "goal = 1\naim =", "the lesson has no 'goal'"),
         ('"characters"', '"chars"', "step 1: expected a figure, not 'chars'"),
         ('ask = "How many?", ', "", "expected 'ask', a sentence, in the question"),
-        ("figure =", "regex = 'a'\nkbnf = 'b'\nfigure =", "expected a regex or kbnf, not both"),
+        ("figure =", "regex = 'a'\nkbnf = 'b'\nfigure =", "expected one of regex and kbnf, not both"),
         ("figure =", "open = true\nfigure =", "expected a table as 'open'"),
         ("figure =", "open = { example = 'none' }\nfigure =", "expected an example of the gallery"),
         ("figure =", "tokens = [1]\nfigure =", "expected a list of texts as 'tokens'"),
@@ -100,7 +100,7 @@ def test_error_when_chances_are_no_distribution(
 
 
 def test_error_when_a_world_lacks_what_is_asked_of_it() -> None:
-    with pytest.raises(WorkbenchError, match="expected a regex or a KBNF grammar"):
+    with pytest.raises(WorkbenchError, match="expected a regex or a grammar in this step"):
         World().grammar  # noqa: B018
     with pytest.raises(WorkbenchError, match="expected tokens"):
         World(regex="a").vocabulary  # noqa: B018

@@ -14,8 +14,9 @@ from workbench.lessons.lesson import Kind, Lesson, LessonError, Opening, Step
 from workbench.lessons.questions import QUESTIONS
 from workbench.lessons.tables import TABLES
 from workbench.lessons.world import World
+from workbench.notations import Notation
 
-_WORLD = ("regex", "kbnf", "start", "tokens", "merges", "pretokenizer", "chances", "draft", "warm")
+_WORLD = (*Notation, "start", "tokens", "merges", "pretokenizer", "chances", "draft", "warm")
 _LESSON = {"title", "aim", "source", "steps", *_WORLD}
 _STEP = {"title", "text", "source", "figure", "caption", "table", "question", "open", *_WORLD}
 _OPEN = {"example", "prompt", "tab", "tests", "text", "notation", "start"}
@@ -79,14 +80,14 @@ def _world(data: _Table, lesson: _Table) -> World:
     """The step's own world; what it leaves out is the lesson's."""
     own = {key: data[key] for key in _WORLD if key in data}
     shared = {key: lesson[key] for key in _WORLD if key in lesson}
-    if "regex" in own or "kbnf" in own:
-        shared = {k: v for k, v in shared.items() if k not in ("regex", "kbnf", "start")}
+    if any(notation in own for notation in Notation):
+        shared = {k: v for k, v in shared.items() if k not in (*Notation, "start")}
     merged = {**shared, **own}
-    if "regex" in merged and "kbnf" in merged:
-        raise LessonError("expected a regex or kbnf, not both")
+    written = {str(one): _text(merged, one) for one in Notation if one in merged}
+    if len(written) > 1:
+        raise LessonError(f"expected one of {' and '.join(written)}, not both")
     return World(
-        regex=_text(merged, "regex", ""),
-        kbnf=_text(merged, "kbnf", ""),
+        **written,
         start=_text(merged, "start", "start"),
         tokens=_tokens(merged),
         merges=_pairs(merged, "merges"),
@@ -133,11 +134,10 @@ def _opening(data: _Table, world: World) -> Opening | None:
     _check_keys(given, _OPEN, "open")
     if "example" in given:
         return _example(_text(given, "example"), _text(given, "tab", "characters"))
-    is_kbnf = bool(world.kbnf)
     tests = given.get("tests", [])
     return Opening(
-        text=_text(given, "text", world.kbnf or world.regex),
-        notation=_text(given, "notation", "kbnf" if is_kbnf else "regex"),
+        text=_text(given, "text", world.text),
+        notation=_text(given, "notation", str(world.notation)),
         start=_text(given, "start", world.start),
         prompt=_text(given, "prompt", ""),
         tab=_text(given, "tab", "characters"),

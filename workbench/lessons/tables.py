@@ -33,6 +33,7 @@ from workbench.lessons.lesson import Kind, Table
 from workbench.lessons.running import set_name
 from workbench.lessons.taking import choices, needed
 from workbench.lessons.world import World, spelt
+from workbench.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
 
 _YES, _NO = "✓", "✗"
@@ -73,7 +74,7 @@ def verdicts(world: World, *, texts: Sequence[str], rows: Sequence[_Given] = ())
     """Which texts a grammar accepts, or each of several."""
     worlds = [(str(row.get("name", "")), _world_of(row)) for row in rows] or [("", world)]
     made = [
-        (name or one.regex or one.kbnf, *(_YES if one.grammar.accepts(t) else _NO for t in texts))
+        (name or one.text, *(_YES if one.grammar.accepts(t) else _NO for t in texts))
         for name, one in worlds
     ]
     heads = ("written", *(visible(text) or "(empty)" for text in texts))
@@ -81,7 +82,8 @@ def verdicts(world: World, *, texts: Sequence[str], rows: Sequence[_Given] = ())
 
 
 def _world_of(row: _Given) -> World:
-    return World(regex=str(row.get("regex", "")), kbnf=str(row.get("kbnf", "")))
+    written: dict[str, Any] = {one: str(row[one]) for one in Notation if one in row}
+    return World(**written)
 
 
 def blocked(world: World, *, after: str = "") -> Table:

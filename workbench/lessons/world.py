@@ -19,6 +19,7 @@ from workbench.decoding.model import Logits, one_by_one
 from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
+from workbench.notations import Notation
 from workbench.source import Source
 from workbench.syntax.regex_parser import parse_regex
 from workbench.vocabulary.bpe.bpe import Bpe
@@ -39,8 +40,13 @@ class World:
     the name ``end``; ``…`` before a text says so of all texts that end with it.
     """
 
+    #: The language, in one notation; each has the name it has in ``Notation``.
     regex: str = ""
     kbnf: str = ""
+    json_schema: str = ""
+    dataclass: str = ""
+    gbnf: str = ""
+    lark: str = ""
     start: str = "start"
     tokens: tuple[str, ...] = ()
     #: The regex that cuts a text into pieces before merging, where there is one.
@@ -59,11 +65,19 @@ class World:
 
         Raises: WorkbenchError where the step names none, ParseError for one nobody can read.
         """
-        if self.kbnf:
-            return Grammar.from_kbnf(self.kbnf, self.start)
-        if self.regex:
-            return Grammar.from_regex(self.regex)
-        raise WorkbenchError("expected a regex or a KBNF grammar in this step")
+        if not self.text:
+            raise WorkbenchError("expected a regex or a grammar in this step")
+        return Grammar.from_text(self.text, self.notation, self.start)
+
+    @property
+    def notation(self) -> Notation:
+        """The notation the language is written in."""
+        return next((one for one in Notation if getattr(self, one)), Notation.REGEX)
+
+    @property
+    def text(self) -> str:
+        """The language as it is written; empty where the step has none."""
+        return str(getattr(self, self.notation))
 
     @cached_property
     def nfa(self) -> Nfa:

@@ -88,8 +88,8 @@ def _given_world(step: Step) -> Record:
     """The language and the tokens of a step, for a reader to have before their eyes."""
     world = step.world
     return {
-        "text": (world.kbnf or world.regex).rstrip(),
-        "notation": "kbnf" if world.kbnf else "regex",
+        "text": world.text.rstrip(),
+        "notation": str(world.notation),
         "tokens": [visible(word) for word in world.words] if world.tokens else [],
         "merges": [rule_name(rule) for rule in world.merges],
     }
@@ -104,7 +104,7 @@ def _question(step: Step) -> Record | None:
 
 def _opening(opening: Opening) -> Record:
     return {
-        "text": opening.text.strip() + "\n" if opening.notation == "kbnf" else opening.text,
+        "text": opening.text if opening.notation == "regex" else opening.text.strip() + "\n",
         "notation": opening.notation,
         "start": opening.start,
         "prompt": opening.prompt,
@@ -223,8 +223,8 @@ def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
             raise LessonError("expected tokens of this lesson")
         token = known[token_id]
         asked = {
-            "text": world.kbnf or world.regex,
-            "notation": "kbnf" if world.kbnf else "regex",
+            "text": world.text,
+            "notation": str(world.notation),
             "start": world.start,
             "so_far": world.vocabulary.decode(given).hex(),
             "token": None if token is None else token.hex(),
