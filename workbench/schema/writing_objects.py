@@ -8,6 +8,7 @@ have to remember every name it read.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 from workbench.schema.graphs import written_graph
@@ -15,6 +16,9 @@ from workbench.schema.texts import Texts
 from workbench.schema.values import Later, Objects
 from workbench.schema.writing import Writing, any_of, in_a_row, is_nothing, optional
 from workbench.syntax.grammar_tree import Expression, Repetition
+
+#: The most conditions on some member of which every set is told apart.
+_MOST_CONDITIONS = 5
 
 #: Of a graph that counts: the member it comes to, how many were written, and which of the
 #: conditions on ``some`` member are met, a bit each.
@@ -27,6 +31,8 @@ def object_expression(shape: Objects, name: str, owner: Later, writing: Writing)
     Raises: BuildError, LimitError.
     """
     span = owner.span
+    if shape.loose:
+        shape = _unordered(shape, writing)
     if not shape.properties and not shape.extras:
         return writing.bracketed(b"{}", None, True, span)
     if shape.required and not (shape.some or shape.low or shape.high is not None):
@@ -34,6 +40,29 @@ def object_expression(shape: Objects, name: str, owner: Later, writing: Writing)
     graph = _ObjectGraph(shape, name, owner, writing)
     inside, may_be_empty = written_graph(graph, (0, 0, 0), writing, span)
     return writing.bracketed(b"{}", inside, may_be_empty, span)
+
+
+def _unordered(shape: Objects, writing: Writing) -> Objects:
+    """The shape with names that no schema declares among the others, in any order.
+
+    That one of them is required is one more condition on some member; there is a rule for every
+    set of conditions that are met, so many such names stay in a row.
+    """
+    required = shape.required & shape.loose
+    if len(required) + len(shape.some) > _MOST_CONDITIONS:
+        return shape
+    names = [(Texts.of([name]), shape.properties[name]) for name in shape.properties
+             if name in shape.loose]  # fmt: skip
+    conditions = [(Texts.of([name]), writing.algebra.anything) for name in sorted(required)]
+    declared = {name: held for name, held in shape.properties.items() if name not in shape.loose}
+    return replace(
+        shape,
+        properties=declared,
+        required=shape.required - required,
+        extras=(*names, *shape.extras),
+        some=(*shape.some, *conditions),
+        loose=frozenset(),
+    )
 
 
 def _row(shape: Objects, owner: Later, writing: Writing) -> Expression:
@@ -84,15 +113,15 @@ class _ObjectGraph:
         if place < len(self._pairs):
             name, later = self._pairs[place]
             if not full:
-                for more, held in self._meeting(met, name, later):
+                for more, _, held in self._meeting(met, Texts.of([name]), later):
                     pair = self._pair(name, held)
                     yield self._read(state, pair), self._after(state, 1, more)
             if name not in self._shape.required:
                 yield None, (place + 1, count, met)
         elif not full:
             for names, later in self._shape.extras:
-                for more, held in self._meeting(met, names, later):
-                    for key in self._writing.strings(self._names_of(names, more), later.span):
+                for more, those, held in self._meeting(met, names, later):
+                    for key in self._writing.strings(those, later.span):
                         pair = self._writing.pair(key, held, held.span)
                         yield self._read(state, pair), self._after(state, 0, more)
 
@@ -112,40 +141,41 @@ class _ObjectGraph:
         place, count, met = state
         return place + further, min(count + 1, self._told_apart), met | more
 
-    def _meeting(self, met: int, name: str | Texts, later: Later) -> Iterator[tuple[int, Later]]:
-        """The conditions a member may meet that are open, and its values then.
+    def _meeting(self, met: int, names: Texts, later: Later) -> Iterator[tuple[int, Texts, Later]]:
+        """The conditions a member may meet that are open, with its names and its values then.
 
-        A member is also read as one that meets fewer than it does: that accepts nothing more.
+        Where it may meet one or not, it is also read as one that does not: that accepts nothing
+        more. A required name that was there is not there again.
         """
-        could = [
-            (1 << number, held)
-            for number, (names, held) in enumerate(self._shape.some)
-            if not met >> number & 1
-            and (names.contains(name) if isinstance(name, str) else not (names & name).is_empty)
-        ]
-        if not could:
-            yield 0, later
-            return
+        both, sure = self._writing.algebra.both, 0
+        could: list[tuple[int, Texts, Later]] = []
+        for number, (those, held) in enumerate(self._shape.some):
+            shared = names & those
+            is_all = shared.words is not None and shared.words == names.words
+            is_all = is_all and both(later, held) is later
+            if met >> number & 1:
+                if is_all and len(those.words or ()) == 1:
+                    return
+            elif is_all:
+                sure |= 1 << number
+            elif not shared.is_empty:
+                could.append((1 << number, those, held))
         for size in range(len(could) + 1):
             for chosen in combinations(could, size):
-                both = later
-                for _, held in chosen:
-                    both = self._writing.algebra.both(both, held)
-                more = sum(bit for bit, _ in chosen)
-                if not is_nothing(both.values):
-                    yield more, both
-
-    def _names_of(self, names: Texts, more: int) -> Texts:
-        """Of names that are not declared those that meet conditions."""
-        for number, (those, _) in enumerate(self._shape.some):
-            if more >> number & 1:
-                names = names & those
-        return names
+                more, its_names, its_values = sure, names, later
+                for bit, those, held in chosen:
+                    more, its_names, its_values = (
+                        more | bit,
+                        its_names & those,
+                        both(its_values, held),
+                    )
+                if its_values is later or not is_nothing(its_values.values):
+                    yield more, its_names, its_values
 
     def is_final(self, state: _State) -> bool:
         place, count, met = state
         return place == len(self._pairs) and count >= self._shape.low and met == self._all_met
 
     def name_of(self, state: _State) -> str:
-        before = self._pairs[state[0] - 1][0] if state[0] else "start"
-        return f"{self._name}_after_{before}"
+        place = state[0]
+        return f"{self._name}_after_{self._pairs[place - 1][0]}" if place else f"{self._name}_more"
