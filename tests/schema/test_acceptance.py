@@ -1,0 +1,116 @@
+"""Schemas of others with their instances: what compiles, and what is accepted in every spelling.
+
+The rows of the JSON-Schema-Test-Suite (MIT, json-schema-org/JSON-Schema-Test-Suite) lie in
+``tests/data``; those of jsonschemabench come from a collection without a licence and are read where
+they lie beside the project. ``workbench bench --schemas FILE`` tells more of the same.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.bench.schemas.declared import in_declared_order
+from workbench.bench.schemas.engines import spellings
+from workbench.errors import BuildError, LimitError, ParseError, WorkbenchError
+from workbench.grammar import Grammar
+
+SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
+BESIDE = Path(__file__).parents[3] / "shared" / "cases" / "jsonschema.jsonl"
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Findings:
+    """What became of many rows; ids and numbers of tests where something went wrong."""
+
+    rows: int = 0
+    compiled: int = 0
+    valid: int = 0
+    unnamed: list[str] = field(default_factory=list)
+    #: Valid instances, in declared order, that are not accepted in some spelling.
+    missed: list[str] = field(default_factory=list)
+    #: Invalid instances that are accepted in some spelling.
+    let_in: list[str] = field(default_factory=list)
+
+
+def suite_rows() -> Iterator[Row]:
+    with gzip.open(SUITE, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def other_rows() -> Iterator[Row]:
+    if not BESIDE.exists():
+        pytest.skip(f"the schemas without a licence are not here: no {BESIDE}")
+    with BESIDE.open(encoding="utf-8") as lines:
+        yield from (row for row in map(json.loads, lines) if row["suite"] == "jsonschemabench")
+
+
+def judged(rows: Iterator[Row]) -> Findings:
+    found = Findings()
+    for row in rows:
+        found.rows += 1
+        try:
+            grammar = Grammar.from_json_schema(row["schema"])
+        except WorkbenchError as error:
+            if not is_named(error):
+                found.unnamed.append(f"{row['id']}: {error.message}")
+            continue
+        found.compiled += 1
+        for number, test in enumerate(row["tests"]):
+            judge(grammar, row, number, test, found)
+    return found
+
+
+def is_named(error: WorkbenchError) -> bool:
+    """Whether a refusal tells its place in the schema, or which budget it overdraws."""
+    if isinstance(error, BuildError | ParseError):
+        return error.span.end > error.span.start
+    return isinstance(error, LimitError)
+
+
+def judge(grammar: Grammar, row: Row, number: int, test: Row, found: Findings) -> None:
+    declared = in_declared_order(row["schema"], test["data"])
+    texts = spellings(test["data"], declared)
+    if test["valid"]:
+        found.valid += 1
+        ordered = {text for how, text in texts.items() if how.startswith("declared")}
+        if not all(map(grammar.accepts, ordered)):
+            found.missed.append(f"{row['id']} test {number}")
+    elif any(map(grammar.accepts, set(texts.values()))):
+        found.let_in.append(f"{row['id']} test {number}")
+
+
+@cache
+def suite() -> Findings:
+    return judged(suite_rows())
+
+
+@cache
+def others() -> Findings:
+    return judged(other_rows())
+
+
+@pytest.mark.parametrize("findings", [suite, others])
+class TestAcceptance:
+    def test_no_invalid_instance_is_accepted(self, findings: Callable[[], Findings]) -> None:
+        assert not findings().let_in
+
+    def test_valid_instances_are_accepted(self, findings: Callable[[], Findings]) -> None:
+        found = findings()
+        assert len(found.missed) <= 0.01 * found.valid, found.missed
+
+    def test_most_schemas_compile(self, findings: Callable[[], Findings]) -> None:
+        found = findings()
+        assert found.compiled >= 0.85 * found.rows
+
+    def test_refusals_tell_their_place(self, findings: Callable[[], Findings]) -> None:
+        assert not findings().unnamed
