@@ -22,8 +22,9 @@ from workbench.automata.explore import nothing
 from workbench.automata.nfa import NfaBuilder
 from workbench.limits import LIMITS, Limits
 from workbench.schema.decimals import digits, scientific
+from workbench.schema.exponents import of_exponents
 from workbench.schema.pieces import Piece
-from workbench.schema.spans import of_exponents, of_spans, only_signs
+from workbench.schema.spans import of_spans, only_signs
 
 
 def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:

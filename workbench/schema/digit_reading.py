@@ -1,0 +1,89 @@
+"""Reading digits: places of a numeral and the ways on from each come in, its machine goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+from workbench.automata.build import smallest
+from workbench.automata.dfa import Dfa
+from workbench.automata.nfa import NfaBuilder
+from workbench.limits import Limits
+from workbench.schema.pieces import End, Piece
+
+#: How the size of a number so far compares with a bound: below it, its digits so far, above it.
+BELOW, EQUAL, ABOVE = -1, 0, 1
+
+#: The parts of a numeral.
+BEGIN, SIGNED, WHOLE, POINT, FRACTION = "begin", "signed", "whole", "point", "fraction"
+MARKED, POWER_SIGNED, POWER = "marked", "power signed", "power"
+
+
+class Place(NamedTuple):
+    """Where the reading of a numeral stands."""
+
+    part: str = BEGIN
+    negative: bool = False
+    #: Digits read of the part, as far as they count.
+    read: int = 0
+    #: How the size of the number compares with each bound of its sign.
+    compared: tuple[int, ...] = ()
+    #: What digits leave besides.
+    left: tuple[int, ...] = ()
+
+
+#: The first and last byte of a run, and the place to which each leads.
+Way = tuple[int, int, Place]
+
+
+def sign(byte: bytes, place: Place) -> Way:
+    """The way of a single byte."""
+    return byte[0], byte[0], place
+
+
+def digits(marks: Iterable[int], after: Callable[[int], Place], first: int = 0) -> Iterator[Way]:
+    """The ways of the digits from ``first`` on; those between the marks lead to one place."""
+    cuts = {first, 10, *marks, *(mark + 1 for mark in marks)}
+    for low, end in pairwise(sorted(cut for cut in cuts if first <= cut <= 10)):
+        yield 0x30 + low, 0x2F + end, after(low)
+
+
+def machine_of(
+    ways: Callable[[Place], Iterable[Way]], is_final: Callable[[Place], bool], limits: Limits
+) -> Dfa:
+    """The smallest machine whose states are the places reached from the beginning."""
+    builder = NfaBuilder()
+    begin = Place()
+    numbers = {begin: builder.new_state()}
+    waiting = [begin]
+    for here in waiting:  # grows while it is read
+        for low, high, there in ways(here):
+            if there not in numbers:
+                numbers[there] = builder.new_state()
+                waiting.append(there)
+            builder.edge(numbers[here], low, high, numbers[there])
+        limits.check("states", len(waiting), "choose bounds and multiples of fewer digits")
+    return smallest(
+        builder.build(0, {n for place, n in numbers.items() if is_final(place)}), limits
+    )
+
+
+def decided(before: int, digit: int, expected: int) -> int:
+    """How digits compare with others when one more is read."""
+    return before or (digit > expected) - (digit < expected)
+
+
+def around(pieces: Sequence[Piece], sizes: dict[Fraction, int], place: Place) -> Iterator[Piece]:
+    """The pieces between whose ends a number lies, by how its size compares with their sizes."""
+    turned = -1 if place.negative else 1
+
+    def past(end: End) -> bool:
+        # a bound that was not compared is 0 or of the other sign
+        compared = turned * sizes.get(end.number, ABOVE)
+        return compared == ABOVE or (compared == EQUAL and not end.after)
+
+    for piece in pieces:
+        if (piece.low is None or past(piece.low)) and (piece.high is None or not past(piece.high)):
+            yield piece
