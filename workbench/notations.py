@@ -111,9 +111,10 @@ def _kbnf(source: Source, start: str, limits: Limits) -> Written:
 
 
 def _gbnf(source: Source, start: str, limits: Limits) -> Written:
+    from workbench.importing import Importing
     from workbench.syntax.gbnf_parser import parse_gbnf
 
-    tree = parse_gbnf(source, limits.clock())
+    tree = parse_gbnf(source, limits.clock(), Importing(source, limits))
     # whoever names no rule says "start"; grammars of this notation begin with "root"
     named = any(rule.name == start for rule in tree.rules)
     return Written(tree, "root" if start == "start" and not named else start)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from workbench.errors import ParseError
 from workbench.source import Source, Span
+from workbench.syntax.kbnf_escapes import Unescaped
 from workbench.syntax.ranges import (
     ANY_CHARACTER,
     MAX_CODE_POINT,
@@ -39,15 +40,17 @@ _SETS = {"d": "[0-9]", "w": "[A-Za-z0-9_]", "s": "[ \\t\\r\\n]"}
 _SURROGATES = range(0xD800, 0xE000)
 
 
-def literal(source: Source, inside: Span) -> str:
-    """The text a string stands for.
+def unescaped(source: Source, inside: Span) -> Unescaped:
+    """The text a string stands for, with the place of each of its characters.
 
     Raises: ParseError of kind ``bad_escape``.
     """
     written = source.text[inside.start : inside.end]
     if "\\" not in written:
-        return written
-    return "".join(chr(code) for code, _ in _characters(source, inside))
+        return Unescaped(written, range(inside.start, inside.end + 1))
+    characters = list(_characters(source, inside))
+    text = "".join(chr(code) for code, _ in characters)
+    return Unescaped(text, [*(span.start for _, span in characters), inside.end])
 
 
 def class_ranges(source: Source, bracketed: Span) -> Ranges:

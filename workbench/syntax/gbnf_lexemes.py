@@ -14,12 +14,13 @@ LEXEMES = re.compile(
     rf"""(?:[ \t\r\n]++|\#[^\r\n]*+)*+
     (?: (?P<DEFINE>::=)
       | (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+")
-      | (?P<ATTRIBUTES>\[(?:[^\]"\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+")*+\](?=[ \t]*::=))
+      | (?P<ATTRIBUTES>\[(?=(?:[^\]"\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+")*+\][ \t]*::=))
       | (?P<CLASS>\[(?:[^\]\\\r\n]|\\[^\r\n])*+\])
       | (?P<COUNT>\{{\s*\d*\s*(?:,\s*\d*\s*)?\}})
       | (?P<TOKEN>!?<[^<>\s|][^<>\r\n]*+>|!?<\|[^<>\r\n]*+>)
       | (?P<LOOKAHEAD>\(=)
       | (?P<LPAR>\() | (?P<RPAR>\))
+      | (?P<RBRACKET>\])
       | (?P<BAR>\|) | (?P<STAR>\*) | (?P<PLUS>\+) | (?P<OPTIONAL>\?)
       | (?P<COMMA>,) | (?P<EQUALS>=)
       | (?P<NAME>[\w-]++(?:\.++[\w-]++)*+)
@@ -29,8 +30,9 @@ LEXEMES = re.compile(
 )
 
 SIGNS = Signs(
-    shown={"LPAR": "(", "LOOKAHEAD": "(=", "RPAR": ")", "BAR": "|", "DEFINE": "::="},
-    closing={"LPAR": "RPAR", "LOOKAHEAD": "RPAR"},
+    shown={"LPAR": "(", "LOOKAHEAD": "(=", "RPAR": ")", "BAR": "|", "DEFINE": "::=",
+           "RBRACKET": "]"},
+    closing={"LPAR": "RPAR", "LOOKAHEAD": "RPAR", "ATTRIBUTES": "RBRACKET"},
     unclosed=(
         (r'"', "string", "'\"' on the same line"),
         (r"\[", "class", "']' on the same line"),
@@ -50,6 +52,5 @@ SIGNS = Signs(
         (r"\\", "a backslash has a meaning only inside quotes and classes",
          "put the text between quotes"),
         (r"[‘’‚“”„`´«»]", "expected a straight quote", "strings stand between \" and \""),
-        (r"\]", "this closes nothing", "a class is written [a-z]"),
     ),
 )  # fmt: skip

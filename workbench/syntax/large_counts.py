@@ -6,9 +6,10 @@ decided by how many copies there are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from workbench.source import Span
+from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -23,6 +24,8 @@ from workbench.syntax.regex_tree import Concat, Regex, Repeat
 
 #: So many copies are left to be written out; a machine of them is made in a quarter of a second.
 LARGE = 4_096
+#: How a regex begins that has flags.
+_FLAGS = re.compile(r"\(\?[imsx]+:")
 
 
 class Counting:
@@ -96,6 +99,13 @@ class Counting:
             if isinstance(part, Repeat):
                 items.append(self.repetition(leaf(part.part), part.low, part.high, part.span))
         return Sequence(tuple(items), pattern.span)
+
+
+def written_parts(source: Source, pattern: Pattern) -> Callable[[Span], str]:
+    """How a part of a regex is written, under the flags of the whole."""
+    flags = _FLAGS.match(pattern.text)
+    opening, closing = (flags[0], ")") if flags else ("", "")
+    return lambda span: f"{opening}{source.text[span.start : span.end]}{closing}"
 
 
 def _is_large(part: Regex) -> bool:

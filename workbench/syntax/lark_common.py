@@ -7,14 +7,15 @@ stop early: these are given here as what they match.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from workbench.source import Source, Span
-from workbench.syntax.grammar_tree import Nonterminal
+from workbench.syntax.called import called
+from workbench.syntax.grammar_tree import Expression
 from workbench.syntax.lark_nodes import Definition
 
 _Node = TypeVar("_Node")
@@ -46,20 +47,8 @@ def needed(name: str) -> tuple[str, ...]:
     known = common_terminals()
     names = [name]
     for one in names:  # grows while it is read
-        names += [call for call in called(known[one].body) if call not in names]
+        names += [call for call in called(cast("Expression", known[one].body)) if call not in names]
     return tuple(names)
-
-
-def called(node: object) -> Iterator[str]:
-    """The names a body calls."""
-    if isinstance(node, tuple):
-        for part in node:
-            yield from called(part)
-    elif isinstance(node, Nonterminal):
-        yield node.name
-    elif is_dataclass(node):
-        for field in fields(node):
-            yield from called(getattr(node, field.name))
 
 
 def placed(node: _Node, span: Span) -> _Node:

@@ -10,15 +10,15 @@ let it begin none without, and llguidance lets it end none.)
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from workbench.errors import ParseError
 from workbench.limits import Clock
 from workbench.source import Source, Span
 from workbench.syntax.beyond import Beyond
+from workbench.syntax.called import called
 from workbench.syntax.chunks import pieces
 from workbench.syntax.class_text import class_text
 from workbench.syntax.grammar_tree import (
@@ -32,10 +32,9 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.large_counts import Counting
+from workbench.syntax.large_counts import Counting, written_parts
 from workbench.syntax.lark_asking import Asking
 from workbench.syntax.lark_calls import holds, value
-from workbench.syntax.lark_common import called
 from workbench.syntax.lark_names import named, undefined
 from workbench.syntax.lark_nodes import (
     Applied,
@@ -51,13 +50,12 @@ from workbench.syntax.lark_nodes import (
     Schema,
     is_terminal,
 )
+from workbench.syntax.names import Names
 from workbench.syntax.regex_tree import Characters
 from workbench.syntax.renaming import renamed
 from workbench.syntax.rule_attributes import wanted
 from workbench.syntax.shapes import shape
 
-#: How a regex begins that has flags.
-_FLAGS = re.compile(r"\(\?[ims]+:")
 #: Rules that uses of templates and parameters may come to.
 _USES = 10_000
 
@@ -81,7 +79,7 @@ def lowered(
 
     Raises: ParseError, BuildError, LimitError.
     """
-    return tuple(_Lowering(source, grammar, start, beyond, clock, "", set()).rules())
+    return tuple(_Lowering(source, grammar, start, beyond, clock, "", Names(())).rules())
 
 
 class _Lowering:
@@ -95,7 +93,7 @@ class _Lowering:
         beyond: Beyond | None,
         clock: Clock | None,
         prefix: str,
-        taken: set[str],
+        names: Names,
     ) -> None:
         self.source = source
         self.grammar = grammar
@@ -104,8 +102,8 @@ class _Lowering:
         self.prefix = prefix
         self.known = named(source, grammar)
         self.declared = dict(grammar.declared)
-        self.taken = taken
-        self.taken.update(prefix + name for name in self.known)
+        self.names = names
+        names.taken.update(prefix + name for name in self.known)
         self.asking = Asking(source, beyond, self._operand, self._called_by)
         self.more: list[Rule] = []
         self.uses: dict[object, str] = {}
@@ -171,7 +169,7 @@ class _Lowering:
                 begun = Sequence((self.ignored, rule.body), rule.body.span)
                 return [*rules[:place], replace(rule, body=begun), *rules[place + 1 :]]
             # calls of the rule are of one that nothing stands before
-            again = self._fresh(f"{self.start}_again")
+            again = self.names.fresh(f"{self.start}_again")
 
             def name(call: str, again: str = again) -> str:
                 return again if call == self.start else call
@@ -196,7 +194,9 @@ class _Lowering:
             case Repetition(item, low, high, span):
                 return self.counting.repetition(self._lower(item, scope), low, high, span)
             case Pattern():
-                return self._skipping(self.counting.pattern(body, self._slice(body)), scope.lexical)
+                return self._skipping(
+                    self.counting.pattern(body, written_parts(self.source, body)), scope.lexical
+                )
             case Applied():
                 return self._applied(body, scope)
             case Indexed():
@@ -215,12 +215,6 @@ class _Lowering:
                 return self._skipping(self.asking.operation(body), scope.lexical)
             case _:
                 return self._skipping(body, scope.lexical)
-
-    def _slice(self, pattern: Pattern) -> Callable[[Span], str]:
-        """How a part of a regex is written, under the flags of the whole."""
-        flags = _FLAGS.match(pattern.text)
-        opening, closing = (flags[0], ")") if flags else ("", "")
-        return lambda span: f"{opening}{self.source.text[span.start : span.end]}{closing}"
 
     def _choice(self, options: Iterable[Body], scope: _Scope, span: Span) -> Expression:
         """The options whose conditions hold."""
@@ -310,19 +304,14 @@ class _Lowering:
 
     def _fresh(self, base: str) -> str:
         """A name no rule has."""
-        name, number = self.prefix + base.removeprefix(self.prefix), 1
-        while name in self.taken:
-            number += 1
-            name = f"{self.prefix}{base}_{number}"
-        self.taken.add(name)
-        return name
+        return self.names.fresh(self.prefix + base)
 
     # what other floors make
 
     def _nested(self, grammar: LarkGrammar) -> Expression:
         prefix = self._fresh("inner") + "_"
         inner = _Lowering(
-            self.source, grammar, "start", self.asking.beyond, self.clock, prefix, self.taken
+            self.source, grammar, "start", self.asking.beyond, self.clock, prefix, self.names
         )
         self.more += inner.rules()
         start = grammar.definitions[0] if grammar.definitions else None
