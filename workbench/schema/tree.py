@@ -5,7 +5,8 @@ The first rule is ``start``. Every rule points at the subschema it was written f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from workbench.errors import BuildError
 from workbench.limits import LIMITS, Limits
@@ -19,7 +20,8 @@ from workbench.schema.writing import Writing, any_of, is_nothing
 from workbench.schema.writing_arrays import array_expression
 from workbench.schema.writing_objects import object_expression
 from workbench.source import Source
-from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule, Sequence
+from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule
+from workbench.syntax.grammar_tree import Sequence as Row
 
 #: The options used where none are given.
 OPTIONS = SchemaOptions()
@@ -78,7 +80,7 @@ def _rules(
     start = writing.new_name("start")
     whole = writing.of(instances)
     if spacing.blank is not None:
-        whole = Sequence((spacing.blank, whole, spacing.blank), instances.span)
+        whole = Row((spacing.blank, whole, spacing.blank), instances.span)
     for name, later in writing.waiting:  # grows while it is read
         writing.clock.check()
         _write(name, later, writing)
@@ -88,7 +90,7 @@ def _rules(
 def _write(name: str, later: Later, writing: Writing) -> None:
     """Write the rule of a set; where it has several shapes each has a rule of its own."""
     values, span, rules = later.values, later.span, writing.rules
-    shapes: list[Objects | Arrays] = [*values.objects, *values.arrays]
+    shapes: list[Objects | Arrays] = [*in_every_order(values.objects), *values.arrays]
     options = writing.leaves(later, span)
     place = len(rules)
     for shape in shapes:
@@ -102,6 +104,20 @@ def _write(name: str, later: Later, writing: Writing) -> None:
         rules.insert(here, Rule(its_name, body, span, span))  # before the rules it calls
         options.append(Nonterminal(its_name, span))
     rules.insert(place, Rule(name, any_of(options, span), span, span))
+
+
+def in_every_order(shapes: Sequence[Objects]) -> Iterator[Objects]:
+    """Shapes that are alternatives, and again those that another one puts in another order.
+
+    A member that two alternatives declare stands where the first has it or where its own has it:
+    both are the declared order to somebody.
+    """
+    order = dict.fromkeys(name for shape in shapes for name in shape.properties)
+    for shape in shapes:
+        yield shape
+        others = {name: shape.properties[name] for name in order if name in shape.properties}
+        if [*others] != [*shape.properties]:
+            yield replace(shape, properties=others)
 
 
 def _body(shape: Objects | Arrays, name: str, owner: Later, writing: Writing) -> Expression:
