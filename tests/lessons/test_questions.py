@@ -21,6 +21,8 @@ BITS = Kind(
     {"of": "surprisal", "token": "foo"},
     world=World(regex="foo|f", tokens=("foo", "f"), chances={"": {"foo": 0.3, "f": 0.7}}),
 )
+POINT = World(dataclass="@dataclass\nclass P:\n    x: int\n    y: float = 0.0\n")
+STANDS_FOR = Kind("stands for", {"text": "P(x=1, y=0.0)"}, world=POINT)
 TOKENS = Kind("tokens", {"after": "foo"})
 
 
@@ -33,6 +35,11 @@ TOKENS = Kind("tokens", {"after": "foo"})
         (WRITE, "", False, "nothing has 0 characters, not 4."),
         (REJECTED, "x", True, "Right: the machine rejects x."),
         (REJECTED, "food", False, "The machine accepts it; one it rejects is asked for."),
+        (STANDS_FOR, "P(x=1, y=0e9)", True, "Right: both stand for P(x=1, y=0.0)."),
+        (STANDS_FOR, "P(x=1)", True, "Right: both stand for P(x=1, y=0.0)."),
+        (STANDS_FOR, "P(x=1, y=0.0)", False, "That one is in the question; find another."),
+        (STANDS_FOR, "P(x=1, y=1)", False, "It stands for P(x=1, y=1.0), not for P(x=1, y=0.0)."),
+        (STANDS_FOR, "P(y=0)", False, "The machine rejects it: it fails at column 3: expected x."),
         (CUT, "f oo food", True, "Right: 2 sequences of tokens spell this text."),
         (CUT, "  f  oo food ", True, "Right: 2 sequences of tokens spell this text."),
         (CUT, "foo food", False, "That one is in the lesson; find another."),

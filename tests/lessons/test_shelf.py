@@ -136,6 +136,11 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("kbnf", 2): ({"*", "[", "a", "]*", "*]", "[a"}, {"*["}),
     ("kbnf", 3): ("6", "5"),
     ("kbnf", 4): ({"a", "aa", "ab", "end"}, {"aa", "ab", "b"}),
+    ("dataclasses", 0): ({"P(x=12)", "P(x=0,·y=0)"}, {"P(x=12)", "P(y=4,·x=3)"}),
+    # T ( x = are four states, then one after 1, one after 2 and 12, the end, and the beginning
+    ("dataclasses", 1): ("8", "7"),
+    ("dataclasses", 2): ({"]", "])", ",·"}, {")", "]"}),
+    ("dataclasses", 3): ("Pen(colour=Colour.BLUE)", "Pen(colour=Colour.RED)"),
     ("masked", 0): ({"[", "1", "[[", "1]"}, {"[", "]"}),
     ("masked", 1): ("4", "2"),
     ("masked", 2): ({"]", ",", ",["}, {"]", "]]"}),

@@ -389,3 +389,30 @@ def test_error_for_a_run_that_was_not_recorded() -> None:
     for name in ("nothing", "../person"):
         with pytest.raises(LessonError, match="expected an example with a recorded run"):
             table(Kind("recorded run", {"example": name}), FOO)
+
+
+def test_what_a_type_says() -> None:
+    rows = {name: "".join(cells) for name, *cells in _rows("dataclasses", 1)}
+    # the texts are 1, 1.5, '1', None, [1] and (1,)
+    assert rows == {
+        "int": "✓✗✗✗✗✗",
+        "float": "✓✓✗✗✗✗",
+        "str": "✗✗✓✗✗✗",
+        "int | None": "✓✗✗✓✗✗",
+        "Literal[1, '1']": "✓✗✓✗✗✗",
+        "list[int]": "✗✗✗✗✓✗",
+        "tuple[int, ...]": "✗✗✗✗✗✓",
+    }
+
+
+def test_what_a_call_stands_for() -> None:
+    assert [row[1:] for row in _rows("dataclasses", 0)] == [
+        ("✓", "P(x=3, y=-4)"),
+        ("✓", "P(x=3, y=0)"),
+        ("✗", "nothing: the grammar does not accept this text"),
+        ("✗", "nothing: the grammar does not accept this text"),
+    ]
+    # the default is filled in, a whole number is read as a float, and nothing is run
+    told = [row[2] for row in _rows("dataclasses", 3)]
+    assert told[:2] == ["Pen(colour=Colour.RED, width=1.0)", "Pen(colour=Colour.RED, width=2.0)"]
+    assert all(one.startswith("nothing: ") for one in told[2:])

@@ -25,6 +25,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     "Older ways to a mask": ("index", "terminals", "online"),
     "DOMINO": ("bridge", "templates", "subterminals", "lookahead", "speculation"),
     "Proper tokens": ("improper", "merges", "direct", "product"),
+    "Other notations": ("dataclasses",),
 }
 
 ORDER = tuple(name for shelf in SHELVES.values() for name in shelf)

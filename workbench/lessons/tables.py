@@ -14,6 +14,7 @@ from workbench.lessons import (
     direct,
     drafting,
     exploring,
+    instances,
     judging,
     merging,
     methods,
@@ -171,6 +172,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "asked": asked_online.asked,
     "online costs": asked_online.costs,
     "top k": asked_online.top_k,
+    "instances": instances.instances,
     "opportunistic": passing.opportunistic,
 }
 

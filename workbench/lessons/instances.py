@@ -1,0 +1,45 @@
+"""What texts stand for: a world with values and texts in, their instances out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.drawing.text import visible
+from workbench.errors import WorkbenchError
+from workbench.lessons.asking import Answer, Asked, text_of
+from workbench.lessons.lesson import Reply, Table
+from workbench.lessons.world import World
+
+
+def instances(world: World, *, texts: Sequence[str]) -> Table:
+    """Texts, whether each is accepted, and the value it is read as or why it is none."""
+    rows = tuple(
+        (visible(text), "✓" if world.grammar.accepts(text) else "✗", _told(world, text))
+        for text in texts
+    )
+    return Table("What a text stands for", ("text", "accepted", "stands for"), rows)
+
+
+def _told(world: World, text: str) -> str:
+    try:
+        return repr(world.grammar.parse(text))
+    except WorkbenchError as error:
+        return f"nothing: {error.message}"
+
+
+def stands_for(world: World, *, text: str) -> Asked:
+    """Write another accepted text that stands for the same value."""
+
+    def judge(answer: Answer) -> Reply:
+        written = text_of(answer)
+        if written == text:
+            return Reply(False, "That one is in the question; find another.")
+        verdict = world.grammar.check(written)
+        if not verdict.accepted:
+            return Reply(False, f"The machine rejects it: it {verdict}.")
+        made, wanted = world.grammar.parse(written), world.grammar.parse(text)
+        if made != wanted:
+            return Reply(False, f"It stands for {made!r}, not for {wanted!r}.")
+        return Reply(True, f"Right: both stand for {wanted!r}.")
+
+    return Asked("text", (), judge)
