@@ -15,11 +15,11 @@ from workbench.bench.peers.peer import spelt
 from workbench.constraint.compile import compile
 from workbench.vocabulary.toy import all_bytes
 
-READ = [case for case in CASES.values() if not case.unread]
+ALL = [*CASES.values()]
 BYTES = all_bytes()
 
 
-@pytest.mark.parametrize("case", READ, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_case_compiles_and_its_walk_is_in_its_language(case: Case) -> None:
     grammar = grammar_of(case)
     constraint = compile(grammar, BYTES)
@@ -31,7 +31,7 @@ def test_case_compiles_and_its_walk_is_in_its_language(case: Case) -> None:
     assert not grammar.accepts(case.walk + "\0")
 
 
-@pytest.mark.parametrize("case", [c for c in READ if c.regex], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [c for c in ALL if c.regex], ids=lambda case: case.name)
 def test_regex_means_to_python_what_it_means_here(case: Case) -> None:
     assert case.regex is not None
     grammar = grammar_of(case)

@@ -24,7 +24,7 @@ def test_json_lines_hold_the_documented_fields() -> None:
     assert engine.keys() == {field.name for field in fields(EngineRecord)}
     assert choice.keys() == schema.keys() == {field.name for field in fields(CaseRecord)}
     assert (choice["case"], choice["status"], choice["tokens"]) == ("choice", "ok", 6)
-    assert (schema["case"], schema["status"]) == ("json_schema", "not read")
+    assert (schema["case"], schema["status"]) == ("json_schema", "ok")
     assert result.stderr == ""
 
 

@@ -54,8 +54,6 @@ def measure(
         "version": name[1],
         "vocabulary": peer.vocabulary.name,
     }
-    if case.unread and peer.compiler(case) is None:
-        return CaseRecord(**about, case=case.name, status="not read", reason=case.unread)
     compile_ = peer.compiler(case)
     if compile_ is None:
         reason = "no text in a notation it reads"

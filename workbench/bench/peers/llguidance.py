@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
+from typing import Any
 
 from workbench.bench.cases import Case
 from workbench.bench.peers.peer import Compiled, Peer, Walker, spelt
@@ -40,11 +42,19 @@ class LLGuidance(Peer):
         self.tokens = self.module.LLTokenizer(wrapper)
 
     def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        if case.schema is not None:
+            return partial(self.of_schema, case.schema)
         text = lark_of(case)
-        return None if text is None else lambda: self._matcher(self.head + text)
+        return None if text is None else lambda: self._of_lark(self.head + text)
 
-    def _matcher(self, text: str) -> Compiled:
-        grammar = self.module.LLMatcher.grammar_from_lark(text)
+    def of_schema(self, schema: str) -> Compiled:
+        """Its own translation of a schema; any white space is allowed, as is its custom."""
+        return self._matcher(self.module.LLMatcher.grammar_from_json_schema(schema))
+
+    def _of_lark(self, text: str) -> Compiled:
+        return self._matcher(self.module.LLMatcher.grammar_from_lark(text))
+
+    def _matcher(self, grammar: Any) -> Compiled:  # noqa: ANN401  # an object of its own
         matcher = self.module.LLMatcher(self.tokens, grammar, log_level=0)
         if matcher.is_error():
             raise ValueError(matcher.get_error())
@@ -61,6 +71,10 @@ class LLGuidanceExact(LLGuidance):
     """Every tokenization of forced text is allowed."""
 
     head = '%llguidance {"no_forcing": true}\n'
+
+    def of_schema(self, schema: str) -> Compiled:
+        """A schema inside a grammar in Lark's notation, which alone can ask for this."""
+        return self._of_lark(f"{self.head}start: %json {schema}\n")
 
 
 def lark_of(case: Case) -> str | None:

@@ -44,7 +44,7 @@ class Ours(Peer):
         self.last: Callable[[], TokenMask | None] = lambda: None
 
     def compiler(self, case: Case) -> Callable[[], Compiled] | None:
-        if case.regex is None and case.kbnf is None:
+        if case.regex is None and case.kbnf is None and case.schema is None:
             return None
         return lambda: automaton(grammar_of(case), self.vocabulary, LIMITS)
 
@@ -142,5 +142,7 @@ def grammar_of(case: Case) -> Grammar:
     """The case as our own engine reads it."""
     if case.regex is not None:
         return Grammar.from_regex(case.regex, limits=LIMITS)
+    if case.schema is not None:
+        return Grammar.from_json_schema(case.schema, limits=LIMITS)
     assert case.kbnf is not None
     return Grammar.from_kbnf(case.kbnf, limits=LIMITS)

@@ -32,9 +32,15 @@ class XGrammar(Peer):
         self.grammars = self.module.GrammarCompiler(tokens, max_threads=1, cache_enabled=False)
 
     def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        if case.schema is not None:
+            return partial(self.of_schema, case.schema)
         if case.regex is not None:
             return partial(self.grammars.compile_regex, case.regex)
         return None if case.ebnf is None else partial(self.grammars.compile_grammar, case.ebnf)
+
+    def of_schema(self, schema: str) -> Compiled:
+        """Its own translation, any white space allowed, properties nobody names too."""
+        return self.grammars.compile_json_schema(schema, any_whitespace=True, strict_mode=False)
 
     def start(self, compiled: Compiled) -> Walker:
         matcher = self.module.GrammarMatcher(compiled)

@@ -67,7 +67,7 @@ class OurSchemas(Ours):
 
 
 class LLGuidanceSchemas(LLGuidance):
-    """Its own translation of schemas; any white space is allowed, as is its custom."""
+    """Texts are put to it byte by byte, each as the token of that byte."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -75,10 +75,7 @@ class LLGuidanceSchemas(LLGuidance):
         self.byte_tokens = [ids_of[bytes((byte,))][0] for byte in range(256)]
 
     def made(self, schema: str) -> Made:
-        grammar = self.module.LLMatcher.grammar_from_json_schema(schema)
-        matcher = self.module.LLMatcher(self.tokens, grammar, log_level=0)
-        if matcher.is_error():
-            raise ValueError(matcher.get_error())
+        matcher = self.of_schema(schema)
 
         def accepts(text: str) -> bool:
             here = matcher.deep_copy()
@@ -89,10 +86,10 @@ class LLGuidanceSchemas(LLGuidance):
 
 
 class XGrammarSchemas(XGrammar):
-    """Its own translation, any white space allowed, properties nobody names too."""
+    """Texts are put to it as they are; then the end token."""
 
     def made(self, schema: str) -> Made:
-        compiled = self.grammars.compile_json_schema(schema, any_whitespace=True, strict_mode=False)
+        compiled = self.of_schema(schema)
 
         def accepts(text: str) -> bool:
             matcher = self.module.GrammarMatcher(compiled)
