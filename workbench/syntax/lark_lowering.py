@@ -35,6 +35,7 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.large_counts import Counting, written_parts
 from workbench.syntax.lark_asking import Asking
 from workbench.syntax.lark_calls import holds, value
+from workbench.syntax.lark_lazy import Competing
 from workbench.syntax.lark_names import named, undefined
 from workbench.syntax.lark_nodes import (
     Applied,
@@ -105,11 +106,16 @@ class _Lowering:
         self.names = names
         names.taken.update(prefix + name for name in self.known)
         self.asking = Asking(source, beyond, self._operand, self._called_by)
+        #: Rules that parts of terminals come to, and those of other grammars inside.
         self.more: list[Rule] = []
+        self.inner: list[Rule] = []
         self.uses: dict[object, str] = {}
         self.counting = Counting(self._fresh)
         self.waiting: deque[tuple[str, Definition, _Scope]] = deque()
         self.terminals: dict[str, Expression] = {}
+        #: Rules that are cut short, and the places of the lazy ones among them.
+        self.lexemes: dict[str, Expression] = {}
+        self.lazy: dict[str, Span] = {}
         self.lowering: set[str] = set()
         #: What may stand after every terminal.
         self.ignored: Nonterminal | None = None
@@ -124,7 +130,24 @@ class _Lowering:
         ]
         while self.waiting:
             made.append(self._rule(*self.waiting.popleft()))
-        return self._begun(made) + self.more + self.counting.rules
+        made = self._begun(self._apart(made))
+        return made + self.more + self.counting.rules + self.inner
+
+    def _apart(self, rules: list[Rule]) -> list[Rule]:
+        """The rules, where no terminal goes on past the match of a lazy one beside it."""
+        if not self.lazy or self.asking.beyond is None:
+            return rules
+        whole = self.terminals.keys() | self.lexemes.keys()
+        bodies = {rule.name: rule.body for rule in rules if rule.name not in whole}
+        if self.ignored is not None:
+            bodies[self.ignored.name] = self.more[0].body
+        if self.start not in bodies:
+            return rules
+        inner = frozenset(rule.name for rule in self.inner)
+        competing = Competing(
+            self.source, bodies, self.lazy, inner, self.asking.beyond, self._called_by
+        )
+        return competing.resolved(rules, self.start)
 
     def _rule(self, name: str, one: Definition, scope: _Scope) -> Rule:
         if self.clock is not None:
@@ -134,7 +157,9 @@ class _Lowering:
             body = self._terminal(name, one) if one.is_terminal and not one.parameters else None
             body = body or self._lower(one.body, scope)
         else:
-            body = self._skipping(self.asking.cut(one, want), one.is_terminal)
+            body = self.lexemes[name] = self.asking.cut(one, want)
+            if want.lazy:
+                self.lazy[name] = one.name_span
         return Rule(name, body, one.name_span, one.span)
 
     # what may be ignored
@@ -248,7 +273,9 @@ class _Lowering:
             raise ParseError(message, self.source, call.span, "it has a parameter")
         self._check_lexical(call.name, call.span, scope)
         node = Nonterminal(self.prefix + call.name, call.span)
-        return self._skipping(node, scope.lexical) if is_terminal(call.name) else node
+        # a rule that is cut short is one terminal
+        whole = is_terminal(call.name) or not wanted(self.source, one.attributes).plain
+        return self._skipping(node, scope.lexical) if whole else node
 
     def _check_lexical(self, name: str, span: Span, scope: _Scope) -> None:
         if scope.lexical and not is_terminal(name):
@@ -313,7 +340,7 @@ class _Lowering:
         inner = _Lowering(
             self.source, grammar, "start", self.asking.beyond, self.clock, prefix, self.names
         )
-        self.more += inner.rules()
+        self.inner += inner.rules()
         start = grammar.definitions[0] if grammar.definitions else None
         span = start.name_span if start else Span(0, 0)
         return Nonterminal(f"{prefix}start", span)
@@ -321,7 +348,7 @@ class _Lowering:
     def _schema(self, span: Span) -> Expression:
         tree = self.asking.schema(span)
         prefix = self._fresh("json") + "_"
-        self.more += [
+        self.inner += [
             Rule(prefix + rule.name, renamed(rule.body, prefix.__add__), rule.name_span, rule.span)
             for rule in tree.rules
         ]
@@ -352,6 +379,9 @@ class _Lowering:
             if name in rules:
                 continue
             one = self.known.get(name.removeprefix(self.prefix))
+            if name in self.lexemes:
+                rules[name] = self.lexemes[name]
+                continue
             rules[name] = of_pieces[name] if one is None else self._terminal(name, one)
             waiting += called(rules[name])
         return rules
