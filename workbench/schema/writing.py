@@ -16,6 +16,7 @@ from workbench.errors import LimitError
 from workbench.limits import Limits
 from workbench.schema.algebra import Algebra
 from workbench.schema.labels import numbers_label, texts_label
+from workbench.schema.long_strings import a_block, long_string
 from workbench.schema.texts import Texts
 from workbench.schema.values import Later, Values
 from workbench.schema.whitespace import Spacing
@@ -37,6 +38,8 @@ _ONE_BY_ONE = 64
 _IN_PLACE = 8
 #: States of all graphs that count; each becomes a rule at most.
 _MOST_COUNTED = 5_000
+#: Strings that may be longer are written as blocks of characters.
+_LONG = 256
 #: Strings every spelling of which is the plain one: printable ASCII without quotes and backslashes.
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 #: What is added to the name of those who hold them, for rules of items and other values.
@@ -60,6 +63,7 @@ class Writing:
         #: By the identity of ``Later.raw``: a reference to a set is the set.
         self._calls: dict[int, str] = {}
         self._counted = 0
+        self._block_name = ""
         #: Those of this schema, by set, and what one may spend: other schemas will have them too.
         self._machines: dict[Texts, Dfa] = {}
         self._leaf_limits = replace(limits, began=None)
@@ -109,10 +113,21 @@ class Writing:
         words = texts.words
         if words is not None and len(words) <= _ONE_BY_ONE and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
+        if max(texts.low, texts.high or 0) > _LONG and texts == Texts.lengths(
+            texts.low, texts.high
+        ):
+            return [long_string(texts.low, texts.high, self._block(span), span)]
         machine = self._machines.get(texts)
         if machine is None:
             machine = self._machines[texts] = texts.machine(self._leaf_limits)
         return [Automaton(machine, texts_label(texts, later), span)]
+
+    def _block(self, span: Span) -> str:
+        """The rule of a block of characters; it is made when first asked for."""
+        if not self._block_name:
+            self._block_name = self.new_name("characters")
+            self.rule(self._block_name, a_block(span), span)
+        return self._block_name
 
     def member(self, name: str, later: Later, owner: Later) -> tuple[Expression, ...]:
         """A declared name of an object of ``owner``, the colon, and a value."""

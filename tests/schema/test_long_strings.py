@@ -1,0 +1,50 @@
+"""Long strings against their lengths: at the edges of bounds and of blocks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workbench.grammar import Grammar
+from workbench.schema.long_strings import BLOCK
+
+#: From how many to how many characters.
+BOUNDS = [
+    (0, 257),
+    (0, 5 * BLOCK),
+    (3, 5 * BLOCK + 2),
+    (0, 65_535),
+    (300, None),
+    (5 * BLOCK, None),
+    (300, 300),
+    (5 * BLOCK, 6 * BLOCK),
+    (257, 258),
+]
+
+
+@pytest.mark.parametrize(("low", "high"), BOUNDS)
+def test_lengths_at_the_edges(low: int, high: int | None) -> None:
+    schema = {"type": "string", "minLength": low} | ({} if high is None else {"maxLength": high})
+    grammar = Grammar.from_json_schema(schema)
+    edges = {0, 1, low - 1, low, low + 1, *(BLOCK * k + d for k in range(7) for d in (-1, 0, 1))}
+    edges |= {high - 1, high, high + 1} if high is not None else {low + 1_000}
+    for length in sorted(edge for edge in edges if edge >= 0):
+        expected = low <= length and (high is None or length <= high)
+        assert grammar.accepts(json.dumps("x" * length)) == expected, length
+
+
+@pytest.mark.parametrize("character", ["é", "\n", '"', "\\", "\x01", "\uffff", "𝄞", "日"])
+def test_every_spelling_is_one_character(character: str) -> None:
+    grammar = Grammar.from_json_schema({"type": "string", "minLength": 300, "maxLength": 300})
+    for is_ascii in (True, False):
+        assert grammar.accepts(json.dumps(character * 300, ensure_ascii=is_ascii))
+        assert not grammar.accepts(json.dumps(character * 299, ensure_ascii=is_ascii))
+        assert not grammar.accepts(json.dumps(character * 301, ensure_ascii=is_ascii))
+
+
+def test_half_a_surrogate_pair_is_no_character() -> None:
+    grammar = Grammar.from_json_schema({"type": "string", "maxLength": 300})
+    assert grammar.accepts(r'"\uD834\uDD1E"')
+    assert not grammar.accepts(r'"\uD834"')
+    assert not grammar.accepts(r'"\uDD1E"')
