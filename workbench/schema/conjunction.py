@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from workbench.schema.cases import live
+from workbench.schema.ordering import mentioned, together
 from workbench.schema.texts import Texts
 from workbench.schema.values import Arrays, Objects, Values, item_of, property_of
 
@@ -65,7 +66,9 @@ def join(algebra: Algebra, sets: Iterable[Values]) -> Values:
         arrays = [algebra.any_array]
     if algebra.any_object in objects and all(shape.evaluated is None for shape in objects):
         objects = [algebra.any_object]
-    return Values(null, booleans, numbers, texts, live(algebra, arrays), live(algebra, objects))
+    return Values(
+        null, booleans, numbers, texts, live(algebra, arrays), live(algebra, together(objects))
+    )
 
 
 def _arrays(algebra: Algebra, left: Arrays, right: Arrays) -> Arrays | None:
@@ -125,6 +128,9 @@ def _objects(algebra: Algebra, left: Objects, right: Objects) -> Objects | None:
         if (name in left.loose or name not in left.properties)
         and (name in right.loose or name not in right.properties)
     )
+    order: tuple[str, ...] | None = None
+    if left.order is not None or right.order is not None:
+        order = tuple(dict.fromkeys((*mentioned(left), *mentioned(right))))
     evaluated: Texts | None = left.evaluated
     if right.evaluated is not None:
         evaluated = right.evaluated if evaluated is None else evaluated | right.evaluated
@@ -136,6 +142,7 @@ def _objects(algebra: Algebra, left: Objects, right: Objects) -> Objects | None:
         high,
         left.some + right.some,
         loose,
+        order,
         evaluated,
     )
 

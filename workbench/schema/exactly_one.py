@@ -13,6 +13,7 @@ from workbench.schema.cases import Shape, live
 from workbench.schema.complement import other_arrays, other_objects
 from workbench.schema.conjunction import meet_arrays, meet_objects
 from workbench.schema.numbers import Numbers
+from workbench.schema.ordering import together
 from workbench.schema.texts import Texts
 from workbench.schema.values import Values
 
@@ -40,12 +41,16 @@ def exactly_one(algebra: Algebra, plain: Sequence[Values], kept: Sequence[Values
             meet_arrays,
             other_arrays,
         ),
-        _shapes(
-            algebra,
-            [option.objects for option in plain],
-            [option.objects for option in kept],
-            meet_objects,
-            other_objects,
+        tuple(
+            together(
+                _shapes(
+                    algebra,
+                    [option.objects for option in plain],
+                    [option.objects for option in kept],
+                    meet_objects,
+                    other_objects,
+                ),
+            )
         ),
     )
 

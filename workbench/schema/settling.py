@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from workbench.schema.ordering import in_each_order
 from workbench.schema.values import Arrays, Contains, Objects, Values, item_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ def settled(algebra: Algebra, values: Values) -> Values:
         return values
     empty = algebra.emptiness.of_shape
     arrays = [_array(algebra, shape) for shape in values.arrays if empty(shape) is not True]
-    objects = [_object(algebra, shape) for shape in values.objects if empty(shape) is not True]
+    objects = [
+        ordered
+        for shape in values.objects
+        if empty(shape) is not True
+        for ordered in in_each_order(algebra, _object(algebra, shape))
+    ]
     return replace(values, arrays=tuple(arrays), objects=tuple(objects))
 
 

@@ -66,7 +66,7 @@ def objects_of(
     nothing = subschemas.algebra.nothing
     if any(properties[name] is nothing for name in required):
         return ()
-    return (Objects(properties, required, extras, low, high, (), loose, evaluated),)
+    return (Objects(properties, required, extras, low, high, (), loose, None, evaluated),)
 
 
 def _patterns(subschemas: Subschemas, members: dict[str, Node]) -> list[tuple[Texts, Later]]:

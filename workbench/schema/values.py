@@ -133,6 +133,9 @@ class Objects:
     #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
     #: shapes meet, declared names come first.
     loose: frozenset[str] = frozenset()
+    #: The names that this shape and the options beside it declare, the first mention first; None
+    #: where there are no other options. Settling makes shapes in this order of it.
+    order: tuple[str, ...] | None = None
     #: The names that count as evaluated; None where no ``unevaluatedProperties`` asks.
     evaluated: Texts | None = None
 
