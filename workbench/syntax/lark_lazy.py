@@ -89,8 +89,9 @@ class Competing:
                 machine = self.beyond.but(left, self._past(name, atom), rules)
                 left = Automaton(machine, self._label(expression), expression.span)
             elif self._may_meet(atom, lazy):
+                other = self._label(expression)
                 raise ParseError(
-                    f"the lazy {name!r} stands beside {self._label(expression)} in some places only",
+                    f"the lazy {name!r} stands beside {other} in some places only",
                     self.source,
                     span,
                     "let the one that ends it be a rule after it, instead of [lazy]",

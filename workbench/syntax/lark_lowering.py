@@ -3,16 +3,12 @@
 Templates and rules with a parameter become a rule for each use, and what ``%ignore`` says may
 stand after every terminal. A terminal is a rule like others here: wherever a text can be cut into
 terminals so that the rules hold, it is read, as Lark's Earley parser does with a complete dynamic
-lexer. Ignored text may begin and end a text, as in Lark; where a grammar sets options of
-llguidance's it begins one only if ``allow_initial_skip`` is among them. (llguidance and xgrammar
-let it begin none without, and llguidance lets it end none.)
+lexer.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 
 from workbench.errors import ParseError
 from workbench.limits import Clock
@@ -24,7 +20,6 @@ from workbench.syntax.class_text import class_text
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
-    Literal,
     Nonterminal,
     Pattern,
     Repetition,
@@ -34,7 +29,8 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.large_counts import Counting, written_parts
 from workbench.syntax.lark_asking import Asking
-from workbench.syntax.lark_calls import holds, value
+from workbench.syntax.lark_calls import holds
+from workbench.syntax.lark_ignoring import Ignoring
 from workbench.syntax.lark_lazy import Competing
 from workbench.syntax.lark_names import named, undefined
 from workbench.syntax.lark_nodes import (
@@ -51,26 +47,11 @@ from workbench.syntax.lark_nodes import (
     Schema,
     is_terminal,
 )
+from workbench.syntax.lark_uses import Scope, Uses
 from workbench.syntax.names import Names
 from workbench.syntax.regex_tree import Characters
 from workbench.syntax.renaming import renamed
 from workbench.syntax.rule_attributes import wanted
-from workbench.syntax.shapes import shape
-
-#: Rules that uses of templates and parameters may come to.
-_USES = 10_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Scope:
-    """Where a body stands."""
-
-    #: Inside a terminal nothing is ignored, and rules cannot be called.
-    lexical: bool
-    #: What the names of a template's parameters stand for.
-    given: Mapping[str, Expression] = field(default_factory=dict)
-    #: The value of llguidance's parameter.
-    parameter: int | None = None
 
 
 def lowered(
@@ -109,28 +90,30 @@ class _Lowering:
         #: Rules that parts of terminals come to, and those of other grammars inside.
         self.more: list[Rule] = []
         self.inner: list[Rule] = []
-        self.uses: dict[object, str] = {}
+        self.uses = Uses(source, self.known, self._fresh)
         self.counting = Counting(self._fresh)
-        self.waiting: deque[tuple[str, Definition, _Scope]] = deque()
         self.terminals: dict[str, Expression] = {}
         #: Rules that are cut short, and the places of the lazy ones among them.
         self.lexemes: dict[str, Expression] = {}
         self.lazy: dict[str, Span] = {}
         self.lowering: set[str] = set()
-        #: What may stand after every terminal.
-        self.ignored: Nonterminal | None = None
-        self.ignored = self._ignored()
+        self.ignoring: Ignoring | None = None
+        if grammar.ignored:
+            bodies = tuple(map(self._operand, grammar.ignored))
+            self.ignoring = Ignoring.of(grammar, bodies, self._fresh("ignored"))
 
     def rules(self) -> list[Rule]:
         """All rules, those that were written first."""
         made = [
-            self._rule(self.prefix + name, one, _Scope(one.is_terminal))
+            self._rule(self.prefix + name, one, Scope(one.is_terminal))
             for name, one in self.known.items()
             if not one.parameters and not one.indexed
         ]
-        while self.waiting:
-            made.append(self._rule(*self.waiting.popleft()))
-        made = self._begun(self._apart(made))
+        while self.uses.waiting:
+            made.append(self._rule(*self.uses.waiting.popleft()))
+        made = self._apart(made)
+        if self.ignoring is not None:
+            made = [*self.ignoring.begun(made, self.start, self.names), self.ignoring.rule]
         return made + self.more + self.counting.rules + self.inner
 
     def _apart(self, rules: list[Rule]) -> list[Rule]:
@@ -139,8 +122,8 @@ class _Lowering:
             return rules
         whole = self.terminals.keys() | self.lexemes.keys()
         bodies = {rule.name: rule.body for rule in rules if rule.name not in whole}
-        if self.ignored is not None:
-            bodies[self.ignored.name] = self.more[0].body
+        if self.ignoring is not None:
+            bodies[self.ignoring.rule.name] = self.ignoring.rule.body
         if self.start not in bodies:
             return rules
         inner = frozenset(rule.name for rule in self.inner)
@@ -149,7 +132,7 @@ class _Lowering:
         )
         return competing.resolved(rules, self.start)
 
-    def _rule(self, name: str, one: Definition, scope: _Scope) -> Rule:
+    def _rule(self, name: str, one: Definition, scope: Scope) -> Rule:
         if self.clock is not None:
             self.clock.check("the grammar is very long; shorten it")
         want = wanted(self.source, one.attributes)
@@ -162,53 +145,13 @@ class _Lowering:
                 self.lazy[name] = one.name_span
         return Rule(name, body, one.name_span, one.span)
 
-    # what may be ignored
-
-    def _ignored(self) -> Nonterminal | None:
-        """A rule for what is ignored."""
-        if not self.grammar.ignored:
-            return None
-        bodies = tuple(map(self._operand, self.grammar.ignored))
-        span = bodies[0].span
-        choice = bodies[0] if len(bodies) == 1 else Choice(bodies, span)
-        name = self._fresh("ignored")
-        self.more.append(Rule(name, Repetition(choice, 0, None, span), span, span))
-        return Nonterminal(name, span)
-
-    def _skipping(self, terminal: Expression, lexical: bool) -> Expression:
-        """A terminal with what is ignored after it."""
-        empty = isinstance(terminal, Literal) and not terminal.value
-        if lexical or self.ignored is None or empty:
+    def _skipping(self, terminal: Expression, scope: Scope) -> Expression:
+        """A terminal of a rule, with what may be ignored after it."""
+        if scope.lexical or self.ignoring is None:
             return terminal
-        return Sequence((terminal, self.ignored), terminal.span)
+        return self.ignoring.after(terminal)
 
-    def _begun(self, rules: list[Rule]) -> list[Rule]:
-        """The rules, where what is ignored may stand before the start."""
-        options = self.grammar.options
-        if self.ignored is None or (options and options.get("allow_initial_skip") is not True):
-            return rules
-        for place, rule in enumerate(rules):
-            if rule.name != self.start:
-                continue
-            if not any(self.start in called(other.body) for other in rules):
-                begun = Sequence((self.ignored, rule.body), rule.body.span)
-                return [*rules[:place], replace(rule, body=begun), *rules[place + 1 :]]
-            # calls of the rule are of one that nothing stands before
-            again = self.names.fresh(f"{self.start}_again")
-
-            def name(call: str, again: str = again) -> str:
-                return again if call == self.start else call
-
-            begun = Sequence((self.ignored, Nonterminal(again, rule.name_span)), rule.body.span)
-            inner = [
-                replace(one, name=name(one.name), body=renamed(one.body, name)) for one in rules
-            ]
-            return [replace(rule, body=begun), *inner]
-        return rules
-
-    # bodies
-
-    def _lower(self, body: Body, scope: _Scope) -> Expression:
+    def _lower(self, body: Body, scope: Scope) -> Expression:
         match body:
             case Nonterminal():
                 return self._called(body, scope)
@@ -219,9 +162,8 @@ class _Lowering:
             case Repetition(item, low, high, span):
                 return self.counting.repetition(self._lower(item, scope), low, high, span)
             case Pattern():
-                return self._skipping(
-                    self.counting.pattern(body, written_parts(self.source, body)), scope.lexical
-                )
+                parts = written_parts(self.source, body)
+                return self._skipping(self.counting.pattern(body, parts), scope)
             case Applied():
                 return self._applied(body, scope)
             case Indexed():
@@ -231,17 +173,17 @@ class _Lowering:
             case Nested(grammar, _):
                 return self._nested(grammar)
             case Schema(span):
-                return self._skipping(self._schema(span), scope.lexical)
+                return self._skipping(self._schema(span), scope)
             case Pieces(chunks, span):
                 leaf, rules = pieces(chunks, self._fresh("piece"), span)
                 self.more += rules
-                return self._skipping(leaf, scope.lexical)
+                return self._skipping(leaf, scope)
             case Both() | Not():
-                return self._skipping(self.asking.operation(body), scope.lexical)
+                return self._skipping(self.asking.operation(body), scope)
             case _:
-                return self._skipping(body, scope.lexical)
+                return self._skipping(body, scope)
 
-    def _choice(self, options: Iterable[Body], scope: _Scope, span: Span) -> Expression:
+    def _choice(self, options: Iterable[Body], scope: Scope, span: Span) -> Expression:
         """The options whose conditions hold."""
         kept: list[Expression] = []
         for option in options:
@@ -257,7 +199,7 @@ class _Lowering:
             return Pattern(Characters((), span), Stop.ANYWHERE, class_text(()), span)
         return kept[0] if len(kept) == 1 else Choice(tuple(kept), span)
 
-    def _called(self, call: Nonterminal, scope: _Scope) -> Expression:
+    def _called(self, call: Nonterminal, scope: Scope) -> Expression:
         if call.name in scope.given:
             return scope.given[call.name]
         one = self.known.get(call.name)
@@ -275,65 +217,29 @@ class _Lowering:
         node = Nonterminal(self.prefix + call.name, call.span)
         # a rule that is cut short is one terminal
         whole = is_terminal(call.name) or not wanted(self.source, one.attributes).plain
-        return self._skipping(node, scope.lexical) if whole else node
+        return self._skipping(node, scope) if whole else node
 
-    def _check_lexical(self, name: str, span: Span, scope: _Scope) -> None:
+    def _check_lexical(self, name: str, span: Span, scope: Scope) -> None:
         if scope.lexical and not is_terminal(name):
             message = f"a terminal is made of terminals, and {name!r} is a rule"
             raise ParseError(message, self.source, span, "give it a name in capital letters")
 
-    # uses of rules that take something
-
-    def _applied(self, use: Applied, scope: _Scope) -> Expression:
-        """A rule for each template and what it is used with."""
-        one = self.known.get(use.name)
-        if one is None:
-            raise undefined(self.source, Nonterminal(use.name, use.span), self.known)
-        if len(one.parameters) != len(use.arguments):
-            message = f"{use.name!r} takes {len(one.parameters)} parameters"
-            raise ParseError(message, self.source, use.span, "give it one for each")
+    def _applied(self, use: Applied, scope: Scope) -> Expression:
+        """A use of a template; what it is given is written where the template stands."""
+        one = self.uses.template(use)
         self._check_lexical(use.name, use.span, scope)
-        inner = _Scope(one.is_terminal, scope.given, scope.parameter)
+        inner = Scope(one.is_terminal, scope.given, scope.parameter)
         arguments = [self._lower(argument, inner) for argument in use.arguments]
-        given = dict(zip(one.parameters, arguments, strict=True))
-        key = (use.name, tuple(map(shape, arguments)))
-        name = self._use(key, use.name, one, _Scope(one.is_terminal, given), use.span)
-        node = Nonterminal(name, use.span)
-        return self._skipping(node, scope.lexical) if one.is_terminal else node
+        node = Nonterminal(self.uses.applied(use, arguments), use.span)
+        return self._skipping(node, scope) if one.is_terminal else node
 
-    def _indexed(self, use: Indexed, scope: _Scope) -> Expression:
-        """A rule for each value of its parameter."""
-        one = self.known.get(use.name)
-        if one is None:
-            raise undefined(self.source, Nonterminal(use.name, use.span), self.known)
-        if not one.indexed:
-            message = f"{use.name!r} takes no parameter"
-            raise ParseError(message, self.source, use.span, f"write {use.name}::_ where it begins")
+    def _indexed(self, use: Indexed, scope: Scope) -> Expression:
         self._check_lexical(use.name, use.span, scope)
-        if scope.parameter is None and use.argument.function != "number":
-            hint = "write a number, as in name::0"
-            raise ParseError("there is no parameter here", self.source, use.argument.span, hint)
-        number = value(use.argument, scope.parameter or 0)
-        inner = _Scope(one.is_terminal, parameter=number)
-        base = f"{use.name}_{number}"
-        return Nonterminal(self._use((use.name, number), base, one, inner, use.span), use.span)
-
-    def _use(self, key: object, base: str, one: Definition, scope: _Scope, span: Span) -> str:
-        """The name of the rule that a use is, which is written later."""
-        if key not in self.uses:
-            if len(self.uses) == _USES:
-                message = f"{one.name!r} and others come to more than {_USES:,} rules"
-                hint = "let a parameter take fewer values"
-                raise ParseError(message, self.source, span, hint, "unsupported")
-            self.uses[key] = self._fresh(base)
-            self.waiting.append((self.uses[key], one, scope))
-        return self.uses[key]
+        return Nonterminal(self.uses.indexed(use, scope.parameter), use.span)
 
     def _fresh(self, base: str) -> str:
         """A name no rule has."""
         return self.names.fresh(self.prefix + base)
-
-    # what other floors make
 
     def _nested(self, grammar: LarkGrammar) -> Expression:
         prefix = self._fresh("inner") + "_"
@@ -355,7 +261,7 @@ class _Lowering:
         return Nonterminal(f"{prefix}start", span)
 
     def _operand(self, body: Body) -> Expression:
-        return self._lower(body, _Scope(lexical=True))
+        return self._lower(body, Scope(lexical=True))
 
     def _terminal(self, name: str, one: Definition) -> Expression:
         """What a terminal is, lowered once."""
@@ -365,7 +271,7 @@ class _Lowering:
                 hint = "a rule may call itself: write its name in small letters"
                 raise ParseError(message, self.source, one.name_span, hint)
             self.lowering.add(name)
-            self.terminals[name] = self._lower(one.body, _Scope(lexical=True))
+            self.terminals[name] = self._lower(one.body, Scope(lexical=True))
             self.lowering.discard(name)
         return self.terminals[name]
 
