@@ -79,6 +79,19 @@ def test_labels_in_railroads() -> None:
     assert "PARAGRAPH_TOKEN" in svg
 
 
+def test_labels_of_a_machine_that_is_made_in_part() -> None:
+    """Of 2^20 states; the first reads 'a', 'b' or a label."""
+    large = Grammar.from_regex(r"(a|b)*(a(a|b){20}|(?P<PARAGRAPH_TOKEN>)b)")
+    characters = draw(large, Machine.CHARACTERS)
+    over_tokens = draw_tokens(large, characters, WORDS, LIMITS)
+    for drawn, label in (
+        (characters, "PARAGRAPH_TOKEN"),
+        (over_tokens, "PARAGRAPH_TOKEN\n4 tokens"),
+    ):
+        found = terminals(drawn.parts.around("0", 8))
+        assert {edge.labels for edge in found} == {(label,)}
+
+
 def test_no_machine_of_the_tokenizers_own_spellings() -> None:
     assert (
         missing(BULLETS, Machine.PROPER)

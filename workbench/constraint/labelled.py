@@ -8,7 +8,8 @@ but one: where text and label could both read a token, what the label would have
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -46,6 +47,25 @@ def labelled(
                 _HINTS.get(label.name, _HINT),
             )
     return Labelled(make(signed(grammar), tokens), vocabulary, tokens.labels)
+
+
+def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[bytes]:
+    """What the machine of a constraint reads for tokens taken one after the other.
+
+    Raises: TokenNotAllowed.
+    """
+    state = constraint.initial
+    for token_id in token_ids:
+        yield read_as(constraint, state, token_id)
+        if isinstance(constraint, Labelled):
+            state = constraint.advance(state, token_id)
+
+
+def read_as(constraint: Constraint, state: State, token_id: TokenId) -> bytes:
+    """What the machine of a constraint reads where a token is taken."""
+    if isinstance(constraint, Labelled):
+        return constraint.read_as(state, token_id)
+    return constraint.vocabulary.tokens[token_id] or b""
 
 
 class Labelled:
@@ -113,8 +133,14 @@ class Labelled:
             raise TokenNotAllowed(
                 f"token {token_id} is not in a vocabulary of {len(self.vocabulary)}"
             )
-        found = self._read_by(state, token_id)
-        return self.signed.advance(state, token_id if found is None else found.sign)
+        try:  # no mask is asked for: some strategies make none
+            return self.signed.advance(state, token_id)
+        except TokenNotAllowed:
+            for one in self._labels:
+                if token_id in one.mask:
+                    with suppress(TokenNotAllowed):
+                        return self.signed.advance(state, one.sign)
+            raise
 
     def read_as(self, state: State, token_id: TokenId) -> bytes:
         """What the signed machine reads where a token is taken: its bytes, or a label's sign."""

@@ -54,6 +54,13 @@ class SignedVocabulary(Vocabulary):
         return next((one for one in self.labels if one.sign == token_id), None)
 
 
+def first_sign(vocabulary: Vocabulary) -> TokenId:
+    """The first id that is the sign of a label; behind the last where none is."""
+    if isinstance(vocabulary, SignedVocabulary) and vocabulary.labels:
+        return vocabulary.labels[0].sign
+    return len(vocabulary)
+
+
 _KNOWN: WeakKeyDictionary[Vocabulary, SignedVocabulary] = WeakKeyDictionary()
 
 

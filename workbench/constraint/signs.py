@@ -97,6 +97,21 @@ def signed(grammar: Grammar) -> Grammar:
     return known
 
 
+def named(data: bytes) -> str:
+    """Bytes with signs as text for people, the labels by their names."""
+    text = data.decode("utf-8", "surrogateescape")
+    for name, sign in SIGNS.items():
+        text = text.replace(sign.decode("utf-8", "surrogateescape"), f"⟨{name}⟩")
+    return text
+
+
+def spelt(data: bytes) -> bytes:
+    """Bytes with signs as a text that the grammar reads without them."""
+    for name, sign in SIGNS.items():
+        data = data.replace(sign, b"" if name == "IMAGE" else b"x")
+    return data
+
+
 def _made(grammar: Grammar) -> Grammar:
     work = grammar.limits.begun()
     if grammar.regex is not None:

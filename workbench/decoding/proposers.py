@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.constraint.automaton import AutomatonConstraint
+from workbench.constraint.labelled import Labelled
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.stack import StackConstraint
 from workbench.decoding.trace import Trace
@@ -90,7 +91,7 @@ class Forced:
 
     @staticmethod
     def _forced(constraint: Constraint, state: State) -> bytes:
-        if isinstance(constraint, AutomatonConstraint):
+        if isinstance(constraint, AutomatonConstraint | Labelled):
             # no token reaches further
             return constraint.forced(state, constraint.vocabulary.longest)
         return constraint.forced(state)
@@ -107,6 +108,8 @@ def standing(constraint: Constraint) -> Key:
     if isinstance(constraint, Inserting):
         exact = standing(constraint.exact)
         return lambda state: (exact(state[0]), *state[1:])
+    if isinstance(constraint, Labelled):
+        return standing(constraint.signed)
     if isinstance(constraint, StackConstraint):
         runner = constraint.runner
 

@@ -12,7 +12,9 @@ Every record says what it is and holds the whole machine, nothing folded::
 * ``bytes``: ranges of bytes, where they are no whole characters (and in machines over bytes);
 * ``tokens``: token ids; ``vocabulary`` then says whose, and ``spelling`` how each is spelt: a text,
   or ``{"hex": …}`` where it is no text by itself;
-* ``calls``: the rule that is entered; ``target`` is where it returns to.
+* ``calls``: the rule that is entered; ``target`` is where it returns to;
+* ``label``: one token of those that a vocabulary has for this terminal label. Among ``tokens`` it
+  is the id behind the last, spelt ``{"label": …}``; machines with a stack read it as two bytes.
 
 Ids of states are numbers, not always without gaps. A transducer's edges say which byte each
 ``writes``. Machines with a stack add ``pops`` (the top first) and ``pushes`` (the new top last),
@@ -29,6 +31,8 @@ from typing import Any
 
 from workbench.automata.dfa import Dfa
 from workbench.constraint.compose_pda import TokenPda
+from workbench.constraint.labels import first_sign
+from workbench.constraint.signs import named
 from workbench.constraint.token_automaton import TokenAutomaton
 from workbench.drawing.characters import byte_edges, folded
 from workbench.pushdown.network import Network
@@ -63,6 +67,11 @@ def dfa_record(dfa: Dfa) -> Record:
     ]
     edges += [
         {"source": s, "target": t, "bytes": _bytes(ranges)} for (s, t), ranges in read.raw.items()
+    ]
+    edges += [
+        {"source": s, "target": t, "label": label.name}
+        for (s, t), labels in read.labels.items()
+        for label in labels
     ]
     finals = [state for state in sorted(read.states) if dfa.finals[state]]
     return _record("characters", len(read.states), dfa.initial, finals, edges)
@@ -188,8 +197,12 @@ def _spelt(vocabulary: Vocabulary, edges: Iterable[Record]) -> Record:
 
 
 def _spellings(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> Iterator[tuple[str, Any]]:
+    first = first_sign(vocabulary)
     for token_id in ids:
         token = vocabulary.tokens[token_id] or b""
+        if token_id >= first:
+            yield str(token_id), {"label": named(token).strip("⟨⟩")}
+            continue
         try:
             yield str(token_id), token.decode("utf-8")
         except UnicodeDecodeError:

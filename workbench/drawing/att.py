@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.constraint.labels import first_sign
+from workbench.constraint.signs import named
 from workbench.constraint.token_automaton import TokenAutomaton
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -182,8 +184,11 @@ def token_names(vocabulary: Vocabulary) -> dict[int, str]:
     """The names of all tokens by label; special ones and second ones of a spelling by their id."""
     names = {EPSILON: EPSILON_NAME}
     taken = {EPSILON_NAME}
+    first = first_sign(vocabulary)
     for token_id, token in enumerate(vocabulary.tokens):
         name = f"\\special{token_id}" if token is None else escaped(token)
+        if token is not None and token_id >= first:
+            name = f"\\{named(token).strip('⟨⟩')}"
         if name in taken:
             # a lone backslash begins no other name's ending
             name = f"{name}\\#{token_id}"

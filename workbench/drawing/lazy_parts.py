@@ -16,12 +16,14 @@ import numpy.typing as npt
 from workbench.automata.dfa import DEAD, State
 from workbench.automata.fold import character_edges
 from workbench.automata.lazy import UNKNOWN, LazyDfa
+from workbench.constraint.signs import LEAD, SIGNS
 from workbench.drawing.characters import CharacterEdges, joined
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import reading_edges, state_node
 from workbench.drawing.parts import Links, cut
 from workbench.drawing.token_edges import TokenRows, padded, token_edges
 from workbench.errors import LimitError
+from workbench.syntax.regex_labels import LABELS, Label
 from workbench.syntax.regex_tree import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -55,8 +57,15 @@ class LazyParts:
         for source in kept:
             for ranges, target in self.onward(source):
                 characters.setdefault((source, target), []).extend(ranges)
-        read = CharacterEdges({e: joined(r) for e, r in characters.items()}, {}, (), {})
-        ends = sorted({end for edge in characters for end in edge} | set(kept))
+        labels: dict[tuple[int, int], tuple[Label, ...]] = {}
+        for source in kept:
+            for label, target in self.labels(source):
+                labels[source, target] = (*labels.get((source, target), ()), label)
+        between: dict[tuple[int, int], tuple[int, ...]] = dict.fromkeys(labels, ())
+        read = CharacterEdges(
+            {e: joined(r) for e, r in characters.items()}, {}, (), between, labels
+        )
+        ends = sorted({end for edge in (*characters, *labels) for end in edge} | set(kept))
         return self.part("character automaton", reading_edges(read), ends, kept)
 
     def part(
@@ -65,7 +74,7 @@ class LazyParts:
         """The graph of some states, those marked that lead further."""
         machine = self.machine
         nodes = tuple(state_node(s, machine.initial, machine.is_final(s)) for s in ends)
-        links = {str(s): [str(t) for _, t in self.onward(s)] for s in kept}
+        links = {str(s): [str(t) for t in self._targets(s)] for s in kept}
         return cut(Graph(name, nodes, edges, _NOTE), {str(s) for s in kept}, Links(links))
 
     def near(self, centre: str, count: int) -> list[State]:
@@ -76,8 +85,7 @@ class LazyParts:
         waiting = deque([start])
         while waiting and len(found) < count:
             here = waiting.popleft()
-            onward = [target for _, target in self.onward(here)]
-            for other in (*onward, *self._into.get(here, ())):
+            for other in (*self._targets(here), *self._into.get(here, ())):
                 if len(found) < count and other not in found:
                     found[other] = None
                     waiting.append(other)
@@ -95,6 +103,19 @@ class LazyParts:
                     for _, target in known:
                         self._into.setdefault(target, {})[state] = None
             return known
+
+    def labels(self, state: State) -> list[tuple[Label, State]]:
+        """The terminal labels read in a state, and where each leads."""
+        inside = self.machine.step(state, LEAD)
+        if inside == DEAD:
+            return []
+        ends = [(label, self.machine.step(inside, SIGNS[label.name][1])) for label in LABELS]
+        return [(label, end) for label, end in ends if end != DEAD]
+
+    def _targets(self, state: State) -> list[State]:
+        """Where a state leads."""
+        onward = [target for _, target in self.onward(state)]
+        return [*onward, *(target for _, target in self.labels(state))]
 
 
 class LazyTokenParts:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge, TokenPdaMove
-from workbench.constraint.labels import LabelTokens
+from workbench.constraint.labels import LabelTokens, first_sign
 from workbench.constraint.signs import SIGNS
 from workbench.drawing.characters import ByteEdge, byte_edges, read_back
 from workbench.drawing.graph import Edge, Graph, Node
@@ -25,7 +25,6 @@ from workbench.drawing.token_edges import (
     TOY,
     WRITTEN_OUT,
     WRITTEN_OUT_TOY,
-    first_sign,
     labels_among,
     look,
     terminal_edge,

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from workbench.automata.dfa import Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compose import TokenFsa
-from workbench.constraint.labels import LabelTokens, SignedVocabulary
+from workbench.constraint.labels import LabelTokens, SignedVocabulary, first_sign
 from workbench.drawing.graph import Edge
 from workbench.drawing.text import visible
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Tokens between two states that are all written out; of more, a few and their number.
 WRITTEN_OUT = 3
@@ -158,13 +158,6 @@ def _token_edge(
         title=f"{_counted(len(group))}{over}: {'  '.join(listed[:12])}",
         detail="\n".join(listed) + more,
     )
-
-
-def first_sign(vocabulary: Vocabulary) -> TokenId:
-    """The first id that is the sign of a label; behind the last where none is."""
-    if isinstance(vocabulary, SignedVocabulary) and vocabulary.labels:
-        return vocabulary.labels[0].sign
-    return len(vocabulary)
 
 
 def labels_among(

@@ -31,6 +31,7 @@ from workbench.syntax.grammar_tree import (
     Substrings,
 )
 from workbench.syntax.grammar_tree import Sequence as Row
+from workbench.syntax.regex_labels import labels_in
 from workbench.syntax.regex_tree import Alternate, Concat, Group, Regex, Repeat
 from workbench.syntax.shapes import shape
 
@@ -49,8 +50,16 @@ def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
     empty = {
         name for name in cfg.rules if program.texts_of(program.names.index(name)) == SOME | EMPTY
     }
-    rules = (_empty_rule(rule) for rule in tree.rules if rule.name in empty)
+    rules = (
+        _empty_rule(rule) for rule in tree.rules if rule.name in empty and not _labelled(rule.body)
+    )
     return (*_in_time(redundant_rules(cfg)), *rules)
+
+
+def _labelled(body: Expression) -> bool:
+    """Whether an expression has a label, whose token may have no text."""
+    regexes = (node.regex for node in _nodes(body) if isinstance(node, Pattern))
+    return any(True for regex in regexes for _ in labels_in(regex))
 
 
 def redundant_regex_advice(regex: Regex, source: Source, limits: Limits) -> tuple[Advice, ...]:
@@ -78,6 +87,8 @@ def redundant_rules(cfg: Cfg) -> Iterator[Advice]:
         match node:
             case Literal(value=value):
                 return literals([value], cfg.limits)
+            case Pattern(regex=regex) if any(labels_in(regex)):
+                return None  # a label reads one token, which no machine over characters says
             case Pattern() | Substrings() | Except() | Automaton():
                 return cfg.machine(node)
         return None
@@ -96,7 +107,7 @@ def redundant_branches(regex: Regex, text: str, limits: Limits) -> Iterator[Advi
 
     def machine(node: _Node) -> Dfa | None:
         assert not isinstance(node, _OF_RULES)
-        return regex_dfa(node, limits)
+        return None if any(labels_in(node)) else regex_dfa(node, limits)
 
     for node in _regex_nodes(regex):
         if isinstance(node, Alternate):

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
+from workbench.constraint.signs import signed
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.pipeline import Followed
@@ -41,7 +42,8 @@ def circle(grammar: Grammar, path: Mapping[str, _Path]) -> int | None:
 def _circles(grammar: Grammar, kind: str) -> dict[str, int]:
     """The circle of every state that lies on one."""
     try:
-        machine = grammar.dfa if kind == Followed.CHARACTERS.value else grammar.network
+        pictured = signed(grammar)
+        machine = pictured.dfa if kind == Followed.CHARACTERS.value else pictured.network
     except LimitError:
         return {}
     if machine is None or len(machine) > _MOST_STATES:

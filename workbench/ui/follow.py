@@ -8,11 +8,12 @@ from typing import Any
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.lazy import LazyDfa
+from workbench.constraint.signs import signed
 from workbench.errors import LimitError, WorkbenchError
 from workbench.pipeline import Compiled, Followed
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
-from workbench.ui.ways import Standing, Way, ways
+from workbench.ui.ways import Standing, Way, stands_inside, ways
 
 #: The moments of a token in a picture, from before it to after it. A moment names states: first
 #: the one of the way that is told, then those of all other ways the text can still be read.
@@ -42,7 +43,7 @@ class Place:
 
 
 class Follower:
-    """Runs the machines of a grammar beside a generation, token by token.
+    """Runs the machines of a grammar beside a generation, token by token; labels by their signs.
 
     The constraint's own states are its own affair; pictures show the machines as they
     are written: the character automaton, every rule apart, and the rules put into each
@@ -51,9 +52,9 @@ class Follower:
     """
 
     def __init__(self, compiled: Compiled) -> None:
-        grammar = compiled.grammar
-        if grammar is None:
+        if compiled.grammar is None:
             raise WorkbenchError("the grammar cannot be read", "mend its problems first")
+        grammar = signed(compiled.grammar)
         self._characters: _Characters | None = None
         self._rules: _Rules | None = None
         self._fewer: _Rules | None = None
@@ -101,7 +102,7 @@ class _Characters:
             if self._state == DEAD:
                 break
             self._state = self._machine.step(self._state, byte)
-            if position + 1 == len(token) or token[position + 1] & 0xC0 != 0x80:
+            if not stands_inside(token, position):
                 passed.append(self._state)
         return [[str(state)] for state in passed if state != DEAD]
 

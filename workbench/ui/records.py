@@ -9,7 +9,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from workbench.constraint.labelled import Labelled
 from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.proper import Improper
 from workbench.decoding.trace import Candidate, Step, StopReason, Trace
 from workbench.decoding.turn import Turn
@@ -39,7 +41,8 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
     if token_id == vocabulary.end:
         return {"id": token_id, "end": True}
     if token is None:
-        return {"id": token_id, "text": f"⟨special {token_id}⟩"}
+        name = vocabulary.names.get(token_id, f"special {token_id}")
+        return {"id": token_id, "text": f"⟨{name}⟩"}
     try:
         return {"id": token_id, "text": token.decode("utf-8")}
     except UnicodeDecodeError:
@@ -73,6 +76,12 @@ def step_record(step: Step, place: Place, circle: int | None, vocabulary: Vocabu
         "wanted": [_candidate(candidate, vocabulary) for candidate in step.wanted],
         "may": [_candidate(candidate, vocabulary) for candidate in step.allowed],
     }
+
+
+def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Record:
+    """The terminal label that reads a token; nothing where it is read as text."""
+    label = constraint.label(state, token_id) if isinstance(constraint, Labelled) else None
+    return {} if label is None else {"label": label.name}
 
 
 def turn_record(turn: Turn, index: int, place: Place, top: int) -> Record:

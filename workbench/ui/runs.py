@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from workbench.constraint.labelled import read_as, read_by
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel, Session
@@ -24,12 +25,13 @@ from workbench.ui.records import (
     Record,
     full_record,
     growing,
+    label_record,
     proper_record,
     step_record,
     stop_record,
 )
 from workbench.ui.requests import RunRequest
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +103,7 @@ def steps(
 ) -> Iterator[Record]:
     """A record for every token, then the one that says why it ended."""
     assert compiled.grammar is not None, "it has a constraint"
-    follower = following(compiled, model.vocabulary, request.prefix)
+    follower = following(compiled, constraint, request.prefix)
     room = room_left(model, request.prompt, len(request.prefix))
     generation = generate(
         model,
@@ -116,8 +118,10 @@ def steps(
     )
     started = time.perf_counter()
     for step in generation:
-        place = follower.take(step.token)
-        yield step_record(step, place, circle(compiled.grammar, place.path), model.vocabulary)
+        place = follower.take(read_as(constraint, step.state, step.token_id))
+        around = circle(compiled.grammar, place.path)
+        record = step_record(step, place, around, model.vocabulary)
+        yield record | label_record(constraint, step.state, step.token_id)
     record = stop_record(generation.trace, 1000 * (time.perf_counter() - started))
     if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
         record |= full_record()
@@ -125,11 +129,11 @@ def steps(
     yield {**record, **closing(model, compiled, request, taken, generation.stop)}
 
 
-def following(compiled: Compiled, vocabulary: Vocabulary, taken: Sequence[TokenId]) -> Follower:
+def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> Follower:
     """A follower that has passed these tokens."""
     follower = Follower(compiled)
-    for token_id in taken:
-        follower.take(vocabulary.tokens[token_id] or b"")
+    for data in read_by(constraint, taken):
+        follower.take(data)
     return follower
 
 

@@ -13,6 +13,8 @@ from functools import lru_cache
 from workbench.automata.describe import describe
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.lazy import LazyDfa
+from workbench.constraint.labels import signed_vocabulary
+from workbench.constraint.signs import named, signed, spelt
 from workbench.drawing.counting import fold_counts
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import calm
@@ -26,6 +28,7 @@ from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
 from workbench.ui.records import Record
 from workbench.ui.requests import TextRequest, text_in
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: States a search tells, and how many states of a machine made in part it looks at.
 _FOUND = 12
@@ -133,8 +136,16 @@ def _tokens(
     tokens = getattr(drawn.parts, "tokens", None)
     if machine not in OVER_TOKENS or tokens is None:
         return []
-    spelt = handlers.vocabulary_of(sent).tokens
-    return [visible(spelt[token_id] or b"") for token_id in tokens(source, target)]
+    vocabulary = handlers.vocabulary_of(sent)
+    return [_token(vocabulary, token_id) for token_id in tokens(source, target)]
+
+
+def _token(vocabulary: Vocabulary, token_id: TokenId) -> str:
+    if token_id < len(vocabulary):
+        return visible(vocabulary.tokens[token_id] or b"")
+    read = signed_vocabulary(vocabulary).label_of(token_id)
+    assert read is not None, "what lies behind the last token is a sign"
+    return f"⟨{read.label.name}: {len(read.mask):,} tokens⟩"
 
 
 def about_state(handlers: Handlers, sent: Record) -> Record:
@@ -160,9 +171,9 @@ def _reached(compiled: Compiled, followed: Followed, state: int) -> Record:
     text = _text_to(compiled, followed, state)
     if text is None:
         return {}
-    told: Record = {"reached": visible(text)}
+    told: Record = {"reached": visible(named(text))}
     try:
-        reached = _places(compiled).after(text)
+        reached = _places(compiled).after(spelt(text))
     except LimitError:
         return told
     if reached is None:
@@ -197,7 +208,8 @@ def _text_to(compiled: Compiled, followed: Followed, state: int) -> bytes | None
     if followed is Followed.CHARACTERS:
         assert characters is not None, "a machine was drawn of it"
         return _shortest(_Automaton(characters), state)
-    network = grammar.network if followed is Followed.NETWORK else grammar.rules
+    pictured = signed(grammar)
+    network = pictured.network if followed is Followed.NETWORK else pictured.rules
     return _shortest(_Situations(Runner(network, grammar.limits)), state)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from workbench.constraint.labelled import read_as
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import after
 from workbench.decoding.model import LanguageModel, Session
@@ -26,6 +27,7 @@ from workbench.ui.records import (
     Record,
     ended_record,
     full_record,
+    label_record,
     searched_record,
     step_record,
     turn_record,
@@ -107,7 +109,7 @@ def _standing(
     constraint = made or compiled.constraint(model.vocabulary, request.method, **request.options)
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)
-    follower = following(compiled, model.vocabulary, taken)
+    follower = following(compiled, constraint, taken)
     with handlers.room.sessions.lent(model, [*prompt, *taken]) as session:
         yield _Standing(
             request, compiled, model, constraint, session, prompt, taken, state, follower
@@ -151,15 +153,17 @@ class _Standing:
             token_id = found.drawn(sampling, index)
         elif token_id not in found.mask:
             raise TokenNotAllowed(f"token {token_id} is not allowed here", "take another one")
+        read = read_as(self.constraint, self.state, token_id)
         started = time.perf_counter()
         self.ended = token_id == self.constraint.vocabulary.end
         if not self.ended:
             self.state = self.constraint.advance(self.state, token_id)
         step = found.taken(token_id, index, TOP, since(started))
         self.taken.append(token_id)
-        place = self.follower.take(step.token)
+        place = self.follower.take(read)
         around = circle(self.compiled.grammar, place.path)
-        return step_record(step, place, around, self.model.vocabulary)
+        record = step_record(step, place, around, self.model.vocabulary)
+        return record | label_record(self.constraint, step.state, token_id)
 
     def next(self) -> Record:
         """The chances of the next token, or why there is none."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from workbench.automata.dfa import DEAD, State
+from workbench.constraint.signs import LEAD
 from workbench.pushdown.network import Network
 
 #: A state and the return states that wait below it, the innermost last.
@@ -50,8 +51,7 @@ def ways(network: Network, standing: Iterable[Standing], token: bytes) -> list[W
         each: (each, len(each[1]), (str(each[0]),), (str(each[0]),)) for each in standing
     }
     for position, byte in enumerate(token):
-        # a byte that begins or ends no character stands inside an edge of every picture
-        inside = position + 1 < len(token) and token[position + 1] & 0xC0 == 0x80
+        inside = stands_inside(token, position)
         there: dict[Standing, _Trail] = {}
         for at, (begun, kept, rules, machine) in here.items():
             for end, low, passed, edited in _read(network, at, byte, inside=inside):
@@ -63,6 +63,12 @@ def ways(network: Network, standing: Iterable[Standing], token: bytes) -> list[W
     return [
         Way(begun, end, kept, rules, machine) for end, (begun, kept, rules, machine) in here.items()
     ]
+
+
+def stands_inside(token: bytes, position: int) -> bool:
+    """Whether a byte ends no character and no sign: it is inside an edge of every picture."""
+    after = token[position + 1 : position + 2]
+    return token[position] == LEAD or b"\x80" <= after < b"\xc0"
 
 
 def _read(network: Network, at: Standing, byte: int, *, inside: bool) -> Iterator[_Step]:

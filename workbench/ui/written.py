@@ -5,7 +5,9 @@ from __future__ import annotations
 from workbench.automata.dfa import Dfa
 from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
+from workbench.constraint.labels import signed_vocabulary
 from workbench.constraint.proper.spelt_out import SpeltOut
+from workbench.constraint.signs import labels_of, signed
 from workbench.drawing import as_json
 from workbench.drawing.att import Att, detokenizer_att, dfa_att, token_fsa_att
 from workbench.drawn import spelt_properly
@@ -24,6 +26,7 @@ def automaton(
 
     Raises: WorkbenchError where the grammar has no such machine; LimitError.
     """
+    grammar, vocabulary = _signed(grammar, vocabulary, machine)
     if machine is Machine.RULES:
         return as_json.network_record(grammar.rules)
     if machine is Machine.STACK:
@@ -50,6 +53,7 @@ def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limit
 
     Raises: WorkbenchError for machines that are not finite; LimitError.
     """
+    grammar, vocabulary = _signed(grammar, vocabulary, machine)
     if machine is Machine.DETOKENIZER and vocabulary is not None:
         return detokenizer_att(vocabulary)
     if machine is Machine.CHARACTERS:
@@ -59,6 +63,15 @@ def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limit
     if machine is Machine.PROPER and vocabulary is not None:
         return token_fsa_att(_proper(grammar, vocabulary, limits))
     raise _no_stack()
+
+
+def _signed(
+    grammar: Grammar, vocabulary: Vocabulary | None, machine: Machine
+) -> tuple[Grammar, Vocabulary | None]:
+    """Both with a sign for each terminal label; the detokenizer has none."""
+    if machine is Machine.DETOKENIZER or vocabulary is None or not labels_of(grammar):
+        return signed(grammar), vocabulary
+    return signed(grammar), signed_vocabulary(vocabulary)
 
 
 def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:

@@ -1,0 +1,73 @@
+"""Terminal labels on the page: runs stand where pictures show them, files hold their signs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.constraint.labelled import read_by
+from workbench.constraint.labels import signed_vocabulary
+from workbench.pipeline import Machine, Notation, compile_text
+from workbench.ui.follow import Follower
+from workbench.ui.handlers import Handlers
+from workbench.ui.runs import following, run_records
+from workbench.ui.states import about_state
+from workbench.ui.written import att, automaton
+from workbench.vocabulary.toy import toy
+
+WORDS = toy(["a", "b", "\n", "* ", "\n* ", "word", "(", ")"])
+BULLETS = r"a(\n\* (?P<PARAGRAPH_TOKEN>)+){2}"
+NESTED = "start ::= '(' start ')' | #'(?P<TEXT_TOKEN>)';"
+
+
+def test_a_run_stands_in_the_states_of_the_picture() -> None:
+    compiled = compile_text(BULLETS, Notation.REGEX)
+    drawn = {node.id for node in compiled.graph(Machine.CHARACTERS).nodes}
+    constraint = compiled.constraint(WORDS)
+    follower = Follower(compiled)
+    passed = [
+        follower.take(data).path["characters"]
+        for data in read_by(constraint, WORDS.ids("a", "\n* ", "word", "word", "\n* ", "b"))
+    ]
+    assert all({state for moment in path for state in moment} <= drawn for path in passed)
+    # a label is one step, the second of its kind goes around
+    assert [len(path) for path in passed] == [2, 4, 2, 2, 4, 2]
+    assert passed[3][0] == passed[3][1]
+
+
+def test_a_run_stands_on_the_stack() -> None:
+    compiled = compile_text(NESTED, Notation.KBNF)
+    follower = following(compiled, compiled.constraint(WORDS), WORDS.ids("(", "("))
+    assert follower.take(b"").stack == ("start", "start")
+
+
+def test_a_run_is_recorded_to_its_end(handlers: Handlers) -> None:
+    sent: dict[str, Any] = {"text": r"x(?P<PARAGRAPH_TOKEN>){3}", "notation": "regex", "run": "r"}
+    told = list(run_records(handlers, sent))
+    steps = [record for record in told if record["k"] == "step"]
+    assert told[-1]["good"]
+    assert all(step["path"] for step in steps)
+    assert [step["label"] for step in steps if "label" in step] == ["PARAGRAPH_TOKEN"] * 3
+
+
+def test_what_is_told_of_a_state_behind_a_label(handlers: Handlers) -> None:
+    sent = {"text": BULLETS, "notation": "regex", "tab": "characters"}
+    graph = compile_text(BULLETS, Notation.REGEX).graph(Machine.CHARACTERS)
+    behind = next(e.target for e in graph.edges if "terminal" in e.kinds and e.source == e.target)
+    told = about_state(handlers, {**sent, "state": behind})
+    assert told["ok"]
+    assert "⟨PARAGRAPH_TOKEN⟩" in told["reached"]
+    assert told["places"]
+
+
+def test_machines_as_files_have_signs() -> None:
+    compiled = compile_text(BULLETS, Notation.REGEX)
+    assert compiled.grammar is not None
+    labels = signed_vocabulary(WORDS).labels
+    record = automaton(compiled.grammar, Machine.TOKENS, WORDS, compiled.limits)
+    sign = len(WORDS) + [one.label.name for one in labels].index("PARAGRAPH_TOKEN")
+    assert record["spelling"][str(sign)] == {"label": "PARAGRAPH_TOKEN"}
+    characters = automaton(compiled.grammar, Machine.CHARACTERS, None, compiled.limits)
+    read = [edge["label"] for edge in characters["edges"] if "label" in edge]
+    assert read == ["PARAGRAPH_TOKEN"] * 4
+    arcs = att(compiled.grammar, Machine.TOKENS, WORDS, compiled.limits)
+    assert "\\PARAGRAPH_TOKEN" in str(arcs)
