@@ -15,6 +15,7 @@ from workbench.automata.dfa import Dfa
 from workbench.errors import LimitError
 from workbench.limits import Limits
 from workbench.schema.algebra import Algebra
+from workbench.schema.counting import FEW
 from workbench.schema.labels import numbers_label, texts_label
 from workbench.schema.long_strings import a_block, long_string
 from workbench.schema.texts import Texts
@@ -38,8 +39,6 @@ _ONE_BY_ONE = 64
 _IN_PLACE = 8
 #: States of all graphs that count; each becomes a rule at most.
 _MOST_COUNTED = 5_000
-#: Strings that may be longer are written as blocks of characters.
-_LONG = 256
 #: Strings every spelling of which is the plain one: printable ASCII without quotes and backslashes.
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 #: What is added to the name of those who hold them, for rules of items and other values.
@@ -113,9 +112,7 @@ class Writing:
         words = texts.words
         if words is not None and len(words) <= _ONE_BY_ONE and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
-        if max(texts.low, texts.high or 0) > _LONG and texts == Texts.lengths(
-            texts.low, texts.high
-        ):
+        if max(texts.low, texts.high or 0) > FEW and texts == Texts.lengths(texts.low, texts.high):
             return [long_string(texts.low, texts.high, self._block(span), span)]
         machine = self._machines.get(texts)
         if machine is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from workbench.schema.counting import BLOCK, FEW, counted
 from workbench.schema.graphs import written_graph
 from workbench.schema.values import Arrays, Contains, Later, item_of
 from workbench.schema.writing import Writing, in_a_row, is_nothing, optional
@@ -55,15 +56,25 @@ def _row(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
         item = _counted_item(shape, name, span, writing)
         if not items:
             items.append(item)
-        if shape.high is None or shape.high > first:
-            further = None if shape.high is None else shape.high - first
-            again = Sequence((comma, item), span)
-            row = [Repetition(again, max(shape.low - first, 0), further, span)]
+        again = Sequence((comma, item), span)
+        further = None if shape.high is None else shape.high - first
+        row = _again(again, max(shape.low - first, 0), further, name, span, writing)
     for place in reversed(range(1, len(items))):
         row = [comma, items[place], *row]
         if place >= shape.low:
             row = [optional(Sequence(tuple(row), span), span)]
     return in_a_row([items[0], *row], span)
+
+
+def _again(
+    item: Expression, low: int, high: int | None, name: str, span: Span, writing: Writing
+) -> list[Expression]:
+    """Copies of an item after the first; many of them are counted by blocks."""
+    if max(low, high or 0) <= FEW:
+        return [Repetition(item, low, high, span)] if high != 0 else []
+    block = writing.new_name(f"{name}_{BLOCK}_items")
+    writing.rule(block, Repetition(item, BLOCK, BLOCK, span), span)
+    return counted(low, high, lambda least, most: Repetition(item, least, most, span), block, span)
 
 
 def _counted_item(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:

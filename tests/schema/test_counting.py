@@ -1,13 +1,15 @@
-"""Long strings against their lengths: at the edges of bounds and of blocks."""
+"""Long strings and arrays against their lengths: at the edges of bounds and of blocks."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from workbench.grammar import Grammar
-from workbench.schema.long_strings import BLOCK
+from workbench.schema.counting import BLOCK
 
 #: From how many to how many characters.
 BOUNDS = [
@@ -24,14 +26,26 @@ BOUNDS = [
 
 
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
-def test_lengths_at_the_edges(low: int, high: int | None) -> None:
+def test_lengths_of_strings(low: int, high: int | None) -> None:
     schema = {"type": "string", "minLength": low} | ({} if high is None else {"maxLength": high})
+    _held(schema, low, high, lambda length: json.dumps("x" * length))
+
+
+@pytest.mark.parametrize(("low", "high"), BOUNDS)
+def test_lengths_of_arrays(low: int, high: int | None) -> None:
+    schema = {"items": {"type": "integer"}, "minItems": low}
+    schema |= {"type": "array"} | ({} if high is None else {"maxItems": high})
+    _held(schema, low, high, lambda length: json.dumps([7] * length))
+
+
+def _held(schema: dict[str, Any], low: int, high: int | None, text: Callable[[int], str]) -> None:
+    """Of the lengths at the edges exactly those within the bounds are accepted."""
     grammar = Grammar.from_json_schema(schema)
     edges = {0, 1, low - 1, low, low + 1, *(BLOCK * k + d for k in range(7) for d in (-1, 0, 1))}
     edges |= {high - 1, high, high + 1} if high is not None else {low + 1_000}
     for length in sorted(edge for edge in edges if edge >= 0):
         expected = low <= length and (high is None or length <= high)
-        assert grammar.accepts(json.dumps("x" * length)) == expected, length
+        assert grammar.accepts(text(length)) == expected, length
 
 
 @pytest.mark.parametrize("character", ["é", "\n", '"', "\\", "\x01", "\uffff", "𝄞", "日"])
