@@ -67,12 +67,11 @@ def call_tree(types: Types) -> GrammarTree:
     """
     writer = _Writer(types)
     root = types.definitions[types.root]
-    writer.add(START, writer.called(types.root, root.span), root.span)
+    writer.rules.append(_rule(START, writer.called(types.root, root.span), root.span))
     for name in writer.waiting:  # grows while it is read
         writer.write(types.definitions[name])
-    for scalar in Scalar:
-        if scalar in writer.scalars:
-            writer.add(_SCALARS[scalar], scalar_rule(scalar, root.span), root.span)
+    for scalar, span in writer.scalars.items():
+        writer.rules.append(_rule(_SCALARS[scalar], scalar_rule(scalar, span), span))
     return GrammarTree(tuple(writer.rules), types.source)
 
 
@@ -86,11 +85,9 @@ class _Writer:
     classes: dict[str, str] = field(default_factory=dict)
     #: The classes in the order in which they were called first.
     waiting: list[str] = field(default_factory=list)
-    scalars: set[Scalar] = field(default_factory=set)
+    #: Where each scalar was met first: its rule has no other place.
+    scalars: dict[Scalar, Span] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=lambda: {START, *_SCALARS.values()})
-
-    def add(self, name: str, body: Expression, span: Span) -> None:
-        self.rules.append(Rule(name, body, span, span))
 
     def called(self, name: str, span: Span) -> Nonterminal:
         """A call of the rule of a class."""
@@ -107,11 +104,13 @@ class _Writer:
 
     def write(self, definition: Definition) -> None:
         """The rule of a class."""
-        rule = self.classes[definition.name]
+        rule, span, place = self.classes[definition.name], definition.span, len(self.rules)
         if isinstance(definition, Enumeration):
-            self.add(rule, _members(definition), definition.span)
+            members = (_text(f"{definition.name}.{name}", span) for name, _ in definition.members)
+            body = _choice(span, *members)
         else:
-            self.add(rule, self._record(definition, rule), definition.span)
+            body = self._record(definition, rule)
+        self.rules.insert(place, _rule(rule, body, span))  # before the rules that only it calls
 
     def _record(self, record: Record, rule: str) -> Expression:
         """``Person(name=…, age=…)``."""
@@ -121,18 +120,18 @@ class _Writer:
             (i for i, one in enumerate(record.fields) if one.default is None), None
         )
         if first_required is None:
-            return Sequence((head, self._all_optional(record, rule), tail), span)
+            return _row(span, head, self._all_optional(record, rule), tail)
         written: list[Expression] = []
         for i, one in enumerate(record.fields):
             keyword = self._keyword(one)
             if i < first_required:
-                written.append(_optional(_sequence(keyword, _sign(",", one.span))))
+                written.append(_optional(_row(one.span, keyword, _sign(",", one.span))))
             elif i == first_required:
                 written.append(keyword)
             else:
-                following = _sequence(_sign(",", one.span), keyword)
+                following = _row(one.span, _sign(",", one.span), keyword)
                 written.append(following if one.default is None else _optional(following))
-        return Sequence((head, *written, tail), span)
+        return _row(span, head, *written, tail)
 
     def _all_optional(self, record: Record, rule: str) -> Expression:
         """Any of the fields, commas between them: which one is the first decides what may follow.
@@ -144,18 +143,18 @@ class _Writer:
         following: Expression = Sequence((), record.span)
         for i in range(len(record.fields) - 1, -1, -1):
             one = record.fields[i]
-            options.append(_sequence(self._keyword(one), following))
+            options.append(_row(one.span, self._keyword(one), following))
             if i:
                 name = self._free(f"{rule}_from_{re.sub('[^A-Za-z0-9_]', '_', one.name)}")
-                more = _optional(_sequence(_sign(",", one.span), self._keyword(one)))
-                self.add(name, _sequence(more, following), one.span)
+                more = _optional(_row(one.span, _sign(",", one.span), self._keyword(one)))
+                self.rules.append(_rule(name, _row(one.span, more, following), one.span))
                 following = Nonterminal(name, one.span)
         if not options:
             return Sequence((), record.span)
-        return _optional(_choice(tuple(reversed(options)), record.span))
+        return _optional(_choice(record.span, *reversed(options)))
 
     def _keyword(self, one: Field) -> Expression:
-        return Sequence((_text(f"{one.name}=", one.span), self._type(one.type)), one.span)
+        return _row(one.span, _text(f"{one.name}=", one.span), self._type(one.type))
 
     def _type(self, type_: Type) -> Expression:
         """All ways to write the values of a type."""
@@ -164,55 +163,56 @@ class _Writer:
             case Plain(scalar=Scalar.NONE):
                 return _text("None", span)
             case Plain(scalar=scalar):
-                self.scalars.add(scalar)
+                self.scalars.setdefault(scalar, span)
                 return Nonterminal(_SCALARS[scalar], span)
             case Named(name=name):
                 return self.called(name, span)
             case OneOf(values=values):
-                return _choice(tuple(self._value(value, span) for value in values), span)
+                return _choice(span, *(_value(value, span) for value in values))
             case Union(options=options):
-                return _choice(tuple(map(self._type, options)), span)
+                return _choice(span, *map(self._type, options))
             case Many(kind=Kind.TUPLE, item=item):
-                return self._any_tuple(self._type(item), span)
+                return _any_tuple(self._type(item), span)
             case Many(kind=kind, item=item):
                 opening, closing, empty = _BRACKETS[kind]
                 return _listed(opening, self._type(item), closing, empty, span)
             case Tuple(items=items):
-                return self._tuple(tuple(map(self._type, items)), span)
+                return _tuple(list(map(self._type, items)), span)
             case Dict(key=key, value=value):
-                pair = Sequence((self._type(key), _sign(":", span), self._type(value)), span)
+                pair = _row(span, self._type(key), _sign(":", span), self._type(value))
                 return _listed("{", pair, "}", "{}", span)
 
-    def _value(self, value: str | int | Member | None, span: Span) -> Expression:
-        """A value of a ``Literal``."""
-        return text_rule(value, span) if isinstance(value, str) else _text(value_text(value), span)
 
-    def _tuple(self, items: tuple[Expression, ...], span: Span) -> Expression:
-        """``(a, b)``; one item alone has a comma after it."""
-        written: list[Expression] = [_text("(", span)]
-        for i, item in enumerate(items):
-            written += [_sign(",", span)] * (i > 0) + [item]
-        written.append(_text(",)" if len(items) == 1 else ")", span))
-        return Sequence(tuple(written), span)
-
-    def _any_tuple(self, item: Expression, span: Span) -> Expression:
-        """``()``, ``(a,)``, ``(a, b)`` and so on."""
-        more = Repetition(Sequence((_sign(",", span), item), span), 1, None, span)
-        tail = Choice((_text(",", span), more), span)
-        filled = Sequence((_text("(", span), item, tail, _text(")", span)), span)
-        return Choice((_text("()", span), filled), span)
+def _value(value: str | int | Member | None, span: Span) -> Expression:
+    """A value of a ``Literal``."""
+    return text_rule(value, span) if isinstance(value, str) else _text(value_text(value), span)
 
 
-def _members(one: Enumeration) -> Expression:
-    names = tuple(_text(f"{one.name}.{name}", one.span) for name, _ in one.members)
-    return _choice(names, one.span)
+def _tuple(items: list[Expression], span: Span) -> Expression:
+    """``(a, b)``; one item alone has a comma after it."""
+    following = (_row(span, _sign(",", span), item) for item in items[1:])
+    closing = _text(",)" if len(items) == 1 else ")", span)
+    return _row(span, _text("(", span), *items[:1], *following, closing)
+
+
+def _any_tuple(item: Expression, span: Span) -> Expression:
+    """``()``, ``(a,)``, ``(a, b)`` and so on."""
+    more = Repetition(_row(span, _sign(",", span), item), 1, None, span)
+    tail = _choice(span, _text(",", span), more)
+    return _choice(
+        span, _text("()", span), _row(span, _text("(", span), item, tail, _text(")", span))
+    )
 
 
 def _listed(opening: str, item: Expression, closing: str, empty: str, span: Span) -> Expression:
     """Items with commas between brackets, or none."""
-    more = Repetition(Sequence((_sign(",", span), item), span), 0, None, span)
-    filled = Sequence((_text(opening, span), item, more, _text(closing, span)), span)
-    return Choice((_text(empty, span), filled), span)
+    more = Repetition(_row(span, _sign(",", span), item), 0, None, span)
+    filled = _row(span, _text(opening, span), item, more, _text(closing, span))
+    return _choice(span, _text(empty, span), filled)
+
+
+def _rule(name: str, body: Expression, span: Span) -> Rule:
+    return Rule(name, body, span, span)
 
 
 def _text(text: str, span: Span) -> Expression:
@@ -224,13 +224,23 @@ def _sign(sign: str, span: Span) -> Expression:
     return Sequence((_text(sign, span), Repetition(_text(" ", span), 0, 1, span)), span)
 
 
-def _sequence(*items: Expression) -> Expression:
-    return Sequence(items, items[0].span)
+def _row(span: Span, *items: Expression) -> Expression:
+    """One after the other, without sequences in sequences."""
+    flat = [
+        one for item in items for one in (item.items if isinstance(item, Sequence) else (item,))
+    ]
+    return flat[0] if len(flat) == 1 else Sequence(tuple(flat), span)
 
 
 def _optional(item: Expression) -> Expression:
     return Repetition(item, 0, 1, item.span)
 
 
-def _choice(options: tuple[Expression, ...], span: Span) -> Expression:
-    return options[0] if len(options) == 1 else Choice(options, span)
+def _choice(span: Span, *options: Expression) -> Expression:
+    """Any one of them, without choices in choices."""
+    flat = [
+        one
+        for option in options
+        for one in (option.options if isinstance(option, Choice) else (option,))
+    ]
+    return flat[0] if len(flat) == 1 else Choice(tuple(flat), span)
