@@ -1,4 +1,4 @@
-"""Regexes of grammars: text in, the same without its anchors and in the escapes of Python out.
+r"""Regexes of grammars: text in, the same without its anchors and in the escapes of Python out.
 
 A terminal matches the whole of a text wherever it stands, so ``^`` and ``$`` at its edges say
 nothing; inside they would match nothing anywhere, and xgrammar, whose grammars have them there,
