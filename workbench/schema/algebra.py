@@ -136,7 +136,7 @@ class Algebra:
 
     def is_empty(self, later: Later) -> bool:
         """Whether a set surely has no value; it may have none where this says no."""
-        return self.emptiness.of_later(later) is True
+        return self.emptiness.surely(later)
 
     def _later(self, key: frozenset[int], node: Node, make: Callable[[Later], Values]) -> Later:
         later = Later(key, node, lambda later: self._made(later, make), self._settled)
@@ -148,6 +148,8 @@ class Algebra:
             return make(later)
         except TooManyCases as error:
             raise unsupported(later.node, str(error)) from None
+        except RecursionError:
+            raise unsupported(later.node, "it is nested too deep to be told apart") from None
         except Circular as error:
             if error.later is not later:
                 raise

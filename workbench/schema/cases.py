@@ -36,28 +36,26 @@ def live(algebra: Algebra, shapes: Iterable[Shape | None]) -> tuple[Shape, ...]:
 
     Raises: TooManyCases
     """
+    empty = algebra.emptiness.surely
     kept: list[Shape] = []
     tried = 0
     for shape in shapes:
         tried += 1
+        algebra.clock.check()
         if shape is None or shape in kept:
             continue
         if tried > _MOST_TRIED:
             raise TooManyCases
         if len(kept) >= _FEW:
             if len(kept) == _FEW:
-                kept = [one for one in kept if not _empty(algebra, one)]
-            if _empty(algebra, shape) or any(_within(algebra, shape, other) for other in kept):
+                kept = [one for one in kept if not empty(one)]
+            if empty(shape) or any(_within(algebra, shape, other) for other in kept):
                 continue
             kept = [other for other in kept if not _within(algebra, other, shape)]
         kept.append(shape)
         if len(kept) > _MOST:
             raise TooManyCases
     return tuple(kept)
-
-
-def _empty(algebra: Algebra, shape: Arrays | Objects) -> bool:
-    return algebra.emptiness.of_shape(shape) is True
 
 
 def _within(algebra: Algebra, one: Arrays | Objects, other: Arrays | Objects) -> bool:

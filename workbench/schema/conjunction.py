@@ -116,7 +116,7 @@ def _objects(algebra: Algebra, left: Objects, right: Objects) -> Objects | None:
     if high is not None and high < max(low, len(required)):
         return None
     properties: dict[str, Later] = {}
-    for name in _names(left, right):
+    for name in dict.fromkeys(_names(left, right)):
         one, other = property_of(left, name), property_of(right, name)
         later = algebra.nothing if one is None or other is None else algebra.both(one, other)
         if later is algebra.nothing and name in required:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
     from workbench.schema.texts import Texts
 
-#: Sets one question may look into.
+#: Sets one question may look into, and how deep inside each other: the walk is made of calls.
 _MOST_STEPS = 3_000
+_DEEPEST = 40
 
 
 class Emptiness:
@@ -28,11 +29,27 @@ class Emptiness:
 
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
-        #: The sets being asked about, each with how many were before it.
+        #: The sets that the question under way is about, each with how many were before it.
         self._open: dict[Later, int] = {}
         #: The least of those that the answer under way assumes to be empty.
         self._leaning = 0
         self._steps = 0
+
+    def surely(self, asked: Later | Arrays | Objects) -> bool:
+        """Whether a set or a shape is empty, whatever is being asked about meanwhile.
+
+        Sets are made while others are asked about, and what they are must not hang on that:
+        nothing is assumed here of the questions under way.
+        """
+        outer = self._open, self._leaning
+        if not self._open:
+            self._steps = 0
+        self._open, self._leaning = {}, 0
+        try:
+            answer = self.of_later(asked) if isinstance(asked, Later) else self.of_shape(asked)
+        finally:
+            self._open, self._leaning = outer
+        return answer is True
 
     def of_later(self, later: Later) -> bool | None:
         """Whether a set is empty; None where that is not known."""
@@ -43,11 +60,8 @@ class Emptiness:
             self._leaning = min(self._leaning, level)
             return True
         level = len(self._open)
-        if not level:
-            self._steps = 0
-            self._leaning = 1
         self._steps += 1
-        if self._steps > _MOST_STEPS:
+        if level > _DEEPEST or self._steps > _MOST_STEPS:
             return None
         try:
             values = later.raw
@@ -75,7 +89,8 @@ class Emptiness:
             return False
         if not values.texts.is_empty or not values.numbers.is_empty:
             return False
-        return all_of(self.of_shape(shape) for shape in (*values.objects, *values.arrays))
+        shapes: tuple[Arrays | Objects, ...] = (*values.objects, *values.arrays)
+        return all_of(self.of_shape(shape) for shape in shapes)
 
     def of_shape(self, shape: Arrays | Objects) -> bool | None:
         """Whether a shape has no value; None where that is not known."""

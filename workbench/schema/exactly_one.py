@@ -81,12 +81,12 @@ def _shapes(
     others: Callable[[Algebra, tuple[Shape, ...]], tuple[Shape, ...]],
 ) -> tuple[Shape, ...]:
     """The shapes of each option, without those of the options that overlap it."""
-    empty = algebra.emptiness.of_shape
+    empty = algebra.emptiness.surely
     overlaps: dict[int, set[int]] = {index: set() for index in range(len(plain))}
     for index, option in enumerate(plain):
         for before in range(index):
             common = meet(algebra, plain[before], option)
-            if not all(empty(shape) is True for shape in common):
+            if not all(empty(shape) for shape in common):
                 overlaps[index].add(before)
                 overlaps[before].add(index)
     found: list[Shape] = []

@@ -18,7 +18,7 @@ from workbench.schema.values import Json
 from workbench.source import Source, Span
 
 #: Arrays and objects inside each other; the algebra walks them by calls.
-_DEEPEST = 256
+_DEEPEST = 200
 #: Powers of ten of a number: beyond these no machine of digits could be made.
 _LARGEST = 400
 

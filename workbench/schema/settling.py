@@ -20,12 +20,12 @@ def settled(algebra: Algebra, values: Values) -> Values:
     """The same set, ready to be written out."""
     if not values.arrays and not values.objects:
         return values
-    empty = algebra.emptiness.of_shape
-    arrays = [_array(algebra, shape) for shape in values.arrays if empty(shape) is not True]
+    empty = algebra.emptiness.surely
+    arrays = [_array(algebra, shape) for shape in values.arrays if not empty(shape)]
     objects = [
         ordered
         for shape in values.objects
-        if empty(shape) is not True
+        if not empty(shape)
         for ordered in in_each_order(algebra, _object(algebra, shape))
     ]
     return replace(values, arrays=tuple(arrays), objects=tuple(objects))
