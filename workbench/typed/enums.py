@@ -24,12 +24,9 @@ def enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration:
     for statement in node.body:
         match statement:
             case ast.Assign(targets=targets, value=value):
-                for target in targets:
-                    if not isinstance(target, ast.Name) or target.id.startswith("_"):
-                        text.refuse(
-                            "expected a member, as in  RED = 1", target, kind="unsupported_class"
-                        )
-                    members[target.id] = _value(names, value, target.id, members, bases)
+                words = [_word(names, target) for target in targets]
+                # one value, also where it is auto() and has several names
+                members |= dict.fromkeys(words, _value(names, value, words[0], members, bases))
             case ast.FunctionDef() | ast.Pass() | ast.Expr(value=ast.Constant()):
                 pass
             case _:
@@ -38,6 +35,12 @@ def enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration:
         hint = "give it members, as in  RED = 1"
         text.refuse(f"{name} has no members, so no value", place, hint, "unsupported_class")
     return Enumeration(name, tuple(members.items()), bases, place)
+
+
+def _word(names: Names, target: ast.expr) -> str:
+    if isinstance(target, ast.Name) and not target.id.startswith("_"):
+        return target.id
+    return names.text.refuse("expected a member, as in  RED = 1", target, kind="unsupported_class")
 
 
 def _base(names: Names, base: ast.expr) -> str:

@@ -48,8 +48,8 @@ def _read(names: Names, root: str) -> Types:
         hint = f"there are {', '.join(records)}"
         text.refuse(f"no dataclass is called {root}", Span(0, 0), hint, "no_dataclass")
     check(text, names.definitions)
-    # the last in the text, whatever has been defined early because others derive from it
-    last = max(records, key=lambda name: names.classes[name].lineno)
+    # the one that ends last, whatever has been defined early because others derive from it
+    last = max(records, key=lambda name: (names.classes[name].end_lineno, -name.count(".")))
     return Types(root or last, names.definitions, source)
 
 
