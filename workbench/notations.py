@@ -120,6 +120,13 @@ def _gbnf(source: Source, start: str, limits: Limits) -> Written:
     return Written(tree, "root" if start == "start" and not named else start)
 
 
+def _lark(source: Source, start: str, limits: Limits) -> Written:
+    from workbench.importing import Importing
+    from workbench.syntax.lark_parser import parse_lark
+
+    return Written(parse_lark(source, limits.clock(), Importing(source, limits), start), start)
+
+
 def _json_schema(source: Source, _: str, limits: Limits) -> Written:
     return written_schema(source, limits)
 

@@ -13,6 +13,7 @@ from workbench.resources import STATIC
 from workbench.ui import author, compare, explain, lessons
 from workbench.ui.about import about
 from workbench.ui.changes import what_changed
+from workbench.ui.convert import convert_grammar
 from workbench.ui.endpoints import add_endpoints
 from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
@@ -41,6 +42,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "outline_rules": author.outline_rules,
         "sample_texts": author.sample_texts,
         "what_changed": what_changed,
+        "convert_grammar": convert_grammar,
         "why": explain.why,
     },
     "picture": {

@@ -1,0 +1,93 @@
+"""What an edit changed, and a grammar in another notation, as the page is told them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.grammar import Grammar
+from workbench.notations import Notation
+from workbench.ui.changes import what_changed
+from workbench.ui.convert import convert_grammar
+from workbench.ui.handlers import Handlers
+
+
+def regex(text: str) -> dict[str, Any]:
+    return {"text": text, "notation": "regex"}
+
+
+def kbnf(text: str) -> dict[str, Any]:
+    return {"text": text, "notation": "kbnf"}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "gained", "lost"),
+    [
+        (regex("2[0-3]"), regex("2[0-4]"), "24", None),
+        (regex("2[0-4]"), regex("2[0-3]"), None, "24"),
+        (regex("a+"), regex("b"), "b", "a"),
+        (regex("a|ab"), kbnf("start ::= 'a' 'b'?;"), None, None),
+        (
+            kbnf("start ::= '(' start ')' | 'x';"),
+            kbnf("start ::= '(' start? ')' | 'x';"),
+            "()",
+            None,
+        ),
+    ],
+)
+def test_a_shortest_text_each_way(
+    handlers: Handlers,
+    before: dict[str, Any],
+    now: dict[str, Any],
+    gained: str | None,
+    lost: str | None,
+) -> None:
+    answer = what_changed(handlers, {**now, "before": before})
+    assert answer["ok"]
+    assert answer["gained"] == (gained and {"text": gained})
+    assert answer["lost"] == (lost and {"text": lost})
+    assert answer["same"] is (gained is None and lost is None)
+
+
+def test_where_no_search_ends_the_bound_is_told(handlers: Handlers) -> None:
+    # the second writes the first's rule out once: the same language, and nothing proves it
+    before = kbnf("start ::= '(' start ')' start | 'x';")
+    now = kbnf("start ::= '(' ('(' start ')' start | 'x') ')' start | 'x';")
+    answer = what_changed(handlers, {**now, "before": before})
+    assert not answer["same"]
+    assert not answer["exact"]
+    assert "characters were compared" in answer["how"]
+
+
+@pytest.mark.parametrize("before", [None, "text", regex("(["), {"text": 1}, {}])
+def test_a_grammar_before_that_cannot_be_read_is_told(handlers: Handlers, before: Any) -> None:
+    answer = what_changed(handlers, {**regex("a"), "before": before})
+    assert answer["ok"] or answer["why"]
+
+
+@pytest.mark.parametrize("to", ["kbnf", "gbnf", "lark", "regex"])
+def test_a_grammar_comes_back_in_another_notation(handlers: Handlers, to: str) -> None:
+    answer = convert_grammar(handlers, {**kbnf("start ::= 'a' b*; b ::= #'[0-9]{2}';"), "to": to})
+    assert answer["ok"], answer
+    again = Grammar.from_text(answer["text"], Notation(to), answer["start"])
+    assert [again.accepts(text) for text in ("a", "a12", "a1234", "a1", "")] == [True] * 3 + [
+        False
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({**kbnf("start ::= '(' start ')' | 'x';"), "to": "regex"}, "takes a stack"),
+        ({**regex("(["), "to": "kbnf"}, "cannot be read"),
+        ({**regex("a"), "to": "klingon"}, "klingon"),
+        ({**regex("a"), "to": 5}, "text"),
+    ],
+)
+def test_what_cannot_be_converted_is_told(
+    handlers: Handlers, asked: dict[str, Any], why: str
+) -> None:
+    answer = convert_grammar(handlers, asked)
+    assert not answer["ok"]
+    assert why in answer["why"]

@@ -1,0 +1,30 @@
+"""Conversion on the page: a grammar in one notation comes in, its text in another goes out."""
+
+from __future__ import annotations
+
+from workbench.errors import WorkbenchError
+from workbench.export.registry import export
+from workbench.notations import Notation
+from workbench.ui.handlers import Handlers
+from workbench.ui.pictures import sentence
+from workbench.ui.records import Record
+from workbench.ui.requests import LONGEST_TEXT, TextRequest, text_in
+
+#: What the rule is called that a grammar begins with where its notation has a custom.
+_START = {Notation.GBNF: "root"}
+
+
+def convert_grammar(handlers: Handlers, sent: Record) -> Record:
+    """The grammar in the notation ``to``; why not, where that cannot be said in it."""
+    try:
+        grammar = handlers.compiled(TextRequest.of(sent)).grammar
+        if grammar is None:
+            return {"ok": False, "why": "The grammar cannot be read yet: mend its problems first."}
+        to = text_in(sent, "to", 40)
+        text = export(grammar, to)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    if len(text) > LONGEST_TEXT:
+        why = f"It comes to {len(text):,} characters; this page takes {LONGEST_TEXT:,}. "
+        return {"ok": False, "why": why + "The command line has no such bound: workbench convert."}
+    return {"ok": True, "text": text, "start": _START.get(Notation(to), "start")}
