@@ -153,6 +153,10 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("perplexity", 5): ("3", "4"),
     ("wide", 0): ({'"ab"', '""'}, {"ab"}),
     ("wide", 1): ({"a", "b", "ab", '"', 'a"'}, {"a", "b", "ab"}),
+    ("labels", 0): ({"*", "·", "free", "·text"}, {"free", "·text"}),
+    ("labels", 1): ({"·"}, {"·", "·free"}),
+    ("labels", 2): ({"ne"}, {"ne", "un"}),
+    ("labels", 3): ({"ba", "aba", "bab", "(the empty text)"}, {"ba", "bab", "bb"}),
     ("bridge", 0): ({'·"', '":·"', '"⏎'}, {'·"', '"'}),
     ("bridge", 1): ({'·"'}, {'·"', '"'}),
     ("bridge", 2): (

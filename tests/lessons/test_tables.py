@@ -416,3 +416,24 @@ def test_what_a_call_stands_for() -> None:
     told = [row[2] for row in _rows("dataclasses", 3)]
     assert told[:2] == ["Pen(colour=Colour.RED, width=1.0)", "Pen(colour=Colour.RED, width=2.0)"]
     assert all(one.startswith("nothing: ") for one in told[2:])
+
+
+def test_labels_and_text_side_by_side() -> None:
+    by_label = "read by TEXT_TOKEN, a token of text"
+    assert _rows("labels", 2) == [
+        ("un", by_label, "6"),
+        ("one", by_label, "6"),
+        ("do", "read as text", "6"),
+        ("ne", "read as text", "1"),
+    ]
+
+
+def test_how_many_tokens_a_label_has() -> None:
+    tokens = Vocabulary.load("builtin").tokens
+    text = [token for token in tokens if token is not None]
+    lines = [token for token in text if b"\n" not in token]
+    size = f"of {len(tokens):,}"
+    assert _rows("labels", 0) == [
+        ("builtin", "PARAGRAPH_TOKEN", f"{len(lines):,} {size}"),
+        ("builtin", "TEXT_TOKEN", f"{len(text):,} {size}"),
+    ]

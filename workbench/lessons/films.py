@@ -18,6 +18,7 @@ from workbench.lessons import (
     direct,
     finishing,
     indexing,
+    labelling,
     merging,
     methods,
     naturalising,
@@ -81,6 +82,7 @@ FILMS: dict[str, Callable[..., Film]] = {
     "algorithms 3 and 4": tracing.algorithms,
     "under": under.under,
     "trie walk": asked_online.trie_walk,
+    "labels": labelling.over_labels,
 }
 
 

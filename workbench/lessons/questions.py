@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.automata.dfa import DEAD
 from workbench.drawing.text import visible
-from workbench.lessons import instances, judging, proper, regions, subterminals
+from workbench.lessons import instances, judging, labelling, proper, regions, subterminals
 from workbench.lessons.asking import Answer, Asked, numbered, text_of, which
 from workbench.lessons.chances import turn
 from workbench.lessons.cutting import cut_ways
@@ -147,6 +147,8 @@ QUESTIONS: Mapping[str, Callable[..., Asked]] = {
     "hard": regions.hard,
     "bridges": subterminals.bridges,
     "stands for": instances.stands_for,
+    "allowed by labels": labelling.allowed,
+    "read by labels": labelling.by_label,
 }
 
 

@@ -20,6 +20,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "ambiguity",
         "kbnf",
         "wide",
+        "labels",
     ),
     "Reading a run": ("masked", "perplexity"),
     "Older ways to a mask": ("index", "terminals", "online"),

@@ -16,6 +16,7 @@ from workbench.lessons import (
     exploring,
     instances,
     judging,
+    labelling,
     merging,
     methods,
     naturalising,
@@ -174,6 +175,8 @@ TABLES: dict[str, Callable[..., Table]] = {
     "top k": asked_online.top_k,
     "instances": instances.instances,
     "opportunistic": passing.opportunistic,
+    "read by labels": labelling.read,
+    "label sizes": labelling.sizes,
 }
 
 
