@@ -166,13 +166,6 @@ def written_dataclass(cls: type | str, style: str, limits: Limits) -> Written:
     return Written(made.tree, "start", made.parse)
 
 
-def _lark(source: Source, start: str, limits: Limits) -> Written:
-    from workbench.importing import Importing
-    from workbench.syntax.lark_parser import parse_lark
-
-    return Written(parse_lark(source, limits.clock(), Importing(source, limits), start), start)
-
-
 _READERS: dict[Notation, Callable[[Source, str, Limits], Written]] = {
     Notation.KBNF: _kbnf,
     Notation.JSON_SCHEMA: _json_schema,
