@@ -1,0 +1,183 @@
+"""Dataclasses as JSON: what ``json.dumps`` of ``asdict`` writes is accepted and comes back."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+
+from tests.typed.generated import Colour, Point, Size, Tree, instances
+from workbench.errors import BuildError, ParseError, WorkbenchError
+from workbench.grammar import Grammar
+from workbench.source import Source
+from workbench.typed.as_schema import schema_of
+from workbench.typed.reading import read_types
+
+
+def as_json(value: Any) -> Any:
+    """What stands for a value in JSON: members by their values, or by their names."""
+    if isinstance(value, Colour):
+        return value.name  # one of its values is a tuple
+    if isinstance(value, enum.Enum):
+        return value.value
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        return {field.name: as_json(getattr(value, field.name)) for field in fields}
+    if isinstance(value, dict):
+        return {as_json(key): as_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [as_json(each) for each in value]
+    return value
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(instances())
+def test_what_dumps_writes_is_accepted_and_comes_back(instance: Any) -> None:
+    try:
+        grammar = Grammar.from_dataclass(type(instance), style="json")
+        text = json.dumps(as_json(instance), allow_nan=False)
+    except (BuildError, ValueError):
+        return  # keys that JSON has no texts for, numbers it has no numerals for
+    assert grammar.accepts(text)
+    made = grammar.parse(text)
+    # where options of a union are written alike, it is the first of them: a set for a list
+    assert made == instance or " | " in grammar.source.text
+    assert type(made) is type(instance)
+
+
+def test_a_tree_of_asdict_in_any_layout() -> None:
+    grammar = Grammar.from_dataclass(Tree, style="json")
+    tree = Tree("a", [Tree("b"), Tree("c", [Tree("é")])], Tree("e"))
+    record = dataclasses.asdict(tree)
+    for text in (
+        json.dumps(record),
+        json.dumps(record, indent=2),
+        json.dumps(record, separators=(",", ":"), ensure_ascii=False),
+    ):
+        assert grammar.accepts(text)
+        assert grammar.parse(text) == tree
+
+
+@dataclasses.dataclass
+class Mixed:
+    number: float | int
+    flag: bool | int
+    one: Literal[1, True, "a", Size.SMALL]
+    keys: dict[int, Size] = dataclasses.field(default_factory=dict)
+    sizes: frozenset[Size] = frozenset()
+    pair: tuple[Point, str] | None = None
+
+
+#: JSON, what it stands for, why.
+READ = [
+    ('{"number": 1, "flag": true, "one": true}', Mixed(1, True, True), "true is no 1"),
+    ('{"number": 1.5, "flag": 1, "one": 1}', Mixed(1.5, 1, 1), "1 is no true"),
+    ('{"number": 2, "flag": 0, "one": "small"}', Mixed(2, 0, Size.SMALL), "a member by its value"),
+    (
+        '{"number": 0, "flag": 0, "one": "a", "keys": {"-7": "l>arge"}, "sizes": ["small", "small"]}',
+        Mixed(0, 0, "a", {-7: Size.LARGE}, frozenset({Size.SMALL})),
+        "keys are texts, a set is an array",
+    ),
+    (
+        '{"number": 0, "flag": 0, "one": "a", "pair": [{"x": 1}, "b"]}',
+        Mixed(0, 0, "a", pair=(Point(1.0), "b")),
+        "a tuple is an array, and defaults are filled in",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "instance", "why"), READ)
+def test_values(text: str, instance: Mixed, why: str) -> None:
+    grammar = Grammar.from_dataclass(Mixed, style="json")
+    assert grammar.accepts(text), why
+    assert repr(grammar.parse(text)) == repr(instance), why
+
+
+#: JSON that stands for no instance, why.
+WRONG = [
+    ('{"number": 1, "flag": true}', "a field without a default"),
+    ('{"flag": true, "number": 1, "one": 1}', "declared order"),
+    ('{"number": 1, "flag": true, "one": 2}', "another number"),
+    ('{"number": 1, "flag": true, "one": 1, "more": 1}', "no such field"),
+    ('{"number": "1", "flag": true, "one": 1}', "a text"),
+    ('{"number": 1, "flag": true, "one": 1, "keys": {"a": "small"}}', "a key that is no number"),
+    ('{"number": 1, "flag": true, "one": 1, "pair": [{"x": 1}]}', "a tuple too short"),
+    ('{"number": NaN, "flag": true, "one": 1}', "no number of JSON's"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "why"), WRONG)
+def test_what_is_no_instance(text: str, why: str) -> None:
+    grammar = Grammar.from_dataclass(Mixed, style="json")
+    assert not grammar.accepts(text), why
+    with pytest.raises(WorkbenchError):
+        grammar.parse(text)
+
+
+def test_the_schema_of_a_text() -> None:
+    text = '@dataclass\nclass A:\n    x: list["A"] | None\n    y: tuple[int, str] = (1, "a")\n'
+    schema = schema_of(read_types(Source(text, "dataclass")))
+    assert json.loads(schema.source.text) == {
+        "$ref": "#/$defs/A",
+        "$defs": {
+            "A": {
+                "type": "object",
+                "properties": {
+                    "x": {
+                        "anyOf": [
+                            {"type": "array", "items": {"$ref": "#/$defs/A"}},
+                            {"type": "null"},
+                        ]
+                    },
+                    "y": {
+                        "type": "array",
+                        "prefixItems": [{"type": "integer"}, {"type": "string"}],
+                        "items": False,
+                        "minItems": 2,
+                    },
+                },
+                "required": ["x"],
+                "additionalProperties": False,
+            }
+        },
+    }
+    written = {
+        schema.source.text[part.start : part.end]: text[place.start : place.end]
+        for part, place in schema.places
+    }
+    assert written['{"$ref": "#/$defs/A"}'] == '"A"'
+    assert written['{"type": "integer"}'] == "int"
+
+
+def test_rules_point_into_the_definitions() -> None:
+    text = "@dataclass\nclass A:\n    x: list[int]\n    y: str\n"
+    grammar = Grammar.from_dataclass(text, style="json")
+    assert grammar.source.text == text
+    assert grammar.tree is not None
+    places = {text[rule.span.start : rule.span.end] for rule in grammar.tree.rules}
+    assert {"A", "list[int]"} <= places
+
+
+def test_error_for_keys_that_json_has_no_texts_for() -> None:
+    with pytest.raises(BuildError) as told:
+        Grammar.from_dataclass("@dataclass\nclass A:\n    x: dict[float, int]\n", style="json")
+    assert str(told.value) == (
+        "dataclass, line 3, column 13: "
+        "expected str, int, bool, a Literal or an Enum as keys, for JSON's are texts\n"
+        "3 |     x: dict[float, int]\n"
+        "                ^^^^^\n"
+        "hint: use a list of tuples, or write it as constructor calls"
+    )
+
+
+def test_error_told_with_a_pointer() -> None:
+    from workbench.typed.tree import class_tree
+
+    typed = class_tree(Tree, "json")
+    with pytest.raises(ParseError, match="text, line 1, column 1: /parts/0/name: expected str"):
+        typed.parse('{"name": "a", "parts": [{"name": 1}]}')
