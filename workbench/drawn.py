@@ -22,7 +22,7 @@ from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
 from workbench.drawing.machines import draw_dfa
 from workbench.drawing.parts import Parts, TokenFsaParts, TokenPdaParts, Whole
 from workbench.drawing.proper_parts import ProperParts
-from workbench.drawing.stack_machines import draw_network, draw_pda
+from workbench.drawing.stack_machines import draw_network, draw_pda, leaf_states
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
@@ -123,7 +123,9 @@ def draw(grammar: Grammar, machine: Machine) -> Drawn:
     """A machine that is the same for every vocabulary, one that is not ``missing``."""
     grammar = signed(grammar)
     if machine is Machine.RULES:
-        return Drawn(Whole(draw_network(grammar.rules)), Followed.RULES)
+        network, leaves = grammar.rules, grammar.leaf_rules
+        graph = draw_network(network, leaves=leaves)
+        return Drawn(Whole(graph), Followed.RULES, leaf_states(network, leaves))
     if machine is Machine.STACK:
         return Drawn(Whole(draw_pda(pda(grammar.rules))), Followed.STACK)
     characters = characters_of(grammar)

@@ -32,6 +32,7 @@ from workbench.notations import ready as ready_to_read
 from workbench.pushdown.advice import Advice, advice, regex_advice
 from workbench.pushdown.apart import build_apart
 from workbench.pushdown.build import build, context_free, rule_network
+from workbench.pushdown.leaf_rules import leaf_labels, with_leaf_rules
 from workbench.pushdown.network import Network
 from workbench.pushdown.places import Places
 from workbench.pushdown.runner import Runner
@@ -203,7 +204,18 @@ class Grammar(Language):
         if self.tree is None:
             return self.network
         work = self.limits.begun()
-        return rule_network(context_free(self.tree, self.start, work), work)
+        return rule_network(context_free(self._written_out, self.start, work), work)
+
+    @cached_property
+    def _written_out(self) -> GrammarTree:
+        """The rules as they are told and drawn: the machines a program brought are rules."""
+        assert self.tree is not None, "a regex has no rules"
+        return with_leaf_rules(self.tree) if self.notation.is_translated else self.tree
+
+    @property
+    def leaf_rules(self) -> dict[str, str]:
+        """Of ``rules`` those that are a machine a program brought, and what each is called."""
+        return {} if self.tree is None else leaf_labels(self._written_out)
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:

@@ -33,11 +33,14 @@ def texts_label(texts: Texts, later: Later | None = None) -> str:
 
 def _lengths(low: int, high: int | None) -> str:
     if high is None:
-        return f" of {low:,} characters or more" if low else ""
-    most = f"{high:,} character" if high == 1 else f"{high:,} characters"
+        return f" of {_characters(low)} or more" if low else ""
     if low == high:
-        return f" of {most}"
-    return f" of {low:,} to {most}" if low else f" of at most {most}"
+        return f" of {_characters(high)}"
+    return f" of {low:,} to {_characters(high)}" if low else f" of at most {_characters(high)}"
+
+
+def _characters(count: int) -> str:
+    return f"{count:,} character{'' if count == 1 else 's'}"
 
 
 def numbers_label(numbers: Numbers) -> str:

@@ -31,7 +31,7 @@ MOST_ROWS = 2_000
 _LISTED_STATES = 120
 
 #: States drawn at once of a machine that is larger: token edges and stack edits have long labels.
-SHOWN = {Machine.TOKENS: 20, Machine.STACK: 24, Machine.DETOKENIZER: 24}
+SHOWN = {Machine.TOKENS: 20, Machine.STACK: 24, Machine.RULES: 80, Machine.DETOKENIZER: 24}
 _SHOWN_ELSE = 40
 
 #: More cannot be read, however large the screen.
