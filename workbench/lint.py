@@ -36,9 +36,12 @@ def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, seconds: float 
     where it is certain. ``vocabulary`` is that of the model which is to write.
     """
     limits = replace(grammar.limits, seconds=min(_SECONDS, grammar.limits.seconds), began=None)
-    found = [*grammar.advice, *_of_machine(grammar, limits)]
+    found = [*grammar.advice]
     if vocabulary is not None:
         found += spelling_advice(grammar, vocabulary)
+    if grammar.tree is not None and not grammar.notation.is_of_rules:
+        return Lint(tuple(sorted(found, key=_order)))  # its rules are nobody's to mend
+    found += _of_machine(grammar, limits)
     ambiguous, pieces = _ambiguity(grammar, replace(limits, seconds=seconds))
     told = dict.fromkeys([*found, *ambiguous])
     return Lint(tuple(sorted(told, key=_order)), pieces)
