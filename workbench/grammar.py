@@ -222,7 +222,8 @@ class Grammar(Language):
         """What its author may want to mend, as far as the tree alone shows it; see ``lint``."""
         if self.tree is None:
             return regex_advice(self.regex, self.source) if self.regex else ()
-        return (*self.notes, *advice(self.tree, self.start))
+        of_rules = () if self.notation.is_translated else advice(self.tree, self.start)
+        return (*self.notes, *of_rules)
 
     def parse(self, text: str) -> Any:  # noqa: ANN401  # an instance of whatever class it is
         """What an accepted text stands for: a JSON value, an instance of a dataclass.

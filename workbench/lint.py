@@ -39,7 +39,7 @@ def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, seconds: float 
     found = [*grammar.advice]
     if vocabulary is not None:
         found += spelling_advice(grammar, vocabulary)
-    if grammar.tree is not None and not grammar.notation.is_of_rules:
+    if grammar.notation.is_translated:
         return Lint(tuple(sorted(found, key=_order)))  # its rules are nobody's to mend
     found += _of_machine(grammar, limits)
     ambiguous, pieces = _ambiguity(grammar, replace(limits, seconds=seconds))

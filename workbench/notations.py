@@ -44,11 +44,6 @@ class Notation(StrEnum):
         """Whether programs write its rules, hundreds of them: those are built apart."""
         return self in (Notation.JSON_SCHEMA, Notation.DATACLASS)
 
-    @property
-    def is_of_rules(self) -> bool:
-        """Whether its author writes rules; those of the others are made for them."""
-        return self in (Notation.KBNF, Notation.GBNF, Notation.LARK)
-
     @staticmethod
     def of_file(name: str) -> Notation | None:
         """The notation of a file, by the end of its name; None for an end nobody knows."""
