@@ -194,6 +194,7 @@ NOTES = [
     ),
     ({"additonalProperties": False}, ["/additonalProperties"], "a word nobody knows"),
     ({"format": "flag"}, ["/format"], "a format nobody knows is an annotation"),
+    ({"type": "integer", "format": "int32"}, ["/format"], "no format is about numbers"),
     (draft("draft-04", {"const": 1}), ["/const"], "a later draft's keyword"),
     (
         draft("draft-07", {"$ref": "#/definitions/a", "type": "null", "definitions": {"a": {}}}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from workbench.schema.names import others
 from workbench.schema.values import Arrays, Objects, property_of
 
 if TYPE_CHECKING:
@@ -79,15 +80,15 @@ def _within(algebra: Algebra, one: Arrays | Objects, other: Arrays | Objects) ->
                 return False
     return all(
         any(
-            held.key <= later.key and _covered(names, others, other)
-            for others, held in other.extras
+            held.key <= later.key and _covered(names, allowed, other)
+            for allowed, held in other.extras
         )
         for names, later in one.extras
     )
 
 
-def _covered(names: Texts, others: Texts, shape: Objects) -> bool:
-    """Whether every one of some names is among others, or is declared by a shape."""
-    left = names & ~others
+def _covered(names: Texts, allowed: Texts, shape: Objects) -> bool:
+    """Whether every one of some names is allowed, or is declared by a shape."""
+    left = names & others(allowed)
     few = left.finite(len(shape.properties))
     return few is not None and all(name in shape.properties for name in few)

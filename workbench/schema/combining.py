@@ -15,9 +15,9 @@ from workbench.schema.complement import complement
 from workbench.schema.conjunction import join, meet
 from workbench.schema.constants import constants
 from workbench.schema.exactly_one import exactly_one
+from workbench.schema.names import all_but
 from workbench.schema.reading import Node
 from workbench.schema.refusals import unsupported, wrong
-from workbench.schema.texts import Texts
 from workbench.schema.values import Objects, Values
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _if_there(subschemas: Subschemas, name: str, held: Node, tracked: bool) -> V
     else:
         present = replace(algebra.no_values, objects=(_with(subschemas, [name]),))
         asked = meet(algebra, present, subschemas.of(held, tracked).raw)
-    others = ((~Texts.of([name]), algebra.anything),)
+    others = ((all_but([name]), algebra.anything),)
     absent = Objects({name: algebra.nothing}, frozenset(), others, loose=frozenset((name,)))
     return join(algebra, [replace(algebra.all_values, objects=(absent,)), asked])
 
@@ -137,7 +137,7 @@ def _if_there(subschemas: Subschemas, name: str, held: Node, tracked: bool) -> V
 def _with(subschemas: Subschemas, names: list[str]) -> Objects:
     """Objects with properties of these names."""
     anything, required = subschemas.algebra.anything, frozenset(names)
-    others = ((~Texts.of(names), anything),)
+    others = ((all_but(names), anything),)
     return Objects(dict.fromkeys(names, anything), required, others, loose=required)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from workbench.schema.conjunction import meet_arrays, meet_objects
+from workbench.schema.names import all_but, nobody, others, somebody
 from workbench.schema.refusals import unsupported
 from workbench.schema.texts import Texts
 from workbench.schema.values import Arrays, Contains, Later, Objects, Values
@@ -81,12 +82,12 @@ def _failing_objects(algebra: Algebra, shape: Objects) -> Iterator[Objects]:
     """One shape for each condition of a shape: the objects that fail it."""
     anything, negated = algebra.anything, algebra.complement
     for name, later in shape.properties.items():
-        others = ((~Texts.of([name]), anything),)
+        rest = ((all_but([name]), anything),)
         loose = frozenset((name,))
         if name in shape.required:
-            yield Objects({name: algebra.nothing}, frozenset(), others, loose=loose)
+            yield Objects({name: algebra.nothing}, frozenset(), rest, loose=loose)
         if later is not anything:
-            yield Objects({name: negated(later)}, loose, others, loose=loose)
+            yield Objects({name: negated(later)}, loose, rest, loose=loose)
     for names, later in _failing_extras(algebra, shape):
         yield Objects({}, frozenset(), algebra.any_object.extras, some=((names, later),))
     if shape.low:
@@ -95,13 +96,9 @@ def _failing_objects(algebra: Algebra, shape: Objects) -> Iterator[Objects]:
         yield Objects({}, frozenset(), algebra.any_object.extras, low=shape.high + 1)
     for names, later in shape.some:
         # no property with such a name has such a value
-        allowed = [(names, negated(later)), (~names, anything)]
-        kept = tuple(
-            (those, held)
-            for those, held in allowed
-            if held is not algebra.nothing and not those.is_empty
-        )
-        yield Objects({}, frozenset(), kept)
+        allowed = [(names, negated(later)), (others(names), anything)]
+        kept = (part for part in allowed if part[1] is not algebra.nothing)
+        yield Objects({}, frozenset(), somebody(kept))
 
 
 def _failing_extras(algebra: Algebra, shape: Objects) -> Iterator[tuple[Texts, Later]]:
@@ -111,6 +108,6 @@ def _failing_extras(algebra: Algebra, shape: Objects) -> Iterator[tuple[Texts, L
         allowed |= names
         if later is not algebra.anything:
             yield names, algebra.complement(later)
-    forbidden = ~allowed
-    if not forbidden.is_empty:
+    forbidden = others(allowed)
+    if not nobody(forbidden):
         yield forbidden, algebra.anything

@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from workbench.schema.cases import live
+from workbench.schema.names import nobody
 from workbench.schema.ordering import mentioned, together
 from workbench.schema.texts import Texts
 from workbench.schema.values import Arrays, Objects, Values, item_of, property_of
@@ -165,7 +166,7 @@ def _extras(algebra: Algebra, left: Objects, right: Objects) -> Iterator[tuple[T
         later = algebra.both(one, other)
         if later is not algebra.nothing:
             common = names if names is others else names & others
-            if not common.is_empty:
+            if not nobody(common):
                 yield common, later
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import BuildError, LimitError
 from workbench.schema.conjunction import least
+from workbench.schema.names import nobody
 from workbench.schema.values import Arrays, Circular, Contains, Later, Objects, Values, item_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.schema.texts import Texts
 
 #: Sets one question may look into, and how deep inside each other: the walk is made of calls.
-_MOST_STEPS = 3_000
+_MOST_STEPS = 300
 _DEEPEST = 40
 
 
@@ -47,6 +48,8 @@ class Emptiness:
         self._open, self._leaning = {}, 0
         try:
             answer = self.of_later(asked) if isinstance(asked, Later) else self.of_shape(asked)
+            if answer is None and self._steps > _MOST_STEPS and isinstance(asked, Later):
+                asked.empty = False  # it is not worth asking again
         finally:
             self._open, self._leaning = outer
         return answer is True
@@ -126,7 +129,7 @@ class Emptiness:
         """Whether no property can have such a name and such a value."""
         both = self.algebra.both
         held = [both(own, later) for name, own in shape.properties.items() if names.contains(name)]
-        held += [both(own, later) for others, own in shape.extras if not (others & names).is_empty]
+        held += [both(own, later) for others, own in shape.extras if not nobody(others & names)]
         return all_of(self.of_later(one) for one in held)
 
     def _arrays(self, shape: Arrays) -> bool | None:

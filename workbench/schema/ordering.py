@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from workbench.schema.texts import Texts
+from workbench.schema.names import all_but, somebody
 from workbench.schema.values import Objects, property_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ def in_each_order(algebra: Algebra, shape: Objects) -> Iterator[Objects]:
     properties = {name: property_of(shape, name) or algebra.nothing for name in order}
     extras = shape.extras
     if pulled:
-        others = ~Texts.of(pulled)
-        kept = ((names & others, later) for names, later in extras)
-        extras = tuple((names, later) for names, later in kept if not names.is_empty)
+        left = all_but(pulled)
+        extras = somebody((names & left, later) for names, later in extras)
     yield replace(shape, properties=properties, extras=extras)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.schema.leaves import count_of, pattern_of
+from workbench.schema.names import all_but, nobody, others, somebody
 from workbench.schema.reading import Node
 from workbench.schema.refusals import unsupported, wrong
 from workbench.schema.texts import Texts
@@ -59,8 +60,7 @@ def objects_of(
         for name in properties:
             if not names.contains(name):
                 properties[name] = subschemas.algebra.nothing
-        kept = ((those & names, later) for those, later in extras)
-        extras = tuple((those, later) for those, later in kept if not those.is_empty)
+        extras = somebody((those & names, later) for those, later in extras)
     low = count_of(members.get("minProperties")) or 0
     high = count_of(members.get("maxProperties"))
     nothing = subschemas.algebra.nothing
@@ -111,25 +111,25 @@ def _extras(
     algebra = subschemas.algebra
     keyword = members.get("additionalProperties")
     further = algebra.anything if keyword is None else subschemas.of(keyword)
-    others = ~Texts.of(declared) if declared else algebra.all_values.texts
+    rest = all_but(declared) if declared else algebra.all_values.texts
     evaluated: Texts | None = None
     if tracked:
-        evaluated = algebra.all_values.texts if keyword is not None else ~others
+        evaluated = algebra.all_values.texts if keyword is not None else others(rest)
         for names, _ in patterns:
             evaluated |= names
     if not patterns:
-        return (() if further is algebra.nothing else ((others, further),)), evaluated
-    parts: list[tuple[Texts, Later | None]] = [(others, None)]
+        return (() if further is algebra.nothing else ((rest, further),)), evaluated
+    parts: list[tuple[Texts, Later | None]] = [(rest, None)]
     for names, later in patterns:
         parted: list[tuple[Texts, Later | None]] = []
         for those, held in parts:
             matched = those & names
-            if matched.is_empty:
+            if nobody(matched):
                 parted.append((those, held))
                 continue
             parted.append((matched, later if held is None else algebra.both(held, later)))
-            if not (rest := those & ~names).is_empty:
-                parted.append((rest, held))
+            if not nobody(left := those & others(names)):
+                parted.append((left, held))
         parts = parted
         if len(parts) > _MOST_PARTS:
             why = f"its patterns part names into more than {_MOST_PARTS} kinds"
@@ -164,9 +164,8 @@ def _pulled(
     for name in fresh:
         held = (later for names, later in extras if names.contains(name))
         properties[name] = next(held, subschemas.algebra.nothing)
-    left = ~Texts.of(fresh)
-    kept = ((names & left, later) for names, later in extras)
-    return tuple((names, later) for names, later in kept if not names.is_empty)
+    left = all_but(fresh)
+    return somebody((names & left, later) for names, later in extras)
 
 
 def arrays_of(

@@ -153,6 +153,8 @@ class Subschemas:
             texts = algebra.all_values.texts if plain else texts_of(self, members)
         if "number" in types or "integer" in types:
             numbers = numbers_of(self, members, "number" not in types)
+        if "format" in words and "string" not in types:
+            self.algebra.notes.append(note(members["format"], "a format asks only of strings"))
         if "array" in types:
             plain = ARRAY_WORDS.isdisjoint(words)
             arrays = algebra.all_values.arrays if plain else arrays_of(self, members, tracked)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.schema.conjunction import meet_arrays, meet_objects
+from workbench.schema.names import others, somebody
 from workbench.schema.reading import Node
 from workbench.schema.values import Arrays, Later, Objects, Values
 
@@ -39,11 +40,9 @@ def _objects(subschemas: Subschemas, shape: Objects, later: Later) -> Objects:
     everything, seen = algebra.all_values.texts, shape.evaluated
     if seen is None:
         seen = algebra.no_values.texts
-    parts = [(seen, algebra.anything), (~seen, later)]
-    extras = tuple(
-        (names, held) for names, held in parts if held is not algebra.nothing and not names.is_empty
-    )
-    return Objects({}, frozenset(), extras, evaluated=everything)
+    parts = [(seen, algebra.anything), (others(seen), later)]
+    kept = (part for part in parts if part[1] is not algebra.nothing)
+    return Objects({}, frozenset(), somebody(kept), evaluated=everything)
 
 
 def _arrays(subschemas: Subschemas, shape: Arrays, later: Later) -> Arrays:
