@@ -101,6 +101,7 @@ class _ObjectGraph:
         self._owner = owner
         self._writing = writing
         self._pairs = list(shape.properties.items())
+        self._texts = [Texts.of([name]) for name in shape.properties]
         #: As many are told apart: all up to the most allowed, else up to the least.
         self._told_apart = max(1, shape.low) if shape.high is None else max(1, shape.high)
         self._written: dict[tuple[str, Later], tuple[Expression, ...]] = {}
@@ -113,7 +114,7 @@ class _ObjectGraph:
         if place < len(self._pairs):
             name, later = self._pairs[place]
             if not full:
-                for more, _, held in self._meeting(met, Texts.of([name]), later):
+                for more, _, held in self._meeting(met, self._texts[place], later):
                     pair = self._pair(name, held)
                     yield self._read(state, pair), self._after(state, 1, more)
             if name not in self._shape.required:
@@ -147,6 +148,9 @@ class _ObjectGraph:
         Where it may meet one or not, it is also read as one that does not: that accepts nothing
         more. A required name that was there is not there again.
         """
+        if not self._shape.some:
+            yield 0, names, later
+            return
         both, sure = self._writing.algebra.both, 0
         could: list[tuple[int, Texts, Later]] = []
         for number, (those, held) in enumerate(self._shape.some):
