@@ -219,8 +219,7 @@ def test_law_in_grammars_that_are_hard_to_read(name: str) -> None:
 
 @pytest.mark.parametrize("example", load_gallery().values(), ids=lambda example: str(example.name))
 def test_law_in_the_gallery(example: Example) -> None:
-    made = Grammar.from_regex if example.notation == "regex" else None
-    built = made(example.text) if made else Grammar.from_kbnf(example.text, example.start)
+    built = Grammar.from_text(example.text, example.notation, example.start)
     for text in (*example.accepts[:2], *example.rejects[:2]):
         data = text.encode()
         for end in {*range(0, len(data), 1 + len(data) // 12), len(data)}:

@@ -12,8 +12,6 @@ from workbench.kernel import njit
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.written_in import called
 
-_DEAD = DEAD
-
 
 def assembled(names: Sequence[str], rules: Mapping[int, Dfa]) -> Network:
     """All automata in one numbering; the rules that are still called are renumbered in order."""
@@ -29,7 +27,7 @@ def assembled(names: Sequence[str], rules: Mapping[int, Dfa]) -> Network:
         width = _tell_apart(classes, width, machine.classes[symbols], machine.table.shape[1])
     sizes = [len(machine) for machine in machines]
     offsets = np.cumsum([0, *sizes]).tolist()
-    table = np.empty((offsets[-1], width), np.int32)
+    table = np.full((offsets[-1], width), DEAD, np.int32)
     for machine, offset in zip(machines, offsets, strict=False):
         _place(table, offset, classes, machine.classes[symbols], machine.table)
     return Network(
@@ -58,13 +56,20 @@ def _tell_apart(classes: Classes, count: int, own: Classes, width: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _place(table: Ints, offset: int, classes: Classes, own: Classes, part: Ints) -> None:
-    """Write the table of one rule into that of all."""
+    """Write the edges of one rule into the table of all, which is empty there."""
+    lives = np.zeros(part.shape[1], np.bool_)
+    for row in part:
+        for source in range(len(row)):
+            lives[source] |= row[source] >= 0
     written = 0
     for symbol in range(len(classes)):
         column, source = classes[symbol], own[symbol]
         if column < written:
             continue
         written += 1
+        if not lives[source]:  # the calls of most other rules
+            continue
         for state in range(len(part)):
             target = part[state, source]
-            table[offset + state, column] = target + offset if target >= 0 else _DEAD
+            if target >= 0:
+                table[offset + state, column] = target + offset

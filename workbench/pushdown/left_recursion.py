@@ -42,8 +42,8 @@ def without_left_recursion(rules: Mapping[int, Dfa], limits: Limits) -> dict[int
 def _first_calls(machine: Dfa) -> list[int]:
     """The rules an automaton can call before reading anything."""
     row = machine.table[machine.initial]
-    columns = machine.classes[CALLS:].tolist()
-    return [rule for rule, column in enumerate(columns) if row[column] != DEAD]
+    called: list[int] = np.flatnonzero(row[machine.classes[CALLS:]] != DEAD).tolist()
+    return called
 
 
 def _left_corner(goal: int, circle: Mapping[int, Dfa]) -> Nfa:

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, State
+from workbench.automata.flat import Classes, Flags, Ints
+from workbench.kernel import njit
 
 #: The symbol of the call of rule 0; bytes are the symbols below it.
 CALLS = 256
@@ -73,20 +75,22 @@ class Network:
         return tuple(map(tuple, found.values()))
 
     @cached_property
+    def calls(self) -> Ints:
+        """Every call: the calling state, the called rule, the state it returns to; (calls, 3)."""
+        return calls_of_table(self.table, self.classes[CALLS:])
+
+    @cached_property
     def calling(self) -> tuple[tuple[tuple[int, State], ...], ...]:
         """For each state the rules it can call, each with the state it returns to."""
         found: list[list[tuple[int, State]]] = [[] for _ in range(len(self))]
-        for rule in range(len(self.names)):  # a column at a time: most states call nothing
-            targets = self.table[:, self.classes[CALLS + rule]]
-            for state in np.flatnonzero(targets != DEAD).tolist():
-                found[state].append((rule, int(targets[state])))
+        for state, rule, target in self.calls.tolist():
+            found[state].append((rule, target))
         return tuple(map(tuple, found))
 
     @cached_property
     def goes_on(self) -> npt.NDArray[np.bool_]:
         """Whether a state has any edge at all, (Q,)."""
-        result: npt.NDArray[np.bool_] = (self.table != DEAD).any(axis=1)
-        return result
+        return edges_on(self.table)
 
     @cached_property
     def returns(self) -> tuple[tuple[State, ...], ...]:
@@ -95,10 +99,8 @@ class Network:
         A caller that has nothing left to do does not wait; then its own callers do.
         """
         found: list[set[State]] = [set() for _ in self.names]
-        for edges in self.calling:
-            for rule, target in edges:
-                if self.waits(target):
-                    found[rule].add(target)
+        for _, rule, target in self.calls[self._waiting].tolist():
+            found[rule].add(target)
         changed = True
         while changed:
             taken = [self._take_over(found, *tail_call) for tail_call in self._tail_calls]
@@ -125,12 +127,14 @@ class Network:
     @cached_property
     def _tail_calls(self) -> frozenset[tuple[int, int]]:
         """Caller and called rule of every call after which the caller has nothing left to do."""
-        return frozenset(
-            (int(self.owner[state]), rule)
-            for state, edges in enumerate(self.calling)
-            for rule, target in edges
-            if not self.waits(target)
-        )
+        jumps = self.calls[~self._waiting]
+        return frozenset(zip(self.owner[jumps[:, 0]].tolist(), jumps[:, 1].tolist(), strict=True))
+
+    @cached_property
+    def _waiting(self) -> npt.NDArray[np.bool_]:
+        """Of every call whether it leaves the state it returns to on the stack."""
+        on: npt.NDArray[np.bool_] = self.goes_on[self.calls[:, 2]] | self.all_wait
+        return on
 
     def waits(self, target: State) -> bool:
         """Whether a call that returns to a state leaves it on the stack."""
@@ -139,11 +143,11 @@ class Network:
     @cached_property
     def stars(self) -> npt.NDArray[np.bool_]:
         """Whether what a state still reads may be repeated without becoming more, (Q,)."""
-        waiting = {state for states in self.returns for state in states}
+        waiting = self.calls[self._waiting, 2]
         found = np.zeros(len(self), np.bool_)
-        for state in waiting:
-            # a state with nothing left to read is one too, but it may be there for its name
-            found[state] = self.goes_on[state] and is_star(self.table, self.finals, state)
+        # a state with nothing left to read is one too, but it may be there for its name
+        for state in np.unique(waiting[self.finals[waiting] & self.goes_on[waiting]]).tolist():
+            found[state] = is_star(self.table, self.finals, state)
         return found
 
     @cached_property
@@ -195,3 +199,32 @@ def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: 
             seen.add(target)
             waiting.append(target)
     return True
+
+
+@njit(cache=True, nogil=True)
+def calls_of_table(table: Ints, columns: Classes) -> Ints:
+    """The calls of a table, by state; ``columns`` are those of the rules."""
+    found, count = np.empty((len(table) + len(columns), 3), np.int32), 0
+    for state in range(len(table)):
+        if count + len(columns) > len(found):
+            longer = np.empty((2 * len(found), 3), np.int32)
+            longer[:count] = found[:count]
+            found = longer
+        for rule in range(len(columns)):
+            target = table[state, columns[rule]]
+            if target >= 0:
+                found[count, 0], found[count, 1], found[count, 2] = state, rule, target
+                count += 1
+    return found[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def edges_on(table: Ints) -> Flags:
+    """Whether each row of a table leads anywhere."""
+    found = np.zeros(len(table), np.bool_)
+    for state in range(len(table)):
+        for target in table[state]:
+            if target >= 0:
+                found[state] = True
+                break
+    return found

@@ -71,19 +71,18 @@ class Rules(NamedTuple):
     @staticmethod
     def of(network: Network) -> Rules:
         """The kernels' view of a network."""
-        calls_from, calls = [0], []
-        for edges in network.calling:
-            for rule, target in edges:
-                waits = network.waits(target)
-                calls.append((network.initials[rule], target if waits else DEAD))
-            calls_from.append(len(calls))
+        states, rules, targets = network.calls.T
+        calls = np.empty((len(states), 2), np.int32)
+        calls[:, 0] = np.array(network.initials, np.int32)[rules]
+        calls[:, 1] = np.where(network.goes_on[targets] | network.all_wait, targets, DEAD)
+        calls_from = np.searchsorted(states, np.arange(len(network) + 1)).astype(np.int32)
         flags = FINAL * network.finals + GOES_ON * network.goes_on + STAR * network.stars
         first_bytes = np.unique(network.byte_classes, return_index=True)[1]
         return Rules(
             np.ascontiguousarray(network.table).reshape(-1),
             network.classes[first_bytes].astype(np.int32),
-            np.array(calls_from, np.int32),
-            np.array(calls, np.int32).reshape(-1, 2),
+            calls_from,
+            calls,
             flags.astype(np.uint8),
         )
 

@@ -64,9 +64,7 @@ def test_figure_3e(k: int | None, allowed: set[str], because: str) -> None:
 def grammar_named(name: str) -> Grammar:
     if name in GALLERY:
         example = GALLERY[name]
-        if example.notation == "regex":
-            return Grammar.from_regex(example.text, limits=PATIENT)
-        return Grammar.from_kbnf(example.text, example.start, limits=PATIENT)
+        return Grammar.from_text(example.text, example.notation, example.start, limits=PATIENT)
     return Grammar.from_kbnf(CASES[name]["kbnf"], CASES[name]["start"], limits=PATIENT)
 
 
@@ -75,7 +73,7 @@ def test_without_an_end_to_the_lookahead_masks_are_exact(name: str) -> None:
     """Along random walks, which end with a text or after some tokens."""
     grammar, chance = grammar_named(name), random.Random(name)
     exact = compile(grammar, builtin(), "automaton", PATIENT)
-    ours, least = (domino(grammar, builtin(), PATIENT, k) for k in (None, 0))
+    ours, least = (compile(grammar, builtin(), "domino", PATIENT, k=k) for k in (None, 0))
     for _ in range(4):
         state, there = ours.initial, exact.initial
         narrow: int | None = least.initial
