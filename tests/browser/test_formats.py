@@ -1,0 +1,108 @@
+"""An author who brings another notation: its tab, its colours, converting, and what an edit changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+NOTATIONS = ["regex", "kbnf", "json_schema", "dataclass", "gbnf", "lark"]
+
+
+def turn(v: Any, notation: str) -> None:
+    v.page.click(f"#wb-grammar [data-notation={notation}]")
+    v.page.wait_for_function(
+        "n => wb.state.notation === n && wb.state.compiled?.notation === n", arg=notation
+    )
+
+
+def text(v: Any) -> str:
+    return str(v.page.input_value("#wb-grammar textarea.text"))
+
+
+def test_every_notation_has_a_tab_that_opens_on_something_that_works(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        tabs = v.page.locator("#wb-grammar .notation button")
+        assert [
+            tabs.nth(i).get_attribute("data-notation") for i in range(tabs.count())
+        ] == NOTATIONS
+        for notation in NOTATIONS[1:]:
+            turn(v, notation)
+            assert v.page.evaluate("wb.state.compiled.ok"), notation
+            assert v.page.locator("#wb-grammar .paint .rule").count() > 0, "it is coloured"
+            v.page.wait_for_selector("#wb-picture .pic:not(.stale) svg .node")
+        v.shot("format_lark")
+
+
+def test_each_notation_keeps_its_own_text(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        time = text(v)
+        turn(v, "gbnf")
+        v.type_grammar('root ::= "x" | "y"')
+        turn(v, "regex")
+        assert text(v) == time
+        turn(v, "gbnf")
+        assert text(v) == 'root ::= "x" | "y"'
+
+
+def test_a_schema_runs_and_says_where_it_is_wrong(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        turn(v, "json_schema")
+        v.type_grammar('{"type": "object", "properties": {"a": {"type": "integre"}}}')
+        row = v.page.locator("#wb-grammar .problems li").first
+        row.wait_for()
+        assert "/properties/a" in row.inner_text()
+        v.shot("format_schema_wrong")
+        v.type_grammar('{"enum": ["yes", "no"]}')
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        v.page.click("#wb-run .go")
+        v.page.wait_for_function("document.querySelector('#wb-run').innerText.includes('accepted')")
+
+
+def test_a_grammar_is_converted_into_the_tab_of_another_notation(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        time = text(v)
+        v.page.click("#wb-grammar .convert > button")
+        v.page.get_by_role("button", name="to GBNF").click()
+        v.page.wait_for_function("wb.state.compiled?.notation === 'gbnf' && wb.state.compiled.ok")
+        assert "root ::=" in text(v)
+        assert v.page.evaluate("wb.state.tests.length") > 0, "the tests come along"
+        turn(v, "regex")
+        assert text(v) == time
+        turn(v, "kbnf")
+        v.type_grammar("start ::= '(' start ')' | 'x';")
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        v.page.click("#wb-grammar .convert > button")
+        v.page.get_by_role("button", name="to Regex").click()
+        v.page.get_by_text("no regex can say this").wait_for()
+        v.shot("format_convert_refused")
+        v.page.keyboard.press("Escape")
+        assert v.page.locator("#wb-grammar .convert .sheetlet").is_hidden()
+
+
+def test_an_edit_is_told_by_a_text_gained_and_a_text_lost(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.page.click("#wb-grammar [data-section=change]")
+        box = v.page.locator("#wb-sec-change")
+        assert "Nothing has changed yet" in box.inner_text()
+        v.type_grammar("([01][0-9]|2[0-4]):[0-5][0-8]")
+        box.get_by_text("24:00").wait_for()
+        rows = box.locator(".changes li")
+        assert "came in" in rows.nth(0).inner_text()
+        assert "00:09" in rows.nth(1).inner_text()
+        v.shot("format_change")
+        rows.nth(0).get_by_role("button", name="accept").click()
+        assert v.page.evaluate("wb.state.tests.some((test) => test.text === '24:00')")
+        box.get_by_role("button", name="Start here").click()
+        assert "Nothing has changed yet" in box.inner_text()
+        v.type_grammar("([01][0-9]|2[0-4]):[0-5][0-8]|()")
+        box.get_by_text("the empty text").wait_for()
+        v.type_grammar("(2[0-4]|[01][0-9]):[0-5][0-8]")
+        box.get_by_text("the same language").wait_for()
