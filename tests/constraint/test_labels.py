@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.constraint.compile import METHODS, compile
-from workbench.constraint.labelled import Labelled
+from workbench.constraint.labelled import Labelled, longest_tokens
 from workbench.constraint.labels import signed_vocabulary
 from workbench.constraint.protocol import State
 from workbench.constraint.signs import labels_of, signed
@@ -342,3 +342,18 @@ def test_masks_are_remembered_with_the_vocabulary() -> None:
     assert signed_vocabulary(vocabulary) is signed
     found = {one.label.name: set(one.mask) for one in signed.labels}
     assert found == {"PARAGRAPH_TOKEN": set(range(26)), "TEXT_TOKEN": set(range(28))}
+
+
+# -- texts, cut into tokens ------------------------------------------------------------------------
+
+
+def test_a_text_is_read_in_the_longest_tokens_that_are_allowed() -> None:
+    constraint = compile(Grammar.from_regex("ab?(?P<PARAGRAPH_TOKEN>){2}"), AB)
+    assert longest_tokens(constraint, b"ab") is not None
+    assert longest_tokens(constraint, b"aba") == AB.ids("ab", "a")
+    # with "ab" as the label's token no "b" is left, so 'a' is read by itself
+    ends = compile(Grammar.from_regex(r"a(?P<TEXT_TOKEN>)b\n"), AB)
+    assert longest_tokens(ends, b"aab") == AB.ids("a", "ab")
+    assert longest_tokens(ends, b"aab\n") == AB.ids("a", "a", "b", "\n")
+    assert longest_tokens(constraint, b"ba") is None
+    assert longest_tokens(constraint, b"") == []

@@ -140,3 +140,8 @@ def test_transformers_loop_writes_what_ours_writes(tiny_model: TransformersModel
     )[0].tolist()[len(ids[0]) :]
     assert row[: len(own.token_ids)] == list(own.token_ids)
     assert grammar.accepts(own.text)
+
+
+def test_error_the_engine_of_kbnf_reads_no_labels() -> None:
+    with pytest.raises(wb.BuildError, match="this engine does not read TEXT_TOKEN"):
+        wb.Engine("start ::= 'a' #'(?P<TEXT_TOKEN>)';", VOCABULARY)

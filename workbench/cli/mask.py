@@ -8,7 +8,11 @@ import typer
 
 from workbench.cli.naming import Named, takes_grammar
 from workbench.cli.options import LOCAL_LIMITS, JsonOption, VocabularyOption, line, text_of
-from workbench.constraint.compile import automaton
+from workbench.constraint.automaton import AutomatonConstraint
+from workbench.constraint.compile import compile as compile_grammar
+from workbench.constraint.labelled import longest_tokens
+from workbench.constraint.protocol import Constraint, State
+from workbench.decoding.generate import after as state_after
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
@@ -25,10 +29,12 @@ def mask(
     Exit status 0: some may; 1: the text cannot be continued; 2: wrong use.
     """
     vocabulary = Vocabulary.load(vocab)
-    constraint = automaton(named.grammar, vocabulary, LOCAL_LIMITS)
-    state = constraint.step_bytes(constraint.initial, after.encode())
+    constraint = compile_grammar(named.grammar, vocabulary, limits=LOCAL_LIMITS)
+    state = _state_after(constraint, after.encode())
     if state is None:
-        typer.echo(f"error: {named.grammar.check(after)}", err=True)
+        verdict = named.grammar.check(after)
+        told = verdict if verdict.byte is not None else "no tokens spell it so that all are allowed"
+        typer.echo(f"error: {told}", err=True)
         raise typer.Exit(1)
     allowed = constraint.mask(state)
     shown = allowed.ids.tolist()[: limit or None]
@@ -52,3 +58,11 @@ def mask(
         typer.echo(f"{token_id:>7}  {'(end)' if token is None else repr(text_of(token))}")
     if len(shown) < len(allowed):
         typer.echo(f"    … {len(allowed) - len(shown):,} more (--limit 0 prints all)")
+
+
+def _state_after(constraint: Constraint, text: bytes) -> State | None:
+    """The state after a text; beside labels it is read in the longest tokens that are allowed."""
+    if isinstance(constraint, AutomatonConstraint):
+        return constraint.step_bytes(constraint.initial, text)
+    tokens = longest_tokens(constraint, text)
+    return None if tokens is None else state_after(constraint, tokens)

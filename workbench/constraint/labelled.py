@@ -68,6 +68,33 @@ def read_as(constraint: Constraint, state: State, token_id: TokenId) -> bytes:
     return constraint.vocabulary.tokens[token_id] or b""
 
 
+def longest_tokens(constraint: Constraint, data: bytes) -> list[TokenId] | None:
+    """Tokens that spell a text as the masks allow, the longest first; None where none do.
+
+    With labels it counts how a text is cut: this is one way of it.
+    Cost: a mask for each place; more where a long token leads nowhere and shorter ones are tried.
+    """
+    vocabulary = constraint.vocabulary
+    found: list[TokenId] = []
+    waiting = [(0, 0, constraint.initial, -1)]
+    seen = set()
+    while waiting:
+        place, depth, state, taken = waiting.pop()
+        found[depth - 1 :] = [taken] * (depth > 0)
+        if place == len(data):
+            return found
+        if (place, state) in seen:
+            continue
+        seen.add((place, state))
+        mask = constraint.mask(state)
+        for length in range(1, min(vocabulary.longest, len(data) - place) + 1):
+            ids = vocabulary.ids_of.get(data[place : place + length], ())
+            for token_id in (i for i in ids[:1] if i in mask):
+                there = constraint.advance(state, token_id)
+                waiting.append((place + length, depth + 1, there, token_id))
+    return None
+
+
 class Labelled:
     """The constraint of a grammar with terminal labels, over any method's for its signs.
 

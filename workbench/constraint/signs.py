@@ -27,6 +27,7 @@ from workbench.syntax.grammar_tree import (
     Choice,
     Except,
     Expression,
+    GrammarTree,
     Literal,
     Pattern,
     Repetition,
@@ -69,7 +70,13 @@ def labels_of(grammar: Grammar) -> tuple[tuple[Label, Span], ...]:
     if grammar.regex is not None:
         return tuple(labels_in(grammar.regex))
     assert grammar.tree is not None, "made from the one or the other"
-    return tuple(found for rule in grammar.tree.rules for found in _labels_of(rule.body))
+    return tuple(labels_in_rules(grammar.tree))
+
+
+def labels_in_rules(tree: GrammarTree) -> Iterator[tuple[Label, Span]]:
+    """The same of a tree of rules."""
+    for rule in tree.rules:
+        yield from _labels_of(rule.body)
 
 
 def _labels_of(node: Expression) -> Iterator[tuple[Label, Span]]:

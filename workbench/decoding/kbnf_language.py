@@ -14,6 +14,7 @@ import numpy.typing as npt
 from workbench.automata.dfa import State
 from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.compile import automaton
+from workbench.constraint.signs import labels_in_rules
 from workbench.decoding.endless import endless
 from workbench.errors import BuildError
 from workbench.grammar import Grammar
@@ -119,6 +120,14 @@ def language(text: str, start: str, vocabulary: Vocabulary, limits: Limits) -> L
     """
     source = Source(text, "grammar")
     tree = parse_kbnf(source)
+    for label, span in labels_in_rules(tree):
+        raise BuildError(
+            f"this engine does not read {label.name}",
+            source,
+            span,
+            "'compile' does, with Grammar.from_kbnf(text)",
+            kind="unsupported_regex",
+        )
     spellable = _with_all_bytes(vocabulary)
 
     def compiled(part: GrammarTree, name: str) -> AutomatonConstraint:
