@@ -7,6 +7,7 @@ from typing import Any
 from workbench.constraint.labelled import read_by
 from workbench.constraint.labels import signed_vocabulary
 from workbench.pipeline import Machine, Notation, compile_text
+from workbench.ui.explain import explain_tokens, why
 from workbench.ui.follow import Follower
 from workbench.ui.handlers import Handlers
 from workbench.ui.runs import following, run_records
@@ -71,3 +72,13 @@ def test_machines_as_files_have_signs() -> None:
     assert read == ["PARAGRAPH_TOKEN"] * 4
     arcs = att(compiled.grammar, Machine.TOKENS, WORDS, compiled.limits)
     assert "\\PARAGRAPH_TOKEN" in str(arcs)
+
+
+def test_a_token_that_fits_by_its_characters_alone_is_explained(handlers: Handlers) -> None:
+    sent = {"text": r"x (?P<PARAGRAPH_TOKEN>)\n", "notation": "regex", "so_far": b"x".hex()}
+    fits, other = " a", "x"
+    notes = explain_tokens(handlers, {**sent, "tokens": [t.encode().hex() for t in (fits, other)]})
+    assert notes["reasons"][0].startswith("' ' is read as text, and PARAGRAPH_TOKEN reads a whole")
+    assert "PARAGRAPH" not in notes["reasons"][1]
+    told = why(handlers, {**sent, "token": fits.encode().hex()})
+    assert told["reason"] == notes["reasons"][0]

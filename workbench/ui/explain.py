@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from itertools import islice
 
+from workbench.constraint.compile import compile as compile_constraint
+from workbench.constraint.label_reasons import label_reason
+from workbench.constraint.labelled import longest_tokens
+from workbench.constraint.signs import labels_of
 from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.explanation import Explanation, Frame, Place, explain, explain_each
@@ -63,7 +67,12 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
         grammar = handlers.compiled(TextRequest.of(sent)).grammar
         if grammar is None:
             return {"reasons": []}
-        return {"reasons": reasons(grammar, bytes_in(sent.get("so_far")), tokens_in(sent))}
+        so_far, tokens = bytes_in(sent.get("so_far")), tokens_in(sent)
+        told = reasons(grammar, so_far, tokens)
+        if labels_of(grammar):
+            beside = _Beside(handlers, grammar, so_far)
+            told = [note or beside.reason(token) for note, token in zip(told, tokens, strict=True)]
+        return {"reasons": told}
     except WorkbenchError as error:
         return {"reasons": [], "problem": error.message}
 
@@ -81,9 +90,30 @@ def why(handlers: Handlers, sent: Record) -> Record:
         token = None if sent.get("token") is None else bytes_in(sent["token"])
         found = explain(compiled.grammar, so_far, token)
         path = _path(compiled, so_far + found.read, len(found.read))
+        told = _told(found, compiled.grammar.source)
+        if found.allowed and labels_of(compiled.grammar):
+            told["reason"] = _Beside(handlers, compiled.grammar, so_far).reason(token)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
-    return {"ok": True, "path": path, **_told(found, compiled.grammar.source)}
+    return {"ok": True, "path": path, **told}
+
+
+class _Beside:
+    """What labels have to do with tokens after a text; it is read in the longest tokens allowed."""
+
+    def __init__(self, handlers: Handlers, grammar: Grammar, so_far: bytes) -> None:
+        self._grammar = grammar
+        self._vocabulary = handlers.room.vocabulary()
+        self._taken = longest_tokens(compile_constraint(grammar, self._vocabulary), so_far)
+
+    def reason(self, token: bytes | None) -> str:
+        """How a token is read, or why it is not; empty where nobody can say."""
+        token_id = self._vocabulary.end
+        if token is not None:
+            token_id = next(iter(self._vocabulary.ids_of.get(token, ())), None)
+        if self._taken is None or token_id is None:
+            return ""
+        return label_reason(self._grammar, self._vocabulary, self._taken, token_id)
 
 
 def _path(compiled: Compiled, text: bytes, read: int) -> Record:
