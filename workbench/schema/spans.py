@@ -29,6 +29,8 @@ def of_spans(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
     Raises: LimitError where bounds or multiples have too many digits.
     """
     spans = _Spans.of(pieces)
+    for steps in spans.grids:
+        limits.check("states", steps.modulus, "choose a multiple of fewer digits")
     return reading.machine_of(spans.ways, spans.is_final, limits)
 
 

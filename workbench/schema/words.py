@@ -1,10 +1,10 @@
 """Words: a finite set of strings comes in, the machine of its JSON literals, or of all others, out.
 
 Both are written down at once as a trie, without subsets: a schema has one "every other key" for
-each of its objects. In words that are named, printable ASCII is spelled plainly; quotes,
-backslashes and control characters by any of their escapes, all other characters themselves or by
-``\\u``. So it is along the beginning of a word that is excluded; once a string can no longer become
-one of them, every spelling is read.
+each of its objects. In words that are named, printable ASCII is spelled plainly, quotes and
+backslashes with a backslash before them, control characters by any of their escapes, all other
+characters themselves or by ``\\u``. So it is along the beginning of a word that is excluded; once a
+string can no longer become one of them, every spelling is read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def paths(character: str) -> list[_Path]:
     code = ord(character)
     if _is_plain(character):
         return [((code,),)]
-    found = [_digits(code)]
+    found = [] if character in '"\\' else [_digits(code)]
     if character in _ESCAPES:
         found.append(((BACKSLASH,), (ord(_ESCAPES[character]),)))
     if code >= 0x7F:

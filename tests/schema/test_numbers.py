@@ -1,0 +1,217 @@
+"""Sets of numbers and their numerals against arithmetic with decimals."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.errors import LimitError
+from workbench.schema.numbers import Numbers
+
+N = Numbers
+SETS = {
+    "everything": N.everything(),
+    "nothing": N.nothing(),
+    "integers": N.integers(),
+    "from 0": N.interval(0),
+    "above 0": N.interval(0, open_low=True),
+    "below 0": N.interval(None, 0, open_high=True),
+    "integers from 0": N.integers() & N.interval(0),
+    "a port": N.integers() & N.interval(0, 65535),
+    "a percentage": N.integers() & N.interval(1, 100),
+    "both signs": N.integers() & N.interval(-12, 105),
+    "fractions": N.interval(0.5, 3, open_high=True),
+    "fractions of both signs": N.interval(-1.25, 0.05),
+    "multiples of 3": N.multiples(3),
+    "cents": N.multiples(0.01),
+    "cents above a half": N.multiples(0.01) & N.interval(0.5, open_low=True),
+    "multiples of 1.5": N.multiples(1.5) & N.interval(-6),
+    "multiples of 2 or 3": N.multiples(2) | N.multiples(3),
+    "no integer": ~N.integers(),
+    "integers that are no multiples of 4": N.integers() & ~N.multiples(4),
+    "some": N.of([1, 2, 0.5, -3, 0, 100, 1000, 1e-7]),
+    "all but some": ~N.of([1, 0.5, -20]),
+    "pieces": N.interval(1, 2) | N.interval(5, 7, open_low=True) | N.of([9.5]),
+    "very large": N.interval(Decimal("1e20")),
+    "very small": N.interval(Decimal("-1e-5"), Decimal("1e-5")),
+}
+ODD = ["0", "-0", "0.0", "-0.00", "1", "1.0", "1.000", "65535", "65536", "100.0", "99.99", "-12.0"]
+NO_NUMERALS = [
+    "",
+    "-",
+    "+1",
+    "01",
+    "-01",
+    "00",
+    "1.",
+    ".5",
+    "1.e1",
+    "1e",
+    "1e+",
+    "--1",
+    "1 ",
+    "0x1",
+]
+
+digits = st.text("0123456789", min_size=1, max_size=3)
+plain = st.builds(
+    lambda sign, whole, part: sign + whole + (f".{part}" if part else ""),
+    st.sampled_from(["", "-"]),
+    st.integers(0, 120_000).map(str) | st.integers(0, 12).map(str),
+    st.just("") | digits,
+)
+scientific = st.builds(
+    lambda sign, first, part, mark, power: (
+        f"{sign}{first}{'.' + part if part else ''}{mark}{power}"
+    ),
+    st.sampled_from(["", "-"]),
+    st.integers(1, 9),
+    st.just("") | digits,
+    st.sampled_from(["e", "E", "e+", "e-", "e+0", "E-0"]),
+    st.integers(0, 22),
+)
+
+
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=30)
+@given(st.data())
+def test_numerals_of_members_alone(name: str, data: st.DataObject) -> None:
+    numbers = SETS[name]
+    machine = numbers.machine()
+    text = data.draw(plain | st.sampled_from(ODD))
+    assert machine.accepts(text.encode()) is numbers.contains(Decimal(text))
+    text = data.draw(scientific)
+    if machine.accepts(text.encode()):
+        assert numbers.contains(Decimal(text))
+
+
+#: Sets none of whose pieces have a grid: what Python writes with an exponent is read.
+DENSE = ["everything", "from 0", "above 0", "fractions", "fractions of both signs", "some",
+         "all but some", "pieces", "very large", "very small"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DENSE)
+@settings(max_examples=30)
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_what_python_writes(name: str, number: float) -> None:
+    numbers = SETS[name]
+    assert numbers.machine().accepts(json.dumps(number).encode()) is numbers.contains(number)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_what_is_no_numeral(name: str) -> None:
+    machine = SETS[name].machine()
+    assert not [text for text in NO_NUMERALS if machine.accepts(text.encode())]
+
+
+@settings(max_examples=60)
+@given(st.from_regex(r"-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,3})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
+def test_every_numeral_is_a_number(text: str) -> None:
+    text = re.sub("[^-+.eE0-9]", "1", text)  # digits of other scripts
+    assert N.everything().machine().accepts(text.encode())
+    number = Decimal(text)
+    assert N.interval(0).machine().accepts(text.encode()) is (number >= 0)
+    assert N.interval(0, open_low=True).machine().accepts(text.encode()) is (number > 0)
+
+
+values = st.integers(-40, 40).map(lambda n: Fraction(n, 20))
+sets = st.recursive(
+    st.one_of(
+        st.builds(N.of, st.lists(values, max_size=3)),
+        st.builds(
+            lambda low, high, a, b: N.interval(low, high, open_low=a, open_high=b),
+            st.none() | values, st.none() | values, st.booleans(), st.booleans(),
+        ),
+        st.builds(N.multiples, st.sampled_from([1, 2, 3, Fraction(1, 2), Fraction(3, 20)])),
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: a & b, inner, inner),
+        st.builds(lambda a, b: a | b, inner, inner),
+        st.builds(lambda a: ~a, inner),
+    ),
+    max_leaves=5,
+)  # fmt: skip
+#: Between any two of the values too.
+SAMPLE = [Fraction(n, 80) for n in range(-200, 201)] + [Fraction(7**9), Fraction(-(6**9))]
+
+
+@settings(max_examples=40)
+@given(sets, sets)
+def test_sets_are_sets(left: Numbers, right: Numbers) -> None:
+    both, either, other = left & right, left | right, ~left
+    for number in SAMPLE:
+        a, b = left.contains(number), right.contains(number)
+        assert both.contains(number) is (a and b)
+        assert either.contains(number) is (a or b)
+        assert other.contains(number) is not a
+
+
+@settings(max_examples=40)
+@given(sets)
+def test_emptiness_and_members(numbers: Numbers) -> None:
+    finite = numbers.finite(1_000)
+    assert (numbers & ~numbers).is_empty
+    assert (numbers | ~numbers) == N.everything()
+    if finite is not None:
+        assert all(map(numbers.contains, finite))
+        assert set(finite) >= {n for n in SAMPLE if numbers.contains(n)}
+        assert numbers.is_empty is (not finite)
+    if numbers.is_empty:
+        assert numbers.machine().is_empty
+    elif finite != ():
+        assert not numbers.machine().is_empty
+
+
+@settings(max_examples=30)
+@given(sets)
+def test_machines_of_combined_sets(numbers: Numbers) -> None:
+    machine = numbers.machine()
+    for number in SAMPLE[:-2]:
+        text = f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
+        assert machine.accepts(text.encode()) is numbers.contains(number), text
+
+
+@pytest.mark.parametrize(
+    ("numbers", "members"),
+    [
+        (N.of([3, 1, 1.0]), (1, 3)),
+        (N.integers() & N.interval(-1, 1.5), (-1, 0, 1)),
+        (N.integers() & N.interval(0, 1, open_low=True, open_high=True), ()),
+        (N.multiples(0.25) & N.interval(0, 0.5), (0, Fraction(1, 4), Fraction(1, 2))),
+        (N.interval(0, 1), None),
+        (N.integers() & N.interval(0), None),
+        (N.integers() & N.interval(0, 1000), None),
+    ],
+)
+def test_finite(numbers: Numbers, members: tuple[Fraction, ...] | None) -> None:
+    assert numbers.finite(10) == members
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_what_json_has_no_numeral_for(number: float) -> None:
+    assert not N.everything().contains(number)
+
+
+def test_floats_are_what_python_writes() -> None:
+    assert N.multiples(0.01).contains(19.99)
+    assert N.interval(0.1).contains(Decimal("0.1"))
+
+
+def test_error_multiples_that_fit_badly() -> None:
+    with pytest.raises(LimitError, match="points of a period"):
+        N.multiples(1) & ~N.multiples(Decimal("1.0000001"))
+
+
+def test_error_too_many_digits() -> None:
+    with pytest.raises(LimitError, match="states"):
+        N.multiples(1_000_003).machine()
+
+
+def test_machines_are_made_once() -> None:
+    assert N.interval(3).machine() is N.interval(3.0).machine()

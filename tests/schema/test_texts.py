@@ -1,0 +1,236 @@
+"""Sets of strings against slow readings: membership by Python, literals by every spelling."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.schema.literal_oracle import spellings
+from workbench.automata.dfa import Dfa
+from workbench.errors import LimitError, ParseError
+from workbench.limits import LIMITS, Limits
+from workbench.schema.texts import Texts
+
+#: Characters of every kind of spelling.
+KINDS = 'ab/"\\\n\x00\x7f\u00e9\u2028\ud7ff\ue000\uffff\U00010000\U0001f600'
+WORDS = ("", "a", "ab", '"', "\\", "\n", "\x00b", "a\x7f", "é", "é\U0001f600", "/", "\u2028a")
+
+SETS = {
+    "everything": Texts.everything(),
+    "nothing": Texts.nothing(),
+    "words": Texts.of(WORDS),
+    "all but words": ~Texts.of(WORDS),
+    "all but the empty one": ~Texts.of([""]),
+    "one or two": Texts.lengths(1, 2),
+    "three or more": Texts.lengths(3),
+    "not one or two": ~Texts.lengths(1, 2),
+    "short and none of the words": Texts.lengths(0, 2) & ~Texts.of(WORDS),
+    "a class": Texts.pattern("^[a-é]+$"),
+    "not a class": ~Texts.pattern("^[a-é]+$"),
+    "found": Texts.pattern("a"),
+    "found, of two": Texts.pattern("a") & Texts.lengths(2, 2),
+    "found, but not that": Texts.pattern("^a") & ~Texts.of(["a", "ab"]),
+    "a class or words": Texts.pattern("^[a-b]$") | Texts.of(WORDS),
+    "beyond the plane": Texts.pattern("^[\U00010000-\U0010ffff]$"),
+    "no line end": Texts.pattern("^.*$"),
+}
+
+
+def of_kinds(most: int) -> list[str]:
+    return ["".join(letters) for n in range(most + 1) for letters in product(KINDS, repeat=n)]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_literals_of_members_alone(name: str) -> None:
+    texts = SETS[name]
+    machine = texts.machine()
+    for text in of_kinds(2):
+        member = texts.contains(text)
+        assert machine.accepts(json.dumps(text).encode()) is member, text
+        assert machine.accepts(json.dumps(text, ensure_ascii=False).encode()) is member, text
+        if not member:
+            assert not any(map(machine.accepts, spellings(text))), text
+
+
+@pytest.mark.parametrize("name", ["everything", "one or two", "a class", "found", "not a class"])
+def test_every_spelling_of_a_member(name: str) -> None:
+    texts = SETS[name]
+    machine = texts.machine()
+    for text in filter(texts.contains, of_kinds(2)):
+        assert all(map(machine.accepts, spellings(text))), text
+
+
+@pytest.mark.parametrize(
+    ("literal", "because"),
+    [
+        ("a", "no quotes"),
+        ('"a', "no closing quote"),
+        ('"a"b', "text after it"),
+        ('"\n"', "a control character stands for itself"),
+        (r'"\a"', "no such escape"),
+        (r'"\u00e"', "three digits"),
+        (r'"\ud83d"', "half a pair"),
+        (r'"\ud83da"', "half a pair"),
+        (r'"\ude00"', "the other half"),
+        (r'"\ude00\ud83d"', "the halves the wrong way round"),
+        (r'"\ud83d\n"', "half a pair, then another escape"),
+    ],
+)
+def test_what_is_no_literal(literal: str, because: str) -> None:
+    for texts in (Texts.everything(), ~Texts.of(["x"]), Texts.lengths(1, 9), Texts.pattern("")):
+        assert not texts.machine().accepts(literal.encode()), because
+
+
+@pytest.mark.parametrize(
+    "data", [b'"\xc0\x80"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"', b'"\xff"']
+)
+def test_what_is_no_utf8(data: bytes) -> None:
+    for texts in (Texts.everything(), ~Texts.of(["x"]), Texts.lengths(0, 9)):
+        assert not texts.machine().accepts(data)
+
+
+words = st.text('ab\U0001f600"', max_size=3)
+sets = st.recursive(
+    st.one_of(
+        st.builds(Texts.of, st.lists(words, max_size=3)),
+        st.builds(Texts.lengths, st.integers(0, 2), st.one_of(st.none(), st.integers(0, 3))),
+        st.builds(Texts.pattern, st.sampled_from(["a", "^[ab]*$", "b$", "^(?!ab)", "^..?$"])),
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: a & b, inner, inner),
+        st.builds(lambda a, b: a | b, inner, inner),
+        st.builds(lambda a: ~a, inner),
+    ),
+    max_leaves=5,
+)
+SAMPLE = ["".join(letters) for n in range(4) for letters in product('ab"\U0001f600', repeat=n)]
+
+
+@settings(max_examples=50)
+@given(sets, sets)
+def test_sets_are_sets(left: Texts, right: Texts) -> None:
+    for text in SAMPLE:
+        a, b = left.contains(text), right.contains(text)
+        assert (left & right).contains(text) is (a and b)
+        assert (left | right).contains(text) is (a or b)
+        assert (~left).contains(text) is not a
+
+
+@given(sets)
+def test_emptiness_and_members(texts: Texts) -> None:
+    found = {text for text in SAMPLE if texts.contains(text)}
+    finite = texts.finite(2_000)
+    if texts.is_empty:
+        assert not found
+        assert finite == ()
+        assert texts.machine().is_empty
+    elif finite is not None:
+        assert found <= set(finite)
+        assert all(map(texts.contains, finite))
+    else:
+        assert not texts.machine().is_empty
+    assert (texts & ~texts).is_empty
+
+
+@pytest.mark.parametrize(
+    ("texts", "members"),
+    [
+        (Texts.of(["b", "a"]), ("a", "b")),
+        (Texts.pattern("^[ab]{1,2}$"), ("a", "aa", "ab", "b", "ba", "bb")),
+        (Texts.pattern("^[ab]*$") & Texts.lengths(0, 1), ("", "a", "b")),
+        (Texts.pattern("^[ab]*$"), None),
+        (Texts.everything(), None),
+        (Texts.lengths(1, 1), None),
+        (Texts.pattern("^[a-z]{9}$"), None),
+        (Texts.lengths(0, 0), ("",)),
+        (Texts.pattern("^a*$") & ~Texts.pattern("^a*$"), ()),
+    ],
+)
+def test_finite(texts: Texts, members: tuple[str, ...] | None) -> None:
+    assert texts.finite(100) == members
+
+
+def test_long_strings() -> None:
+    machine = Texts.lengths(0, 4096).machine()
+    assert machine.accepts(b'"' + b"\\u00e9" * 4096 + b'"')
+    assert not machine.accepts(b'"' + b"a" * 4097 + b'"')
+
+
+def test_error_too_long() -> None:
+    with pytest.raises(LimitError, match="states"):
+        Texts.lengths(0, 100_000).machine()
+    with pytest.raises(LimitError, match="states"):
+        (Texts.pattern("^[ab]*$") & Texts.lengths(0, 70_000)).machine(LIMITS)
+    with pytest.raises(LimitError, match="states"):
+        Texts.of(["abc"]).machine(Limits(states=3))
+
+
+#   pattern, what differs from Python or None
+PATTERNS = [
+    "a", "^a", "a$", "^a$", "^a|b$", "(^a|b)1", r"\ba\b", r"a\Bb", r"\b", "a|", "^$", "$^", "a^",
+    "^(?!ab)[ab]+$", "(?!ab)a", "a(?=b)[ab]*1$", "(?<=a)b", "(?<!a)b", "^((?!ab).)*$",
+    "^(?=.*a)(?=.*1).{3,4}$", "(a$|b)+", "^^a$$", "^(?:(?!a)[ab1]|b1)$", "^(?!.*--)[a1-]+$",
+    "(^|-)a(-|$)", "^(ab|-){2}$", "^(?!a)(?!b)", "(?:a|(?=1)).$", "^(?:(?!-).)+$", "(?<!a)(?=b)",
+    r"^\d{2}-?$", r"^[\w-]+$", "[^a]b", "a{,2}", "(?i:A)b", r"[-1]{2}|\-a", "^(a|b1)*$", "(?:)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns_are_searched_for(pattern: str) -> None:
+    texts, python = Texts.pattern(pattern), re.compile(pattern)
+    for length in range(5):
+        for letters in product("ab1-", repeat=length):
+            text = "".join(letters)
+            assert texts.contains(text) is (python.search(text) is not None), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found", "because"),
+    [
+        (r"^\d$", "৪", False, "digits are those of ASCII"),
+        (r"^\w$", "é", False, "letters are those of ASCII"),
+        (r"^\s$", "\ufeff", True, "the byte order mark is white space"),
+        (r"^\s$", "\x1c", False, "a separator of files is none"),
+        ("^.$", "\u2028", False, "a dot is no line end"),
+        ("^a$", "a\n", False, "the end is the end"),
+        ("^[^]$", "\n", True, "any character"),
+        ("[]", "a", False, "no character"),
+        (r"^\cJ$", "\n", True, "a control character"),
+        (r"^\0$", "\0", True, "the character 0"),
+        (r"^\ud83d\ude00$", "\U0001f600", True, "a surrogate pair"),
+        (r"^\u{1F600}$", "\U0001f600", True, "a code point"),
+        (r"^\/\-$", "/-", True, "signs may be escaped"),
+        (r"^\p{Lu}$", "É", True, "a property"),
+        (r"\B", "", True, "no word begins in an empty text"),
+    ],
+)
+def test_patterns_are_ecma(pattern: str, text: str, found: bool, because: str) -> None:
+    assert Texts.pattern(pattern).contains(text) is found, because
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        (r"(a)\1", "backreferences"),
+        ("((?!a)b)*c", "looks ahead or behind"),
+        (r"a\b(?=b)c", "looks ahead or behind"),
+        ("(?<=a$)b", "looks ahead or behind"),
+        ("(?m)^a", "ends of lines"),
+        ("(a", "close the group"),
+        ("(?=a", "close the group"),
+    ],
+)
+def test_error_not_regular(pattern: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        Texts.pattern(pattern)
+
+
+def test_machines_are_made_once() -> None:
+    assert Texts.everything().machine() is Texts.everything().machine()
+    first: Dfa = (~Texts.of(["a"])).machine()
+    assert (~Texts.of(["a"])).machine(LIMITS.begun()) is first
