@@ -5,6 +5,7 @@ or not worth its machine, fewer strings are read, never more:
 
 * the year 0000 is left out of dates, as Python has none;
 * a leap second has an offset of whole half hours, as nearly every zone has;
+* regexes have groups at most three deep, no backreferences, and ranges of digits or from a on;
 * host names have no labels with two hyphens in the third and fourth place: such are reserved, and
   whether ``xn--…`` encodes a permitted name is a question to Unicode's tables. Of their length
   each label takes a multiple of 16, so that 15 short ones are the most.
@@ -127,6 +128,26 @@ def _uri_template() -> str:
     return rf"(?:{literal}|\{{[+#.\/;?&=,!@|]?{variable}(?:,{variable})*\}})*"
 
 
+_NESTED = 3
+
+
+def _regex() -> str:
+    """Regexes that Python and ECMA-262 both read, groups at most ``_NESTED`` deep."""
+    sign = r"\\[!-\/:-@\[-`{-~]"
+    escape = rf"(?:\\[dDwWsSfnrtv]|{sign}|\\x[0-9A-Fa-f]{{2}}|\\u[0-9A-Fa-f]{{4}})"
+    ranges = "|".join([*(rf"{low}-[{low}-9]" for low in range(10)), "a-[a-z]", "A-[A-Z]"])
+    items = rf"(?:{ranges}|[^\\\[\]^-]|{escape})+-?"
+    plain = r"[^\\()\[\]{}*+?|^$\r\n\u2028\u2029]"
+    counts = "|".join(rf"{low},[{low}-9]" for low in range(10))
+    count = rf"(?:[*+?]|\{{(?:\d{{1,3}},?|\d,[1-9]\d\d?|{counts})\}})\??"
+    atom = rf"(?:{plain}|{escape}|\[\^?{items}\])"
+    part = rf"(?:{atom}(?:{count})?|[$^]|\\[bB])"
+    whole = rf"(?:{part}|\|)*"
+    for _ in range(_NESTED):
+        whole = rf"(?:{part}|\||\((?:\?[:=!])?{whole}\)(?:{count})?)*"
+    return whole
+
+
 #: The pattern of each format, which has to match the whole of a string.
 PATTERNS = {
     "date": _DATE,
@@ -142,6 +163,7 @@ PATTERNS = {
     "iri-reference": _IRI["uri-reference"],
     "uri-template": _uri_template(),
     "uuid": _UUID,
+    "regex": _regex(),
     "json-pointer": _POINTER,
     "relative-json-pointer": _RELATIVE_POINTER,
 }
