@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from workbench.schema.cases import live
-from workbench.schema.names import nobody
+from workbench.schema.names import either, nobody
 from workbench.schema.ordering import mentioned, together
 from workbench.schema.texts import Texts
 from workbench.schema.values import Arrays, Objects, Values, item_of, property_of
@@ -60,7 +60,7 @@ def join(algebra: Algebra, sets: Iterable[Values]) -> Values:
         null = null or values.null
         booleans |= values.booleans
         numbers |= values.numbers
-        texts |= values.texts
+        texts = either(texts, values.texts)
         arrays += values.arrays
         objects += values.objects
     if algebra.any_array in arrays and not any(shape.also or shape.evaluated for shape in arrays):

@@ -1,6 +1,6 @@
-"""Sets of names: in come questions about them, out come answers that are remembered.
+"""Sets of names and other strings: in come questions about them, out come remembered answers.
 
-The same few sets of a schema's names are asked about again and again, and where patterns made
+The same few sets of a schema are asked about again and again, and where patterns or formats made
 them an answer takes an automaton.
 """
 
@@ -26,6 +26,12 @@ def nobody(names: Texts) -> bool:
 def others(names: Texts) -> Texts:
     """All other names."""
     return ~names
+
+
+@lru_cache(maxsize=2048)
+def either(texts: Texts, more: Texts) -> Texts:
+    """The strings of both sets together."""
+    return texts | more
 
 
 def all_but(names: Iterable[str]) -> Texts:
