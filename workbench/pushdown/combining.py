@@ -16,6 +16,7 @@ from workbench.errors import BuildError
 from workbench.limits import Limits
 from workbench.pushdown.build import machine
 from workbench.pushdown.cfg import Cfg
+from workbench.pushdown.checks import check_defined
 from workbench.pushdown.rule_program import rule_program
 from workbench.source import Source, Span
 from workbench.syntax.beyond import Rules
@@ -69,7 +70,11 @@ class Combining:
         tree = GrammarTree(
             tuple(Rule(name, body, span, span) for name, body in bodies.items()), self.source
         )
-        program = rule_program(tree, bodies, self.limits)
+        try:
+            program = rule_program(tree, bodies, self.limits)
+        except KeyError:
+            check_defined(tree, bodies, _WHOLE)
+            raise
         made = machine(Cfg(_WHOLE, bodies, program, self.source, self.limits), self.limits)
         if isinstance(made, Dfa):
             return made

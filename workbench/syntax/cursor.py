@@ -20,6 +20,8 @@ from workbench.syntax.kbnf_scanner import END, NOTHING, Part
 NESTING = 64
 #: Lexemes that are taken between looks at the clock.
 _LEXEMES = 64
+#: So many lexemes may be looked at ahead: the last one is there so often more.
+_AHEAD = 8
 _LONG = "the grammar is very long; shorten it"
 #: How many characters tell what stands at a place.
 _SEEN = 40
@@ -57,12 +59,17 @@ class Cursor:
     def of(source: Source, parts: Iterable[Part], signs: Signs, clock: Clock | None) -> Cursor:
         """At the first of the lexemes of a text.
 
-        Raises: ParseError where the text holds half a character.
+        Raises: ParseError where the text holds half a character; LimitError.
         """
         if not source.text.isascii() and (half := _HALF.search(source.text)):
             message = "expected a whole character, not one half of a surrogate pair"
             raise ParseError(message, source, Span(*half.span()), "write the character itself")
-        return Cursor(source, list(parts), signs, clock)
+        held: list[Part] = []
+        for part in parts:
+            if clock is not None and not len(held) % _LEXEMES:
+                clock.check(_LONG)
+            held.append(part)
+        return Cursor(source, held + held[-1:] * _AHEAD, signs, clock)
 
     @property
     def here(self) -> Part:
@@ -79,11 +86,11 @@ class Cursor:
 
     def ahead(self, *kinds: str, by: int = 0) -> bool:
         """Whether a lexeme of one of the kinds comes next, or ``by`` lexemes later."""
-        return self.parts[min(self.at + by, len(self.parts) - 1)].type in kinds
+        return self.parts[self.at + by].type in kinds
 
     def take(self, *kinds: str) -> Part | None:
         """The next lexeme, if it is of one of the kinds."""
-        part = self.here
+        part = self.parts[self.at]
         if part.type not in kinds:
             return None
         if self.clock is not None and not self.at % _LEXEMES:
@@ -122,6 +129,11 @@ class Cursor:
             raise self.unexpected(wanted, hint)
         self.opened.pop()
         return part
+
+    def check_length(self, part: Part) -> None:
+        """Raise LimitError for a string longer than a machine may be."""
+        if self.clock is not None:
+            self.clock.limits.check("states", part.end - part.start, "shorten this string")
 
     def text(self, part: Part) -> str:
         """A lexeme as it was written."""

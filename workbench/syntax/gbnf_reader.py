@@ -186,6 +186,7 @@ class Reader:
         return body
 
     def _string(self, part: Part) -> Literal:
+        self.cursor.check_length(part)
         text = unescaped(self.source, Span(part.start + 1, part.end - 1)).text
         return Literal(text.encode(), Span(part.start, part.end))
 

@@ -65,7 +65,7 @@ class Bodies:
         start = cursor.here.start
         body = self._both()
         if cursor.take("ALIAS"):  # it names a node of Lark's trees, and no text
-            cursor.expect("NAME", "a name after '->'", "an alias is written -> name")
+            cursor.expect("NAME", "a name", "an alias is written -> name")
         if cursor.take("IF"):
             return Guarded(body, read_condition(cursor), cursor.since(start))
         return body
@@ -109,8 +109,9 @@ class Bodies:
             return False
         by = 1 + cursor.ahead("MODIFIER")
         if cursor.ahead("LBRACE", by=by):  # a template's parameters
-            while cursor.ahead("LBRACE", "NAME", "COMMA", by=by):
-                by += 1
+            by += 1
+            while cursor.ahead("NAME", by=by):
+                by += 1 + cursor.ahead("COMMA", by=by + 1)
             by += cursor.ahead("RBRACE", by=by)
         if cursor.ahead("ATTRIBUTES", by=by):
             return True
@@ -154,7 +155,7 @@ class Bodies:
         cursor.take("TILDE")
         numbers = [cursor.expect("NUMBER", "a number", "write ~2 or ~2..5")]
         if cursor.take("RANGE"):
-            numbers.append(cursor.expect("NUMBER", "a number after '..'", "write ~2..5"))
+            numbers.append(cursor.expect("NUMBER", "a number", "write ~2..5"))
         return checked_bounds(cursor, [cursor.text(one) for one in numbers], cursor.since(start))
 
     def _atom(self) -> Body:
@@ -183,9 +184,10 @@ class Bodies:
 
     def _string(self, part: Part) -> Body:
         cursor = self.cursor
+        cursor.check_length(part)
         span = Span(part.start, part.end)
         if cursor.take("RANGE"):
-            high = cursor.expect("STRING", "a string after '..'", 'write for example "a".."z"')
+            high = cursor.expect("STRING", "a string", 'write for example "a".."z"')
             return character_range(self.source, span, Span(high.start, high.end))
         return string(self.source, span)
 

@@ -23,12 +23,12 @@ _LEXEMES = re.compile(
       | (?P<JSON>%json(?![\w])) | (?P<PIECES>%regex(?![\w])) | (?P<NESTED>%lark(?![\w]))
       | (?P<IF>%if(?![\w]))
       | (?P<STATEMENT>%[a-z]\w*)
-      | (?P<ATTRIBUTES>\[(?=(?:[^\]"/\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+"
+      | (?P<ATTRIBUTES>\[(?=(?:[^]["/\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+"
                                     |/(?:[^/\\\r\n]|\\[^\r\n])*+/)*+\]
                                  [ \t]*(?:\.[ \t]*-?\d+[ \t]*)?:(?!:)))
       | (?P<COUNT>\{{\s*\d*\s*(?:,\s*\d*\s*)?\}})
       | (?P<ALIAS>->)
-      | (?P<TOKEN><[^<>\s][^<>\r\n]*+>|<\[[^<>\]\r\n]*+\]>)
+      | (?P<TOKEN><[^<>\s"][^<>\s"]*+>)
       | (?P<SUBGRAMMAR>@[\w-]+)
       | (?P<RANGE>\.\.)
       | (?P<PRIORITY>\.[ \t]*[+-]?\d+)

@@ -228,9 +228,9 @@ class _Lowering:
         """A use of a template; what it is given is written where the template stands."""
         one = self.uses.template(use)
         self._check_lexical(use.name, use.span, scope)
-        inner = Scope(one.is_terminal, scope.given, scope.parameter)
+        inner = Scope(one.is_terminal, scope.given, scope.parameter, scope.deep)
         arguments = [self._lower(argument, inner) for argument in use.arguments]
-        node = Nonterminal(self.uses.applied(use, arguments), use.span)
+        node = Nonterminal(self.uses.applied(use, arguments, scope), use.span)
         return self._skipping(node, scope) if one.is_terminal else node
 
     def _indexed(self, use: Indexed, scope: Scope) -> Expression:

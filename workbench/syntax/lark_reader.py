@@ -66,7 +66,8 @@ class _Statements(Bodies):
         return self.cursor.error(
             f"there is no statement {name}",
             Span(part.start, part.end),
-            "the statements are %import, %ignore, %declare, %override, %extend and %llguidance",
+            "the statements are %import, %ignore, %declare, %override, %extend and %llguidance; "
+            "in a rule there are %json, %regex and %lark",
         )
 
     def _options(self) -> dict[str, object]:
@@ -86,7 +87,7 @@ class _Statements(Bodies):
             raise cursor.refused("another file", span, "copy the rules it has into this grammar")
         path = [cursor.expect("NAME", "a module's name", hint)]
         while cursor.take("DOT"):
-            path.append(cursor.expect("NAME", "a name after the dot", hint))
+            path.append(cursor.expect("NAME", "a name", hint))
         if cursor.take("LPAR"):
             names = [cursor.expect("NAME", "a name", hint)]
             while cursor.take("COMMA"):
@@ -95,7 +96,7 @@ class _Statements(Bodies):
             return [self._imported(path, name, None) for name in names]
         if len(path) == 1:
             raise cursor.unexpected("a dot and a name", hint)
-        alias = cursor.take("ALIAS") and cursor.expect("NAME", "a name after '->'", hint)
+        alias = cursor.take("ALIAS") and cursor.expect("NAME", "a name", hint)
         return [self._imported(path[:-1], path[-1], alias)]
 
     def _imported(self, path: list[Part], name: Part, alias: Part | None) -> Imported:

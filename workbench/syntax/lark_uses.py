@@ -18,8 +18,8 @@ from workbench.syntax.lark_names import undefined
 from workbench.syntax.lark_nodes import Applied, Definition, Indexed
 from workbench.syntax.shapes import shape
 
-#: Rules that all uses may come to.
-_MOST = 10_000
+#: Rules that all uses may come to, and templates inside one another.
+_MOST, _DEEPEST = 10_000, 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +32,8 @@ class Scope:
     given: Mapping[str, Expression] = field(default_factory=dict)
     #: The value of llguidance's parameter.
     parameter: int | None = None
+    #: How many templates stand around it.
+    deep: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -55,10 +57,18 @@ class Uses:
             raise ParseError(message, self.source, use.span, "give it one for each")
         return one
 
-    def applied(self, use: Applied, arguments: Sequence[Expression]) -> str:
-        """The rule that a template with these arguments is."""
+    def applied(self, use: Applied, arguments: Sequence[Expression], around: Scope) -> str:
+        """The rule that a template with these arguments is.
+
+        Raises: ParseError where a template is used with ever more of itself.
+        """
         one = self.template(use)
-        scope = Scope(one.is_terminal, dict(zip(one.parameters, arguments, strict=True)))
+        given = dict(zip(one.parameters, arguments, strict=True))
+        scope = Scope(one.is_terminal, given, deep=around.deep + 1)
+        if scope.deep > _DEEPEST:
+            message = f"templates are nested deeper than {_DEEPEST}"
+            hint = "let a template use itself with what it was given alone"
+            raise ParseError(message, self.source, use.span, hint, "unsupported")
         key = (use.name, tuple(map(shape, arguments)))
         return self._use(key, use.name, one, scope, use.span)
 
