@@ -418,6 +418,26 @@ def test_what_a_call_stands_for() -> None:
     assert all(one.startswith("nothing: ") for one in told[2:])
 
 
+def test_what_schemas_accept() -> None:
+    def rows(step: int) -> dict[str, str]:
+        return {name: "".join(cells) for name, *cells in _rows("json_schema", step)}
+
+    # b alone; a and b; b and a; a alone; 1.0 for 1
+    assert rows(0) == {"as it is": "✓✓✗✗✓", "nothing required": "✓✓✗✓✓", "b named first": "✓✗✓✗✓"}
+    # none, one, two and three members
+    assert rows(1) == {"as it is": "✓✓✓✓", "minProperties: 2": "✗✗✓✓", "maxProperties: 1": "✓✓✗✗"}
+    # the texts are 8, 20, 24, 15.0, "8", "ab", "\u0061b" and "2024-02-29"
+    assert rows(2) == {
+        "from 8 to 23": "✓✓✗✓✗✗✗✗",
+        "multipleOf: 5": "✗✓✗✓✗✗✗✗",
+        "pattern: ^a": "✗✗✗✗✗✓✓✗",
+        "format: date": "✗✗✗✗✗✗✗✓",
+        "maxLength: 2": "✗✗✗✗✓✓✓✗",
+    }
+    # the texts are 4, 6, 12 and "x", which multipleOf has nothing against
+    assert rows(3) == {"anyOf": "✓✓✓✗", "oneOf": "✓✓✗✗", "allOf": "✗✗✓✗", "not": "✗✓✗✗"}
+
+
 def test_labels_and_text_side_by_side() -> None:
     by_label = "read by TEXT_TOKEN, a token of text"
     assert _rows("labels", 2) == [

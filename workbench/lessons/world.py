@@ -61,12 +61,14 @@ class World:
 
     @cached_property
     def grammar(self) -> Grammar:
-        """The language.
+        """The language; instances of a schema are written without blanks, for small pictures.
 
         Raises: WorkbenchError where the step names none, ParseError for one nobody can read.
         """
         if not self.text:
             raise WorkbenchError("expected a regex or a grammar in this step")
+        if self.notation is Notation.JSON_SCHEMA:
+            return Grammar.from_json_schema(self.text, whitespace="compact")
         return Grammar.from_text(self.text, self.notation, self.start)
 
     @property
