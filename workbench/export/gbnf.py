@@ -72,7 +72,7 @@ def _members(ranges: Ranges) -> str:
 
 def _member(code: int) -> str:
     # llama.cpp has no signs for these two
-    return f"\\x{code:02X}" if chr(code) in "-^" else _escaped(code, "[]")
+    return f"\\u{code:04X}" if chr(code) in "-^" else _escaped(code, "[]")
 
 
 def _escaped(code: int, signs: str) -> str:
@@ -83,6 +83,5 @@ def _escaped(code: int, signs: str) -> str:
         return f"\\{character}"
     if character.isprintable():
         return character
-    if code < 0x100:
-        return f"\\x{code:02X}"
+    # no \xHH: xgrammar takes more digits for it than two
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"

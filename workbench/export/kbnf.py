@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from workbench.errors import ParseError
+from workbench.automata.dfa import DEAD, Dfa
+from workbench.errors import BuildError, ParseError
 from workbench.export.laid_out import laid_out
 from workbench.export.names import KBNF
 from workbench.export.prepared import Signs, prepared
 from workbench.grammar import Grammar
 from workbench.notations import Notation
-from workbench.source import Source
+from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Automaton, Expression, Pattern
 from workbench.syntax.kbnf_printer import KbnfPrinter
 from workbench.syntax.regex_parser import Dialect, parse_regex
@@ -23,6 +24,10 @@ def write_kbnf(grammar: Grammar, start: str = "start") -> str:
     """
     if grammar.notation is Notation.KBNF and grammar.start == start:
         return grammar.source.text
+    if isinstance(grammar.reader, Dfa) and not (grammar.reader.table != DEAD).any():
+        whole = Span(0, len(grammar.source.text))
+        message, hint = "KBNF has no grammar of the empty text alone", "let it read a character"
+        raise BuildError(message, grammar.source, whole, hint, "unsupported_export")
     signs = Signs(
         title="KBNF", alphabet=KBNF, start=start, own=_own,
         regexes=True, dialect=Dialect.RUST, counts=False,

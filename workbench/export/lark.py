@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
+from workbench.export.expansions import Expansions
 from workbench.export.laid_out import laid_out
-from workbench.export.names import LARK
+from workbench.export.lexing import Places, misread
+from workbench.export.names import LARK, Names
 from workbench.export.prepared import Prepared, Signs, prepared
+from workbench.export.spelled import spelled, terminal
+from workbench.export.terms import repeat
 from workbench.grammar import Grammar
 from workbench.notations import Notation
 from workbench.source import Span
@@ -17,6 +23,7 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
 )
+from workbench.syntax.regex_tree import Alternate, Characters, Concat, Regex, Repeat
 from workbench.syntax.tree_printer import Leaf, TreePrinter
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f", "\\": r"\\", '"': r"\""}
@@ -27,8 +34,8 @@ _FOUR_DIGITS = 0xFFFF
 def write_lark(grammar: Grammar, start: str = "start") -> str:
     """The grammar as Lark; a text that is Lark already stays as it is.
 
-    Terminals are strings and sets of one character: longer regexes would be read as far as they go
-    by llguidance, and by Lark but for its ``dynamic_complete`` lexer, whatever follows them.
+    A regex stays a terminal where the longest match is always the right one, as llguidance and
+    Lark's dynamic lexer take it; elsewhere it is spelled in sets of one character.
 
     Raises: BuildError, LimitError.
     """
@@ -36,11 +43,36 @@ def write_lark(grammar: Grammar, start: str = "start") -> str:
         return grammar.source.text
     signs = Signs(
         title="Lark", alphabet=LARK, start=start, own=lambda *_: None,
-        regexes=False, dialect=None, counts=True,
+        regexes=True, dialect=None, counts=True,
     )  # fmt: skip
     made = prepared(grammar, signs)
-    rules = tuple(Rule(r.name, _filled(r.body), r.name_span, r.span) for r in made.rules)
-    return laid_out(Prepared(rules, made.comments), _Printer(), ("// ", ""))
+    bodies = {rule.name: _filled(rule.body) for rule in made.rules}
+    limits = grammar.limits.begun()
+    while bad := misread(bodies, start, limits):
+        bodies = {name: _spelled(body, bad) for name, body in bodies.items()}
+    rules = [Rule(r.name, bodies[r.name], r.name_span, r.span) for r in made.rules]
+    few = Expansions(Names.of(LARK, start, bodies, start)).of(tuple(rules))
+    return laid_out(Prepared(few, made.comments), _Printer(), ("// ", ""))
+
+
+def _spelled(node: Expression, which: set[int]) -> Expression:
+    """The same with some terminals, by their ``id``, as smaller ones."""
+    match node:
+        case Sequence(items, span):
+            parts = [_spelled(item, which) for item in items]
+            flat = (p.items if isinstance(p, Sequence) else (p,) for p in parts)
+            return Sequence(tuple(chain.from_iterable(flat)), span)
+        case Choice(options, span):
+            return Choice(tuple(_spelled(option, which) for option in options), span)
+        case Repetition(item, low, high, span):
+            return Repetition(_spelled(item, which), low, high, span)
+        case Literal(value, span) if id(node) in which:
+            letters = tuple(Literal(c.encode(), span) for c in value.decode())
+            return Sequence(letters, span)
+        case Pattern(regex, _, _, span) if id(node) in which:
+            return _opened(regex, span) or Sequence((), span)
+        case _:
+            return node
 
 
 class _Printer(TreePrinter):
@@ -96,11 +128,52 @@ def _without_empty(node: Expression) -> Expression | None:
         case Repetition(item, low, high, span):
             made = _without_empty(item)
             return None if made is None or high == 0 else Repetition(made, low, high, span)
+        case Pattern(regex, _, _, span):
+            return _never_empty(regex, span)
         case _:
             return node
 
 
+def _never_empty(regex: Regex, span: Span) -> Expression | None:
+    """A regex as terminals that read something, smaller ones where Python would not read it all."""
+    places = Places(regex)
+    if isinstance(regex, Characters) or (places.reads_something and places.go_one_way):
+        made = spelled(regex, span)
+        return made if isinstance(made, Literal) else terminal(regex, span)
+    if isinstance(regex, Repeat) and regex.low == 0 and Places(regex.part).reads_something:
+        some = _never_empty(repeat(regex.part, 1, regex.high), span)
+        return None if some is None else Repetition(some, 0, 1, span)
+    return _opened(regex, span)
+
+
+def _opened(regex: Regex, span: Span) -> Expression | None:
+    """A regex as an expression of its parts; None where it reads nothing."""
+    match regex:
+        case Concat(parts):
+            return _together([made for part in parts if (made := _never_empty(part, span))], span)
+        case Alternate(options):
+            return _without_empty(Choice(tuple(_part(option, span) for option in options), span))
+        case Repeat(part, low, high):
+            made = _never_empty(part, span)
+            return None if made is None else Repetition(made, low, high, span)
+        case _:
+            return spelled(regex, span)
+
+
+def _part(regex: Regex, span: Span) -> Expression:
+    return _never_empty(regex, span) or Sequence((), span)
+
+
 def _together(items: list[Expression], span: Span) -> Expression | None:
-    if not items:
+    """One item after the other, rows inside it opened, strings side by side as one."""
+    flat: list[Expression] = []
+    for item in items:
+        for one in item.items if isinstance(item, Sequence) else (item,):
+            last = flat[-1] if flat else None
+            if isinstance(one, Literal) and isinstance(last, Literal) and one.span == last.span:
+                flat[-1] = Literal(last.value + one.value, span)
+            else:
+                flat.append(one)
+    if not flat:
         return None
-    return items[0] if len(items) == 1 else Sequence(tuple(items), span)
+    return flat[0] if len(flat) == 1 else Sequence(tuple(flat), span)

@@ -40,12 +40,12 @@ def write_regex(
     Raises: BuildError where the language needs a stack, or the pattern would have more than
             ``longest`` characters; LimitError.
     """
-    if isinstance(grammar.reader, Network):
-        raise _needs_a_stack(grammar, grammar.reader)
     text = grammar.source.text
     if grammar.regex is not None and dialect is Dialect.PYTHON and _python_reads(text):
         return text
     regex = _of_tree(grammar, longest)
+    if isinstance(grammar.reader, Network) and regex is None:
+        raise _needs_a_stack(grammar, grammar.reader)
     if regex is None:
         regex = _of_machine(grammar, longest)
     if regex is None:

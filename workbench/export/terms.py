@@ -112,13 +112,13 @@ def _grouped(
     join: Callable[[Regex, Regex], Regex],
 ) -> list[Regex]:
     """Options that share a part as one: the part, and any of what they have besides."""
-    groups: dict[Regex, list[Regex]] = {}
+    groups: dict[Regex, dict[Regex, None]] = {}
     for option in options:
         for one in option.options if isinstance(option, Alternate) else (option,):
             shared, rest = cut(one)
-            groups.setdefault(shared, []).append(rest)
+            groups.setdefault(shared, {})[rest] = None
     return [
-        join(shared, factored(*rests) if len(rests) > 1 else rests[0])
+        join(shared, factored(*rests) if len(rests) > 1 else next(iter(rests)))
         for shared, rests in groups.items()
     ]
 
