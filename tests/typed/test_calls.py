@@ -177,6 +177,18 @@ def _rules(count: int) -> int:
     return sum(repr(rule.body).count("Literal(") for rule in tree.rules)
 
 
+def test_lists_in_lists_grow_with_their_depth() -> None:
+    # an item stands in its list twice: written out, it would double with every level
+    depth = 60
+    nested = "list[" * depth + "int | None" + "]" * depth
+    for style, none in (("call", "None"), ("json", "null")):
+        grammar = Grammar.from_dataclass(f"@dataclass\nclass T:\n  x: {nested}", style=style)
+        items = "[" * depth + f"1, {none}" + "]" * depth
+        text = f"T(x={items})" if style == "call" else f'{{"x": {items}}}'
+        assert grammar.accepts(text)
+        assert not grammar.accepts(text.replace("]", "", 1))
+
+
 def test_rules_have_names_that_every_notation_takes() -> None:
     text = """
 @dataclass

@@ -57,6 +57,8 @@ _BRACKETS = {
     Kind.FROZENSET: ("frozenset({", "})", "frozenset()"),
 }
 START = "start"
+#: Terminals and calls of what is written out twice rather than made a rule: a list of calls has 7.
+_LONG = 8
 
 
 def call_tree(types: Types) -> GrammarTree:
@@ -93,10 +95,12 @@ class _Writer:
         """A call of the rule of a class."""
         if name not in self.classes:
             self.waiting.append(name)
-            self.classes[name] = self._free(re.sub(r"[^A-Za-z0-9_]", "_", name))
+            self.classes[name] = self._free(name)
         return Nonterminal(self.classes[name], span)
 
     def _free(self, name: str) -> str:
+        """A name for a rule, of the letters that every notation takes, which no other rule has."""
+        name = re.sub(r"[^A-Za-z0-9_]", "_", name)
         while name in self._taken:
             name += "_"
         self._taken.add(name)
@@ -123,7 +127,7 @@ class _Writer:
             return _row(span, head, self._all_optional(record, rule), tail)
         written: list[Expression] = []
         for i, one in enumerate(record.fields):
-            keyword = self._keyword(one)
+            keyword = self._keyword(one, rule)
             if i < first_required:
                 written.append(_optional(_row(one.span, keyword, _sign(",", one.span))))
             elif i == first_required:
@@ -141,23 +145,24 @@ class _Writer:
         """
         options: list[Expression] = []
         following: Expression = Sequence((), record.span)
-        for i in range(len(record.fields) - 1, -1, -1):
-            one = record.fields[i]
-            options.append(_row(one.span, self._keyword(one), following))
-            if i:
-                name = self._free(f"{rule}_from_{re.sub('[^A-Za-z0-9_]', '_', one.name)}")
-                more = _optional(_row(one.span, _sign(",", one.span), self._keyword(one)))
+        for one in reversed(record.fields):
+            keyword = self._keyword(one, rule)
+            options.append(_row(one.span, keyword, following))
+            if one is not record.fields[0]:
+                name = self._free(f"{rule}_from_{one.name}")
+                more = _optional(_row(one.span, _sign(",", one.span), keyword))
                 self.rules.append(_rule(name, _row(one.span, more, following), one.span))
                 following = Nonterminal(name, one.span)
         if not options:
             return Sequence((), record.span)
         return _optional(_choice(record.span, *reversed(options)))
 
-    def _keyword(self, one: Field) -> Expression:
-        return _row(one.span, _text(f"{one.name}=", one.span), self._type(one.type))
+    def _keyword(self, one: Field, rule: str) -> Expression:
+        name = f"{rule}_{one.name}"
+        return _row(one.span, _text(f"{one.name}=", one.span), self._type(one.type, name))
 
-    def _type(self, type_: Type) -> Expression:
-        """All ways to write the values of a type."""
+    def _type(self, type_: Type, name: str) -> Expression:
+        """All ways to write the values of a type; ``name`` is for rules that only it calls."""
         span = type_.span
         match type_:
             case Plain(scalar=Scalar.NONE):
@@ -165,22 +170,45 @@ class _Writer:
             case Plain(scalar=scalar):
                 self.scalars.setdefault(scalar, span)
                 return Nonterminal(_SCALARS[scalar], span)
-            case Named(name=name):
-                return self.called(name, span)
+            case Named(name=called):
+                return self.called(called, span)
             case OneOf(values=values):
                 return _choice(span, *(_value(value, span) for value in values))
             case Union(options=options):
-                return _choice(span, *map(self._type, options))
+                return _choice(span, *(self._type(option, name) for option in options))
             case Many(kind=Kind.TUPLE, item=item):
-                return _any_tuple(self._type(item), span)
+                return _any_tuple(self._item(self._type(item, name), name), span)
             case Many(kind=kind, item=item):
                 opening, closing, empty = _BRACKETS[kind]
-                return _listed(opening, self._type(item), closing, empty, span)
+                return _listed(
+                    opening, self._item(self._type(item, name), name), closing, empty, span
+                )
             case Tuple(items=items):
-                return _tuple(list(map(self._type, items)), span)
+                return _tuple([self._type(item, name) for item in items], span)
             case Dict(key=key, value=value):
-                pair = _row(span, self._type(key), _sign(":", span), self._type(value))
-                return _listed("{", pair, "}", "{}", span)
+                parts = self._type(key, name), _sign(":", span), self._type(value, name)
+                return _listed("{", self._item(_row(span, *parts), name), "}", "{}", span)
+
+    def _item(self, item: Expression, name: str) -> Expression:
+        """What stands in a collection twice, first and after a comma: a call where it is long.
+
+        Written out both times, lists in lists would double their size with every level.
+        """
+        if _leaves(item) <= _LONG:
+            return item
+        rule = self._free(f"{name}_item")
+        self.rules.append(_rule(rule, item, item.span))
+        return Nonterminal(rule, item.span)
+
+
+def _leaves(node: Expression) -> int:
+    """How many terminals and calls an expression has."""
+    match node:
+        case Sequence(items=parts) | Choice(options=parts):
+            return sum(map(_leaves, parts))
+        case Repetition(item=item):
+            return _leaves(item)
+    return 1
 
 
 def _value(value: str | int | Member | None, span: Span) -> Expression:

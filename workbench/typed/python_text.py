@@ -12,7 +12,7 @@ from typing import NoReturn
 from workbench.errors import ParseError
 from workbench.source import Source, Span
 
-#: Characters of a definition; reading them takes 0.1 s.
+#: Characters of a definition; a text of so many classes or fields is read in 0.2 to 0.3 s.
 LONGEST = 100_000
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 
