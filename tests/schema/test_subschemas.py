@@ -187,6 +187,7 @@ def visit(algebra: Algebra) -> None:
 
 
 NOTES = [
+    ({"$schema": "https://example.com/my-own"}, ["/$schema"], "a draft nobody knows"),
     (
         {"x-note": 1, "title": "t", "type": "null"},
         [],
@@ -241,6 +242,33 @@ def test_what_contradicts_itself_is_found_empty(schema: Any, why: str) -> None:
     values = algebra.root.values
     assert not values.objects
     assert not values.arrays
+
+
+def test_what_a_set_is_does_not_hang_on_which_question_is_under_way() -> None:
+    # while it is asked whether "deep" is empty, "options" is made: its option that asks for a
+    # "deep" may not be dropped as empty because the question about "deep" assumes so
+    options = [
+        {"type": "object", "required": [name], "properties": {name: {"$ref": "#/$defs/deep"}}}
+        for name in ("a", "b", "c", "d")
+    ]
+    algebra = algebra_of(
+        {
+            "$ref": "#/$defs/deep",
+            "$defs": {
+                "deep": {
+                    "type": "object",
+                    "required": ["x"],
+                    "properties": {"x": {"$ref": "#/$defs/options"}},
+                },
+                "options": {"anyOf": [*options, {"type": "object", "required": ["e"]}]},
+            },
+        }
+    )
+    assert not algebra.is_empty(algebra.root)
+    root = algebra.root.values
+    assert root.contains({"x": {"e": 1}})
+    assert root.contains({"x": {"d": {"x": {"b": {"x": {"e": 1}}}}}})
+    assert not root.contains({"x": {"d": {"x": {}}}})
 
 
 def test_items_that_cannot_be_equal_need_no_counting() -> None:

@@ -15,11 +15,11 @@ from workbench.schema.cases import TooManyCases
 from workbench.schema.complement import complement
 from workbench.schema.conjunction import join, meet
 from workbench.schema.constants import constant
-from workbench.schema.dialect import dialect_of
+from workbench.schema.dialect import UNNAMED, dialect_of
 from workbench.schema.emptiness import Emptiness
 from workbench.schema.numbers import Numbers
 from workbench.schema.reading import Document, Node
-from workbench.schema.refusals import SchemaNote, unsupported
+from workbench.schema.refusals import SchemaNote, note, unsupported
 from workbench.schema.resolve import References
 from workbench.schema.settling import settled
 from workbench.schema.subschemas import Subschemas
@@ -41,8 +41,7 @@ class Algebra:
         self.document = document
         self.limits = limits
         self.clock = limits.clock()
-        #: What is no error and should be known, in the order it was met.
-        self.notes: list[SchemaNote] = []
+        self._told: dict[Node, SchemaNote] = {}
         self._known: dict[frozenset[int], Later] = {}
         self._opposites: dict[frozenset[int], Later] = {}
         self._unions: dict[frozenset[frozenset[int]], Later] = {}
@@ -65,12 +64,25 @@ class Algebra:
         )
         self.emptiness = Emptiness(self)
         dialect = dialect_of(root)
+        if dialect is UNNAMED and root.members and "$schema" in root.members:
+            message = "nobody here knows this draft; the keywords of every draft are read"
+            self.tell(root.members["$schema"], message)
         self.subschemas = Subschemas(self, dialect, References(document, dialect))
 
     @property
     def root(self) -> Later:
         """The instances of the whole schema."""
         return self.subschemas.of(self.document.root)
+
+    @property
+    def notes(self) -> list[SchemaNote]:
+        """What is no error and should be known, in the order it was met."""
+        return list(self._told.values())
+
+    def tell(self, keyword: Node, message: str) -> None:
+        """Note something about a keyword, once."""
+        if keyword not in self._told:
+            self._told[keyword] = note(keyword, message)
 
     def atom(self, node: Node, make: Callable[[], Values]) -> Later:
         """A new set, made by a call when it is first asked for."""
@@ -99,15 +111,12 @@ class Algebra:
             return self.anything
         known = self._opposites.get(later.key)
         if known is None:
-
-            def make(_: object) -> Values:
-                return complement(self, later.raw)
-
             if len(later.key) == 1:
-                (literal,) = later.key
-                known = self._later(frozenset((-literal,)), later.node, make)
+                key = frozenset(-literal for literal in later.key)
             else:
-                known = self.atom(later.node, lambda: make(None))
+                self._atoms += 1
+                key = frozenset((self._atoms,))
+            known = self._later(key, later.node, lambda _: complement(self, later.raw))
             self._opposites[later.key] = known
             self._opposites[known.key] = later
         return known

@@ -30,12 +30,6 @@ def _options(keyword: Node) -> list[Node]:
     return keyword.items
 
 
-def _members(keyword: Node, expected: str) -> dict[str, Node]:
-    if keyword.members is None:
-        raise wrong(keyword, expected)
-    return keyword.members
-
-
 def _enum(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     if keyword.items is None:
         raise wrong(keyword, "a list of values")
@@ -104,16 +98,13 @@ def _if(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     return join(algebra, [held, failed])
 
 
-def _dependent_required(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _dependent(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+    if keyword.members is None:
+        raise wrong(keyword, "an object: what each name asks for")
     values = subschemas.algebra.all_values
-    for name, names in _members(keyword, "an object of lists of names").items():
-        values = meet(subschemas.algebra, values, _if_there(subschemas, name, names, tracked))
-    return values
-
-
-def _dependent_schemas(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
-    values = subschemas.algebra.all_values
-    for name, held in _members(keyword, "an object of schemas").items():
+    for name, held in keyword.members.items():
+        if held.items is None and keyword.step == "dependentRequired":
+            raise wrong(held, "a list of names")
         values = meet(subschemas.algebra, values, _if_there(subschemas, name, held, tracked))
     return values
 
@@ -121,7 +112,7 @@ def _dependent_schemas(subschemas: Subschemas, keyword: Node, tracked: bool) -> 
 def _if_there(subschemas: Subschemas, name: str, held: Node, tracked: bool) -> Values:
     """Whatever has no property of a name, or what a list of names or a schema then asks for."""
     algebra = subschemas.algebra
-    if held.items is not None:
+    if held.items is not None and held.parent and held.parent.step != "dependentSchemas":
         names = [item.value for item in held.items]
         if not all(isinstance(one, str) for one in names):
             raise wrong(held, "a list of names")
@@ -153,7 +144,7 @@ COMBINING: dict[str, Callable[[Subschemas, Node, bool], Values]] = {
     "oneOf": _one,
     "not": _not,
     "if": _if,
-    "dependentRequired": _dependent_required,
-    "dependentSchemas": _dependent_schemas,
-    "dependencies": _dependent_schemas,
+    "dependentRequired": _dependent,
+    "dependentSchemas": _dependent,
+    "dependencies": _dependent,
 }

@@ -108,11 +108,9 @@ class Emptiness:
         room = self._room(shape)
         if room is not None and room < shape.low:
             return True
-        found = any_of(self._without(shape, names, later) for names, later in shape.some)
-        if found is True:
+        if any_of(self._without(shape, names, later) for names, later in shape.some) is True:
             return True
-        sure = len(shape.some) <= 1 and not (shape.some and shape.high is not None)
-        return False if empty is found is False and sure and room is None else None
+        return empty if room is None and not shape.some else None
 
     def _room(self, shape: Objects) -> int | None:
         """The most properties an object of a shape can have, so far as is known; None: any."""

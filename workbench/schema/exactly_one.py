@@ -7,7 +7,7 @@ overlaps others their values are taken away.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from workbench.schema.cases import Shape, live
 from workbench.schema.complement import other_arrays, other_objects
@@ -19,6 +19,8 @@ from workbench.schema.values import Values
 
 if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
+
+Leaf = TypeVar("Leaf", Numbers, Texts)
 
 
 def exactly_one(algebra: Algebra, plain: Sequence[Values], kept: Sequence[Values]) -> Values:
@@ -32,8 +34,8 @@ def exactly_one(algebra: Algebra, plain: Sequence[Values], kept: Sequence[Values
     return Values(
         sum(option.null for option in plain) == 1,
         frozenset(one for one in booleans if sum(one in option.booleans for option in plain) == 1),
-        _numbers(algebra, [option.numbers for option in plain]),
-        _texts(algebra, [option.texts for option in plain]),
+        _leaves([option.numbers for option in plain], algebra.no_values.numbers),
+        _leaves([option.texts for option in plain], algebra.no_values.texts),
         _shapes(
             algebra,
             [option.arrays for option in plain],
@@ -55,17 +57,8 @@ def exactly_one(algebra: Algebra, plain: Sequence[Values], kept: Sequence[Values
     )
 
 
-def _numbers(algebra: Algebra, options: list[Numbers]) -> Numbers:
-    once = seen = algebra.no_values.numbers
-    for option in options:
-        common = seen & option
-        once = once | option if common.is_empty else (once & ~option) | (option & ~seen)
-        seen |= option
-    return once
-
-
-def _texts(algebra: Algebra, options: list[Texts]) -> Texts:
-    once = seen = algebra.no_values.texts
+def _leaves(options: list[Leaf], nothing: Leaf) -> Leaf:
+    once = seen = nothing
     for option in options:
         common = seen & option
         once = once | option if common.is_empty else (once & ~option) | (option & ~seen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.errors import SourceError
 from workbench.schema.numbers import Numbers
 from workbench.schema.reading import Node
-from workbench.schema.refusals import note, unsupported, wrong
+from workbench.schema.refusals import unsupported, wrong
 from workbench.schema.texts import Texts
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _format(subschemas: Subschemas, keyword: Node) -> Texts:
     texts = Texts.format(keyword.value)
     if texts is None:
         message = f"nobody here knows the format {keyword.value!r}; it is taken as an annotation"
-        subschemas.algebra.notes.append(note(keyword, message))
+        subschemas.algebra.tell(keyword, message)
         return subschemas.algebra.all_values.texts
     return texts
 

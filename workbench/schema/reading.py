@@ -11,11 +11,14 @@ import json
 import re
 from decimal import Decimal
 from functools import cached_property
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from workbench.errors import ParseError
 from workbench.schema.values import Json
 from workbench.source import Source, Span
+
+if TYPE_CHECKING:
+    from workbench.schema.values import Later
 
 #: Arrays and objects inside each other; the algebra walks them by calls.
 _DEEPEST = 200
@@ -67,8 +70,8 @@ class Node:
         self.step = step
         #: Where the name before it begins; its own start where there is none.
         self.named = named
-        #: The set that this subschema means, once somebody asked (``algebra.Algebra.of``).
-        self.later: object | None = None
+        #: The set that this subschema means, once somebody asked (``Subschemas.of``).
+        self.later: Later | None = None
 
     @property
     def members(self) -> dict[str, Node] | None:

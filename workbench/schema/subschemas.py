@@ -15,7 +15,7 @@ from workbench.schema.conjunction import meet
 from workbench.schema.dialect import ANNOTATIONS, Dialect
 from workbench.schema.leaves import NUMBER_WORDS, TEXT_WORDS, numbers_of, texts_of
 from workbench.schema.reading import Node
-from workbench.schema.refusals import note, unsupported, wrong
+from workbench.schema.refusals import unsupported, wrong
 from workbench.schema.resolve import References
 from workbench.schema.shapes import ARRAY_WORDS, OBJECT_WORDS, arrays_of, objects_of
 from workbench.schema.unevaluated import UNEVALUATED, restricted
@@ -28,7 +28,7 @@ _TYPES = frozenset(("null", "boolean", "integer", "number", "string", "array", "
 _TYPED = {name: frozenset((name,)) for name in _TYPES}
 _BOTH = frozenset((False, True))
 _NEITHER: frozenset[bool] = frozenset()
-#: Words that are read with others, or that are of a draft's own spelling.
+#: The words that are honoured, in any draft.
 _KNOWN = (
     frozenset(("type", "nullable"))
     | NUMBER_WORDS
@@ -53,7 +53,7 @@ class Subschemas:
         self._ordinary = self.keywords | ANNOTATIONS
         self._combining = self.keywords & COMBINING.keys()
         self._tracked: dict[Node, Later] = {}
-        self._told: set[str] = set()
+        self._strange: set[str] = set()
 
     def of(self, node: Node, tracked: bool = False) -> Later:
         """The set a subschema means; ``tracked``: its shapes say what they have evaluated.
@@ -70,19 +70,15 @@ class Subschemas:
             if further in passed:
                 raise unsupported(here, "it refers to itself, and to nothing else")
             here = further
-        later = self._known(here, tracked) if passed else None
+        later = self._tracked.get(here) if tracked else here.later
         if later is None:
             later = self._made(here, tracked)
-            passed.append(here)
-        for one in passed:
+        for one in (*passed, here):
             if tracked:
                 self._tracked[one] = later
             else:
                 one.later = later
         return later
-
-    def _known(self, node: Node, tracked: bool) -> Later | None:
-        return self._tracked.get(node) if tracked else node.later
 
     def _elsewhere(self, node: Node) -> Node | None:
         """Where a subschema refers to if that is all it does."""
@@ -98,9 +94,9 @@ class Subschemas:
 
     def _note_ignored(self, node: Node) -> None:
         assert node.members is not None
-        for word in self.keywords & node.members.keys() - {"$ref"}:
-            message = f"this draft ignores {word!r} beside '$ref'"
-            self.algebra.notes.append(note(node.members[word], message))
+        for word, member in node.members.items():
+            if word in self.keywords and word != "$ref":
+                self.algebra.tell(member, f"this draft ignores {word!r} beside '$ref'")
 
     def _made(self, node: Node, tracked: bool) -> Later:
         algebra, value = self.algebra, node.value
@@ -119,18 +115,18 @@ class Subschemas:
     def _note_unknown(self, members: dict[str, Node]) -> None:
         """Tell of each word once that the draft does not have."""
         for word, node in members.items():
-            if word not in self._ordinary and word not in self._told:
-                self._told.add(word)
+            if word not in self._ordinary and word not in self._strange:
+                self._strange.add(word)
                 if not word.startswith(("x-", "_")):
                     message = f"{word!r} is no keyword of this draft and asks for nothing"
-                    self.algebra.notes.append(note(node, message))
+                    self.algebra.tell(node, message)
 
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
         """What the keywords of a subschema say, all together."""
         algebra, words = self.algebra, members.keys()
         asks = not UNEVALUATED.isdisjoint(words) and UNEVALUATED & words & self.keywords
         tracked = tracked or bool(asks)
-        values = self._own(node, members, tracked)
+        values = self._own(members, tracked)
         if not self._combining.isdisjoint(words):
             for word, keyword in members.items():
                 if word in self._combining:
@@ -142,19 +138,19 @@ class Subschemas:
             values = restricted(self, values, members)
         return values
 
-    def _own(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
+    def _own(self, members: dict[str, Node], tracked: bool) -> Values:
         """What the keywords say that hold for one type each."""
         algebra, words = self.algebra, members.keys()
         types = self._types(members)
-        texts, numbers = algebra.no_values.texts, algebra.no_values.numbers
-        arrays, objects = (), ()
+        none = algebra.no_values
+        texts, numbers, arrays, objects = none.texts, none.numbers, none.arrays, none.objects
         if "string" in types:
             plain = TEXT_WORDS.isdisjoint(words)
             texts = algebra.all_values.texts if plain else texts_of(self, members)
         if "number" in types or "integer" in types:
             numbers = numbers_of(self, members, "number" not in types)
         if "format" in words and "string" not in types:
-            self.algebra.notes.append(note(members["format"], "a format asks only of strings"))
+            algebra.tell(members["format"], "a format asks only of strings")
         if "array" in types:
             plain = ARRAY_WORDS.isdisjoint(words)
             arrays = algebra.all_values.arrays if plain else arrays_of(self, members, tracked)
