@@ -101,6 +101,7 @@
       if (taken) body.append(two("probability", wb.percent(record.p), wb.percent(record.pm)), two("surprisal, bits", wb.bits(record.s), wb.bits(record.sm)), two("rank", rank(record.rank), rank(record.rankm)));
       body.append(one("mask kept", `${wb.percent(record.kept)} · ${wb.bits(record.m)} bits`, "The probability of everything the mask let through, and what it cost"));
       body.append(one("allowed tokens", wb.number(record.allowed) + (record.may_end ? ", the end too" : ""), record.may_end ? "The text may end here" : ""));
+      if (record.label) body.append(one("read by", record.label, "A terminal label: one token out of a set that the vocabulary has"));
       const best = record.wanted[0];
       if (best) body.append(one("wanted most", el("span", { class: best.ok ? "" : "warn" }, el("code", {}, wb.glyphs(best)), best.ok ? "" : " ✕")));
       body.append(one("time", time(record.ms), record.ms ? `model ${record.ms.model} ms · mask ${record.ms.mask} ms · advance ${record.ms.advance ?? "—"} ms` : ""), one("state", record.state));

@@ -7,6 +7,7 @@ tokens, for a label reads whole ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from workbench.automata.describe import expected as in_words
 from workbench.constraint.compile import compile
@@ -20,9 +21,20 @@ from workbench.syntax.regex_labels import LABELS, Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a token is allowed or forbidden, in a sentence and in a few words."""
+
+    sentence: str
+    note: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
 def label_reason(
     grammar: Grammar, vocabulary: Vocabulary, so_far: Sequence[TokenId], token_id: TokenId
-) -> str:
+) -> Reason:
     """How a token is read after others, or why it is forbidden.
 
     Raises: TokenNotAllowed where one of the tokens so far is not allowed; WorkbenchError for a
@@ -36,44 +48,49 @@ def label_reason(
         state = constraint.advance(state, taken)
     if token_id in constraint.mask(state):
         return _read(constraint, state, token_id)
-    token = vocabulary.tokens[token_id]
-    read = b"".join(read_by(constraint, so_far))
+    token, read = vocabulary.tokens[token_id], b"".join(read_by(constraint, so_far))
     if token is None:
-        return str(explain(grammar, spelt(read), None))
+        found = explain(grammar, spelt(read), None)
+        return Reason(str(found), found.note)
     machine = signed(grammar)
-    if told := _label_told(machine, read, token):
+    if (told := _beside_label(machine, read, token)) is not None:
         return told
     verdict = machine.check_each(read, [token])[0]
     failed = len(token) if verdict.byte is None else verdict.byte - len(read)
     begun = token[: max(0, failed)].decode("utf-8", "replace")
-    told = (
-        f"after {begun!r}: " * bool(begun) + f"expected {in_words([verdict.expected], end=False)}"
-    )
-    would_fit = grammar.is_prefix(spelt(read) + token)
-    return f"{told}, for what stands before it was read as text" if would_fit else told
+    wanted = in_words([verdict.expected], end=False)
+    sentence = f"after {begun!r}: " * bool(begun) + f"expected {wanted}"
+    if grammar.is_prefix(spelt(read) + token):
+        sentence += ", for what stands before it was read as text"
+    return Reason(sentence, f"needs {wanted}")
 
 
-def _read(constraint: Constraint, state: State, token_id: TokenId) -> str:
+def _read(constraint: Constraint, state: State, token_id: TokenId) -> Reason:
     label = constraint.label(state, token_id) if isinstance(constraint, Labelled) else None
     if label is not None:
-        return f"read by {label.name}, {label.what}"
-    return "the text ends here" if token_id == constraint.vocabulary.end else "read as text"
+        return Reason(f"read by {label.name}, {label.what}", f"by {label.name}")
+    told = "the text ends here" if token_id == constraint.vocabulary.end else "read as text"
+    return Reason(told, told)
 
 
-def _label_told(grammar: Grammar, read: bytes, token: bytes) -> str:
-    """What a label has to do with it; ``grammar`` is the one with signs."""
+def _beside_label(grammar: Grammar, read: bytes, token: bytes) -> Reason | None:
+    """What a label has to do with a forbidden token; ``grammar`` is the one with signs."""
     for place in range(len(token) - 1, -1, -1):
-        begun, rest = token[:place].decode("utf-8", "replace"), token[place:]
         label = _open_label(grammar, read + token[:place])
         if label is None:
             continue
-        if place:
-            return (
-                f"{begun!r} is read as text, and {label.name} reads a whole token: "
-                f"{rest.decode('utf-8', 'replace')!r} would have to be one"
+        if not place:
+            return Reason(
+                f"expected {label.what} ({label.name}), or what the text goes on with",
+                f"{label.name} has it not",
             )
-        return f"expected {label.what} ({label.name}), or what the text goes on with"
-    return ""
+        begun, rest = (part.decode("utf-8", "replace") for part in (token[:place], token[place:]))
+        return Reason(
+            f"{begun!r} is read as text, and {label.name} reads a whole token: "
+            f"{rest!r} would have to be one",
+            f"{label.name} reads whole tokens",
+        )
+    return None
 
 
 def _open_label(grammar: Grammar, read: bytes) -> Label | None:

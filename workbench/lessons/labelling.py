@@ -92,7 +92,7 @@ def _choices(world: World, so_far: _Ids) -> tuple[Choice, ...]:
 
 
 def _reason(world: World, so_far: _Ids, token_id: TokenId) -> str:
-    return label_reason(world.grammar, world.vocabulary, so_far, token_id)
+    return str(label_reason(world.grammar, world.vocabulary, so_far, token_id))
 
 
 def read(world: World, *, tokens: Sequence[str]) -> Table:

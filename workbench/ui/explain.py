@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from workbench.constraint.compile import compile as compile_constraint
-from workbench.constraint.label_reasons import label_reason
+from workbench.constraint.label_reasons import Reason, label_reason
 from workbench.constraint.labelled import longest_tokens
 from workbench.constraint.signs import labels_of
 from workbench.drawing.text import visible
@@ -71,7 +71,7 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
         told = reasons(grammar, so_far, tokens)
         if labels_of(grammar):
             beside = _Beside(handlers, grammar, so_far)
-            told = [note or beside.reason(token) for note, token in zip(told, tokens, strict=True)]
+            told = [note or beside.note(token) for note, token in zip(told, tokens, strict=True)]
         return {"reasons": told}
     except WorkbenchError as error:
         return {"reasons": [], "problem": error.message}
@@ -92,7 +92,7 @@ def why(handlers: Handlers, sent: Record) -> Record:
         path = _path(compiled, so_far + found.read, len(found.read))
         told = _told(found, compiled.grammar.source)
         if found.allowed and labels_of(compiled.grammar):
-            told["reason"] = _Beside(handlers, compiled.grammar, so_far).reason(token)
+            told["reason"] = str(_Beside(handlers, compiled.grammar, so_far).reason(token) or "")
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     return {"ok": True, "path": path, **told}
@@ -106,13 +106,18 @@ class _Beside:
         self._vocabulary = handlers.room.vocabulary()
         self._taken = longest_tokens(compile_constraint(grammar, self._vocabulary), so_far)
 
-    def reason(self, token: bytes | None) -> str:
-        """How a token is read, or why it is not; empty where nobody can say."""
+    def note(self, token: bytes | None) -> str:
+        """The same in a few words; empty where nobody can say."""
+        found = self.reason(token)
+        return "" if found is None else found.note
+
+    def reason(self, token: bytes | None) -> Reason | None:
+        """How a token is read, or why it is not; None where nobody can say."""
         token_id = self._vocabulary.end
         if token is not None:
             token_id = next(iter(self._vocabulary.ids_of.get(token, ())), None)
         if self._taken is None or token_id is None:
-            return ""
+            return None
         return label_reason(self._grammar, self._vocabulary, self._taken, token_id)
 
 

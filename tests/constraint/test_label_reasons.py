@@ -1,0 +1,70 @@
+"""Why a token is allowed or forbidden beside labels, word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.constraint.label_reasons import label_reason
+from workbench.errors import TokenNotAllowed, WorkbenchError
+from workbench.grammar import Grammar
+from workbench.vocabulary.toy import toy
+
+WORDS = toy(["*", " ", "* ", "a", " a", "\n", "do", "ne", "un", "x\n"])
+BULLET = r"\* (?P<PARAGRAPH_TOKEN>)+\n"
+
+#     regex, tokens taken, the token, sentence, note
+ROWS = [
+    (BULLET, [], "* ", "read as text", "read as text"),
+    (
+        BULLET,
+        ["* "],
+        "a",
+        "read by PARAGRAPH_TOKEN, a token of text without a line feed",
+        "by PARAGRAPH_TOKEN",
+    ),
+    (BULLET, ["* ", "a"], "\n", "read as text", "read as text"),
+    (
+        BULLET,
+        ["*"],
+        " a",
+        "' ' is read as text, and PARAGRAPH_TOKEN reads a whole token: 'a' would have to be one",
+        "PARAGRAPH_TOKEN reads whole tokens",
+    ),
+    (
+        BULLET,
+        ["* "],
+        "x\n",
+        "expected a token of text without a line feed (PARAGRAPH_TOKEN), or what the text goes on "
+        "with",
+        "PARAGRAPH_TOKEN has it not",
+    ),
+    (BULLET, [], "a", "expected '*'", "needs '*'"),
+    (
+        "(?P<TEXT_TOKEN>)*done",
+        ["do"],
+        "un",
+        "expected 'n', for what stands before it was read as text",
+        "needs 'n'",
+    ),
+    (BULLET, ["* ", "a"], None, "the text is not finished", "the text is not finished"),
+    ("a(?P<TEXT_TOKEN>)?", ["a"], None, "the text ends here", "the text ends here"),
+]
+
+
+@pytest.mark.parametrize(("regex", "taken", "token", "sentence", "note"), ROWS)
+def test_reasons(regex: str, taken: list[str], token: str | None, sentence: str, note: str) -> None:
+    end = WORDS.end
+    assert end is not None
+    token_id = end if token is None else WORDS.ids(token)[0]
+    told = label_reason(Grammar.from_regex(regex), WORDS, WORDS.ids(*taken), token_id)
+    assert (str(told), told.note) == (sentence, note)
+
+
+def test_error_without_labels() -> None:
+    with pytest.raises(WorkbenchError, match="expected a grammar with terminal labels"):
+        label_reason(Grammar.from_regex("a"), WORDS, [], 0)
+
+
+def test_error_when_the_tokens_so_far_are_not_allowed() -> None:
+    with pytest.raises(TokenNotAllowed):
+        label_reason(Grammar.from_regex(BULLET), WORDS, WORDS.ids("a"), 0)
