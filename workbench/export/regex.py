@@ -14,6 +14,8 @@ from workbench.export.regex_text import pattern
 from workbench.export.terms import NOTHING
 from workbench.grammar import Grammar
 from workbench.pushdown.build import context_free
+from workbench.pushdown.cfg import calls
+from workbench.pushdown.circles import circles
 from workbench.pushdown.network import Network
 from workbench.source import Span
 from workbench.syntax.grammar_tree import Pattern, Stop
@@ -44,9 +46,9 @@ def write_regex(
     if grammar.regex is not None and dialect is Dialect.PYTHON and _python_reads(text):
         return text
     regex = _of_tree(grammar, longest)
-    if isinstance(grammar.reader, Network) and regex is None:
-        raise _needs_a_stack(grammar, grammar.reader)
-    if regex is None:
+    if regex is None and isinstance(grammar.reader, Network):
+        _refuse_circles(grammar)
+    elif regex is None:
         regex = _of_machine(grammar, longest)
     if regex is None:
         message = f"a regex of this grammar would have more than {longest:,} characters"
@@ -115,12 +117,15 @@ def _start(grammar: Grammar) -> Span:
     return next(named, Span(0, len(grammar.source.text)))
 
 
-def _needs_a_stack(grammar: Grammar, network: Network) -> BuildError:
-    """The error of a grammar with a rule that is called in its own middle."""
+def _refuse_circles(grammar: Grammar) -> None:
+    """Raise BuildError at the first rule that is called by what it calls."""
     assert grammar.tree is not None, "a regex needs no stack"
-    spans = {rule.name: rule.name_span for rule in reversed(grammar.tree.rules)}
-    names = [name for name in network.names if name != grammar.start] or [grammar.start]
-    message = f"no regex can say this: {names[0]!r} is read inside itself, which takes a stack"
-    span = spans.get(names[0], _start(grammar))
-    hint = "write it as GBNF, Lark or KBNF"
-    return BuildError(message, grammar.source, span, hint, "unsupported_export")
+    called = {rule.name: {call.name for call in calls(rule.body)} for rule in grammar.tree.rules}
+    inside = frozenset().union(*circles(called))
+    for rule in grammar.tree.rules:
+        if rule.name in inside:
+            message = (
+                f"no regex can say this: {rule.name!r} is read inside itself, which takes a stack"
+            )
+            hint = "write it as GBNF, Lark or KBNF"
+            raise BuildError(message, grammar.source, rule.name_span, hint, "unsupported_export")
