@@ -13,25 +13,77 @@ from workbench.source import Source
 from workbench.syntax.regex_parser import parse_regex
 
 #: A rule begins: in a regex such colons are letters, and hardly anybody wants them so.
-_RULE = re.compile(r"^\s*[A-Za-z_]\w*\s*::=", re.MULTILINE)
+_RULE = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
 
-#: The same as far as somebody typed it; KBNF takes a bare ``=`` too, and comments.
-_BEGUN = re.compile(r"\s*(?:\(\*|[A-Za-z_]\w*\s*(?:=|::|:?\s*\Z))")
+#: A rule of Lark's with something only a grammar has, or a statement.
+_LARK = re.compile(
+    r"""^[ \t]*(?: \??start[ \t]*:\s*[^\s:=]
+                | [!?]{0,2}[A-Za-z_][\w-]*(?:\{[^}\n]*\})?(?:\[[^\]\n]*\])?(?:::_)?(?:\.-?\d+)?
+                  [ \t]*:[ \t\n]*(?:"|/[^/\s]|\([^\n]*"|~|%)
+                | %(?:import|ignore|declare|llguidance|grammar_options)\b)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\\n]|\\.)*"\s*:|\}\s*\Z))')
+_PYTHON = re.compile(r"^(?:@(?:dataclasses\.)?dataclass\b|class\s+\w+.*:)", re.MULTILINE)
 
-_STRINGS = re.compile(r"""#\w*(?=['"])|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""")
+#: Strings, whatever their notation, and comments of lines: signs inside them say nothing.
+_STRINGS = re.compile(r"""#\w*(?=['"])|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""")
+_COMMENTS = re.compile(r"#(?!\w*['\"])[^\n]*")
 
-#: Outside strings KBNF has no use for these.
+#: Only KBNF ends a rule so, or quotes so; only GBNF has classes, counts and such names.
+_KBNF_ONLY = re.compile(r";[ \t]*(?:$|\(\*)|#\w*['\"]|\(\*|'", re.MULTILINE)
+_GBNF_ONLY = re.compile(r"\[\^?[^\]\n]|\{\s*\d|^[ \t]*root[ \t]*::=|\w-\w*[ \t]*::=", re.MULTILINE)
+
+#: Outside strings a grammar has no use for these.
 _REGEX_ONLY = re.compile(r"[\\.^$]|\[[^\]\s]-|\{\d+,?\d*\}|\(\?")
 
 #: Both have these; without any string beside them they are rather a regex's.
 _EITHER = re.compile(r"[\[\](){}|*+?]")
 
+#: The beginning of a text as far as somebody typed it; KBNF takes a bare ``=`` too, and comments.
+_BEGUN = {
+    Notation.KBNF: re.compile(r"\s*(?:\(\*|[A-Za-z_]\w*\s*(?:=|::|:?\s*\Z))"),
+    Notation.GBNF: re.compile(r"\s*(?:#|[\w-]+\s*(?:::|:?\s*\Z))"),
+    Notation.LARK: re.compile(r"\s*(?:[%!?#]|//|[A-Za-z_]\w*\s*(?:[:.\[{]|\Z))"),
+    Notation.JSON_SCHEMA: re.compile(r"\s*(?:[{\"]|true\b|false\b|\Z)"),
+    Notation.DATACLASS: re.compile(r"\s*(?:[@#\"]|class\b|from\b|import\b|\w+\s*\Z)"),
+}
+
+
+def looks_like(text: str) -> tuple[Notation, ...]:
+    """The notations whose signs a text has, the likeliest first; a regex has none of its own."""
+    if _JSON.match(text):
+        return (Notation.JSON_SCHEMA,)
+    if _PYTHON.search(text):
+        return (Notation.DATACLASS,)
+    if _RULE.search(text):
+        return _rules_of(text)
+    return (Notation.LARK,) if _LARK.search(text) else ()
+
+
+def _rules_of(text: str) -> tuple[Notation, ...]:
+    """KBNF or GBNF, which begin their rules alike; both where nothing tells."""
+    bare = _COMMENTS.sub("", _STRINGS.sub(_hollow, text))
+    if _KBNF_ONLY.search(bare):
+        return (Notation.KBNF,)
+    # a rule of KBNF that another follows has ended
+    if _GBNF_ONLY.search(bare) or len(_RULE.findall(bare)) > 1:
+        return (Notation.GBNF,)
+    return Notation.KBNF, Notation.GBNF
+
+
+def _hollow(string: re.Match[str]) -> str:
+    """A string without what it holds."""
+    text = string[0]
+    return text if text[0] == "#" else text[0] * 2
+
 
 def other_notation(text: str, chosen: Notation) -> Notation | None:
     """The notation a text looks like, if not the chosen one."""
-    if chosen is Notation.REGEX:
-        return Notation.KBNF if _RULE.search(text) else None
-    if _RULE.search(text) or _BEGUN.match(text):
+    looks = looks_like(text)
+    if looks:
+        return None if chosen in looks else looks[0]
+    if chosen is Notation.REGEX or _BEGUN[chosen].match(text):
         return None
     rest = _STRINGS.sub("", text)
     if not (_REGEX_ONLY.search(rest) or (rest == text and _EITHER.search(rest))):
