@@ -17,6 +17,9 @@ from workbench.syntax.regex_tree import Regex
 
 State = TypeVar("State", bound=Hashable)
 
+#: Edges that are made on the way, at most: each costs some tenths of a millisecond.
+_EDGES = 12_000
+
 
 class TooLongError(Exception):
     """The regex would be longer than it may be."""
@@ -35,21 +38,26 @@ class Paths(Generic[State]):
         #: What leads from a state to another, with the length of its pattern.
         self._out: dict[State, dict[State, tuple[Regex, int]]] = defaultdict(dict)
         self._into: dict[State, set[State]] = defaultdict(set)
+        self._added = 0
         for source, regex, target in edges:
             self._add(source, regex, target)
 
     def between(self, first: State, last: State, clock: Clock) -> Regex:
         """The texts of all paths from ``first``, which nothing enters, to ``last``.
 
-        Cost:   cubic in the states at worst, times the length of the patterns.
-        Raises: TooLongError past ``most`` characters; LimitError past the clock's time.
+        Cost:   quadratic in the states, with a small factor, and the length of the patterns for
+                each edge made.
+        Raises: TooLongError where a pattern has more than ``most`` characters, or too many edges
+                are made; LimitError past the clock's time.
         """
-        left = (set(self._out) | set(self._into)) - {first, last}
-        order = list(dict.fromkeys(state for state in (*self._out, *self._into) if state in left))
-        while order:
+        weights = {state: 0 for state in (*self._out, *self._into) if state not in (first, last)}
+        touched = set(weights)
+        while weights:
             clock.check("the automaton is too large for a regex")
-            state = min(order, key=self._weight)
-            order.remove(state)
+            weights.update((state, self._weight(state)) for state in touched if state in weights)
+            state = min(weights, key=weights.__getitem__)
+            del weights[state]
+            touched = {*self._out[state], *self._into[state]}
             self._take_out(state)
         return self._out[first].get(last, (NOTHING, 0))[0]
 
@@ -78,7 +86,8 @@ class Paths(Generic[State]):
         known = self._out[source].get(target)
         both = regex if known is None else factored(known[0], regex)
         length = len(pattern(both))
-        if length > self._most:
+        self._added += 1
+        if length > self._most or self._added > _EDGES:
             raise TooLongError
         self._out[source][target] = both, length
         self._into[target].add(source)

@@ -25,8 +25,8 @@ from workbench.syntax.regex_tree import Ranges, Regex
 
 #: Before and after all states.
 _BEFORE, _AFTER = -1, -2
-#: Larger automata are not tried: taking out states takes their cube.
-_STATES = 400
+#: Automata with more states between characters are not tried.
+_STATES = 2_000
 
 
 def machine_regex(dfa: Dfa, most: int, limits: Limits = LIMITS) -> Regex | None:
@@ -34,11 +34,11 @@ def machine_regex(dfa: Dfa, most: int, limits: Limits = LIMITS) -> Regex | None:
 
     Raises: LimitError past ``limits.seconds``.
     """
-    if len(dfa) > _STATES:
-        return None
     if dfa.is_empty:
         return NOTHING
     folded = fold(dfa)
+    if len(folded.states) > _STATES:
+        return None
     edges: list[tuple[State, Regex, State]] = [(_BEFORE, EMPTY, folded.initial)]
     edges += [(source, one_of(ranges), target) for source, ranges, target in _alive(folded)]
     edges += [(state, EMPTY, _AFTER) for state in folded.finals]

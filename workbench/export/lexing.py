@@ -8,9 +8,11 @@ terminal goes on as one of these, by a character that may also follow it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from workbench.automata.build import regex_dfa
 from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.nfa import BYTES
 from workbench.automata.operations import literals
 from workbench.export.neighbours import Neighbours
 from workbench.limits import Limits
@@ -22,19 +24,38 @@ from workbench.syntax.tree_printer import Leaf
 #: More sets of states, more places of a regex: nobody looks whether it would be read well.
 _SETS, _PLACES = 2_000, 200
 
-#: The states the terminals at a place can be in, by their numbers.
+#: The states the terminals at a place can be in, by the numbers of their machines.
 _Place = frozenset[tuple[int, State]]
 
 
 def misread(rules: Mapping[str, Expression], start: str, limits: Limits) -> set[int]:
     """The ``id`` of every terminal that is cut short by another, and of the other.
 
-    Both are longer than one character, or only the other is: it has to be spelled.
+    Not of those of one character: there is nothing to cut, and nothing goes on.
 
     Cost:   a lexer's automaton for every set of terminals that may stand at one place.
     Raises: LimitError past ``limits.seconds``.
     """
     return set(_Lexers(rules, start, limits).found())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """A machine of a terminal, in lists: a step takes a tenth of the time."""
+
+    rows: list[list[State]]
+    classes: list[int]
+    finals: list[bool]
+    initial: State
+    #: The bytes it may begin with.
+    begins: frozenset[int]
+
+    @staticmethod
+    def of(dfa: Dfa) -> _Table:
+        rows, classes = dfa.table.tolist(), dfa.classes.tolist()
+        first = rows[dfa.initial]
+        begins = frozenset(byte for byte in range(BYTES) if first[classes[byte]] != DEAD)
+        return _Table(rows, classes, dfa.finals.tolist(), dfa.initial, begins)
 
 
 class _Lexers:
@@ -43,70 +64,87 @@ class _Lexers:
     def __init__(self, rules: Mapping[str, Expression], start: str, limits: Limits) -> None:
         self._limits = limits
         self._clock = limits.clock()
-        self._machines: dict[object, Dfa] = {}
-        self._around = Neighbours(rules, lambda _: False, id)
-        self._leaves = self._around.leaves
-        self._behind: dict[int, set[int]] = {}
-        for left, right in self._around.pairs:
-            self._behind.setdefault(left, set()).add(right)
+        around = Neighbours(rules, lambda _: False, id)
+        self._leaves = around.leaves
+        self._tables: list[_Table] = []
+        numbers: dict[object, int] = {}
+        #: The machine of each terminal: those that are written alike have one.
+        self._machine = [self._number(leaf, numbers) for leaf in self._leaves]
+        behind: dict[int, set[int]] = {}
+        for left, right in around.pairs:
+            behind.setdefault(left, set()).add(right)
+        #: The bytes that may follow each terminal.
+        self._after = {
+            number: frozenset[int]().union(*(self._table(other).begins for other in others))
+            for number, others in behind.items()
+        }
         #: The sets of terminals that may stand at one place.
-        self._together = {frozenset(found) for found in self._behind.values()}
-        self._together.add(self._around.first(rules[start]))
+        self._together = {frozenset(found) for found in behind.values()}
+        self._together.add(around.first(rules[start]))
 
-    def found(self) -> Iterator[int]:
-        for together in self._together:
-            if any(not is_one(self._leaves[number]) for number in together):
-                for number in self._cut(sorted(together)):
-                    yield id(self._leaves[number])
-
-    def _machine(self, number: int) -> Dfa:
-        leaf = self._leaves[number]
+    def _number(self, leaf: Leaf, numbers: dict[object, int]) -> int:
         key = leaf.value if isinstance(leaf, Literal) else _pattern(leaf).text
-        if (type(leaf), key) not in self._machines:
+        number = numbers.setdefault(key, len(self._tables))
+        if number == len(self._tables):
             made = (
                 literals([leaf.value], self._limits)
                 if isinstance(leaf, Literal)
                 else regex_dfa(_pattern(leaf).regex, self._limits)
             )
-            self._machines[type(leaf), key] = made
-        return self._machines[type(leaf), key]
+            self._tables.append(_Table.of(made))
+        return number
 
-    def _begins(self, number: int) -> set[int]:
-        """The bytes what stands behind a terminal may begin with."""
-        return {
-            byte
-            for other in self._behind.get(number, ())
-            for byte in range(256)
-            if self._step(other, self._machine(other).initial, byte) != DEAD
-        }
+    def _table(self, leaf: int) -> _Table:
+        return self._tables[self._machine[leaf]]
 
-    def _step(self, number: int, state: State, byte: int) -> State:
-        return self._machine(number).step(state, byte)
+    def found(self) -> Iterator[int]:
+        for together in self._together:
+            if all(is_one(self._leaves[number]) for number in together):
+                continue
+            machines = self._cut(together)
+            for number in together:
+                leaf = self._leaves[number]
+                if self._machine[number] in machines and not is_one(leaf):
+                    yield id(leaf)
 
-    def _cut(self, together: list[int]) -> set[int]:
-        """Which of the terminals at one place cut each other."""
-        begins = {number: self._begins(number) for number in together}
-        columns = zip(*(self._machine(n).classes.tolist() for n in together), strict=True)
+    def _cut(self, together: frozenset[int]) -> set[int]:
+        """Which machines of the terminals at one place cut each other."""
+        after: dict[int, frozenset[int]] = {}
+        for number in together:
+            machine = self._machine[number]
+            after[machine] = after.get(machine, frozenset()) | self._after.get(number, frozenset())
+        tables = {machine: self._tables[machine] for machine in sorted(after)}
         some: dict[object, list[int]] = {}
-        for byte, column in enumerate(columns):
+        for byte, column in enumerate(zip(*(t.classes for t in tables.values()), strict=True)):
             some.setdefault(column, []).append(byte)
-        start: _Place = frozenset((n, self._machine(n).initial) for n in together)
+        start: _Place = frozenset((machine, table.initial) for machine, table in tables.items())
         seen, waiting, bad = {start}, [start], set[int]()
         for place in waiting:  # grows while it is read
             self._clock.check("the terminals are too many to be told apart")
             if len(waiting) > _SETS:
-                return {n for n in together if not is_one(self._leaves[n])}
-            ended = [n for n, state in place if place != start and self._machine(n).finals[state]]
+                return set(tables)
+            ended = [m for m, state in place if place != start and tables[m].finals[state]]
             for members in some.values():
-                ways = ((n, self._step(n, state, members[0])) for n, state in place)
-                there: _Place = frozenset((n, state) for n, state in ways if state != DEAD)
-                cut = {n for n in ended if there and not begins[n].isdisjoint(members)}
+                there = _stepped(place, tables, members[0])
+                if not there:
+                    continue
+                cut = {m for m in ended if not after[m].isdisjoint(members)}
                 if cut:
-                    bad |= cut | {n for n, _ in there}
-                if there and there not in seen:
+                    bad |= cut | {m for m, _ in there}
+                if there not in seen:
                     seen.add(there)
                     waiting.append(there)
-        return {n for n in bad if not is_one(self._leaves[n])}
+        return bad
+
+
+def _stepped(place: _Place, tables: Mapping[int, _Table], byte: int) -> _Place:
+    """Where the machines are that can read a byte."""
+    found = []
+    for machine, state in place:
+        table = tables[machine]
+        if (there := table.rows[state][table.classes[byte]]) != DEAD:
+            found.append((machine, there))
+    return frozenset(found)
 
 
 def is_one(leaf: Leaf) -> bool:

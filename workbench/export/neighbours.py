@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from workbench.pushdown.cfg import calls
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
 from workbench.syntax.tree_printer import Leaf
 
@@ -41,17 +42,22 @@ class Neighbours:
         return number
 
     def _solve(self, rules: Mapping[str, Expression]) -> None:
-        """Grow what is known of each rule until nothing new follows."""
-        changed = True
-        while changed:
-            changed = False
-            for name, body in rules.items():
-                before = name in self._nullable, self._first[name], self._last[name]
-                if self.nullable(body):
-                    self._nullable.add(name)
-                self._first[name] |= self.first(body)
-                self._last[name] |= self.last(body)
-                changed |= before != (name in self._nullable, self._first[name], self._last[name])
+        """Grow what is known of each rule; callers are asked again when a rule has grown."""
+        callers: dict[str, set[str]] = {}
+        for name, body in rules.items():
+            for call in calls(body):
+                callers.setdefault(call.name, set()).add(name)
+        waiting = dict.fromkeys(rules)
+        while waiting:
+            name, _ = waiting.popitem()  # the last one: mostly a callee of those before it
+            body = rules[name]
+            before = name in self._nullable, self._first[name], self._last[name]
+            if self.nullable(body):
+                self._nullable.add(name)
+            self._first[name] |= self.first(body)
+            self._last[name] |= self.last(body)
+            if before != (name in self._nullable, self._first[name], self._last[name]):
+                waiting.update(dict.fromkeys(callers.get(name, ())))
 
     def nullable(self, node: Expression) -> bool:
         """Whether an expression may read nothing."""

@@ -43,7 +43,7 @@ from workbench.syntax.shapes import shape
 from workbench.syntax.tree_printer import POSTFIX, Leaf
 
 #: A machine whose regex is longer is written as rules.
-_REGEX = 300
+_REGEX = 600
 #: A machine whose regex is longer has a rule of its own, by the name it brings.
 _INLINE = 40
 
