@@ -13,7 +13,7 @@ import pytest
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
 from workbench.notations import Notation
-from workbench.pushdown.build import build
+from workbench.pushdown.apart import build_apart
 from workbench.samples import samples
 from workbench.schema.options import SchemaOptions
 from workbench.schema.reading import schema_source
@@ -22,7 +22,8 @@ from workbench.schema.tree import SchemaGrammar, schema_grammar
 COMPACT, ONE_SPACE = SchemaOptions(whitespace="compact"), SchemaOptions(whitespace="one space")
 ANY = SchemaOptions(bound=12)
 
-_STRING, _INTEGER, _ANY = {"type": "string"}, {"type": "integer"}, {}
+_STRING, _INTEGER = {"type": "string"}, {"type": "integer"}
+_ANY: dict[str, Any] = {}
 _ABC: dict[str, Any] = {"type": "object", "properties": {"a": _INTEGER, "b": _STRING, "c": _ANY}}
 _CLOSED = {**_ABC, "additionalProperties": False}
 _ARRAY: dict[str, Any] = {"type": "array"}
@@ -93,9 +94,9 @@ def _instances() -> Iterator[Any]:
     for names in [*product("abcd"), ("a", "b"), ("a", "c"), ("b", "c"), ("c", "d"), ("d", "e")]:
         for values in product(few, repeat=len(names)):
             yield dict(zip(names, values, strict=True))
-    for names in ("abc", "abd", "acd", "abcd"):
-        for values in product([1, "a", True], repeat=len(names)):
-            yield dict(zip(names, values, strict=True))
+    for letters in ("abc", "abd", "acd", "abcd"):
+        for values in product([1, "a", True], repeat=len(letters)):
+            yield dict(zip(letters, values, strict=True))
     yield {'a"\\\n': 1}
     yield {"a": 1, "b": {"a": 1, "b": {"a": 2}}}
     yield {"a": 1, "b": {"a": 1, "b": {"b": {}}}}
@@ -107,9 +108,10 @@ INSTANCES = list(_instances())
 
 
 def _written(schema: Any, options: SchemaOptions) -> tuple[SchemaGrammar, Grammar]:
-    source = schema_source(schema if isinstance(schema, str) else json.dumps(schema))
+    """What is made of a schema, and the grammar that reads texts as the front door makes it."""
+    source = schema_source(json.dumps(schema))
     made = schema_grammar(source, options)
-    machine = build(made.tree)
+    machine = build_apart(made.tree)
     return made, Grammar(source, Notation.JSON_SCHEMA, machine, tree=made.tree, limits=LIMITS)
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Generic, Protocol, TypeVar
 
+from workbench.schema.reading import Node
 from workbench.schema.writing import Writing, any_of, in_a_row, optional
 from workbench.source import Span
 from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition
@@ -32,23 +33,23 @@ class Graph(Protocol[State]):
 
 
 def written_graph(
-    graph: Graph[State], start: State, writing: Writing, span: Span
+    graph: Graph[State], start: State, writing: Writing, owner: Node
 ) -> tuple[Expression | None, bool]:
     """What is read from a state that no edge leads to, None if nothing; whether it may end there.
 
-    Writes the rules of all states that are called.
+    Writes the rules of all states that are called; ``owner`` is the place they point at.
 
-    Raises: LimitError
+    Raises: BuildError where there are too many; LimitError.
     """
     edges: dict[State, list[tuple[Expression | None, State]]] = {}
     waiting = [start]
     for state in waiting:  # grows while it is read
         if state not in edges:
-            writing.count_state()
+            writing.count_state(owner)
             edges[state] = [*graph.edges(state)]
             waiting += [target for _, target in edges[state]]
     finals = {state for state in edges if graph.is_final(state)}
-    return _GraphWriter(graph, edges, finals, writing, span).start(start)
+    return _GraphWriter(graph, edges, finals, writing, owner.span).start(start)
 
 
 def _alive(

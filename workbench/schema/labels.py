@@ -6,7 +6,8 @@ import json
 from collections.abc import Collection
 from fractions import Fraction
 
-from workbench.schema.numbers import Numbers, Piece
+from workbench.schema.numbers import Numbers
+from workbench.schema.pieces import Piece
 from workbench.schema.texts import Texts
 from workbench.schema.values import Later
 

@@ -12,12 +12,13 @@ import re
 from dataclasses import replace
 
 from workbench.automata.dfa import Dfa
-from workbench.errors import LimitError
 from workbench.limits import Limits
 from workbench.schema.algebra import Algebra
 from workbench.schema.counting import FEW
 from workbench.schema.labels import numbers_label, texts_label
 from workbench.schema.long_strings import a_block, long_string
+from workbench.schema.reading import Node
+from workbench.schema.refusals import unsupported
 from workbench.schema.texts import Texts
 from workbench.schema.values import Later, Values
 from workbench.schema.whitespace import Spacing
@@ -146,27 +147,27 @@ class Writing:
         blank = self.spacing.blank
         blanks = () if blank is None else (blank,)
         row: list[Expression] = [Literal(brackets[:1], span), *blanks]
-        if inside is not None and may_be_empty:
-            row.append(optional(in_a_row([inside, *blanks], span), span))
-        elif inside is not None:
-            row += [inside, *blanks]
+        if inside is not None:
+            items = inside.items if isinstance(inside, Sequence) else (inside,)
+            held = [*items, *blanks]
+            row += [optional(in_a_row(held, span), span)] if may_be_empty else held
         return Sequence((*row, Literal(brackets[1:], span)), span)
 
     def rule(self, name: str, body: Expression, span: Span) -> None:
         """Add a rule under a name that ``new_name`` gave."""
         self.rules.append(Rule(name, body, span, span))
 
-    def count_state(self) -> None:
+    def count_state(self, owner: Node) -> None:
         """One more state of a graph.
 
-        Raises: LimitError past ``_MOST_COUNTED`` of them, or past the seconds.
+        Raises: BuildError past ``_MOST_COUNTED`` of them; LimitError past the seconds.
         """
         self._counted += 1
         self.clock.check()
         if self._counted > _MOST_COUNTED:
-            raise LimitError(
-                f"needs more than {_MOST_COUNTED:,} rules that count members",
-                "states",
+            raise unsupported(
+                owner,
+                f"to count its members takes more than {_MOST_COUNTED:,} rules",
                 "lower minProperties, maxProperties or minContains, or leave them out",
             )
 

@@ -35,10 +35,10 @@ def array_expression(shape: Arrays, name: str, owner: Later, writing: Writing) -
     optional_ones = len(shape.prefix) - shape.low
     if shape.unique:
         unique = UniqueGraph(shape, name, writing)
-        inside, may_be_empty = written_graph(unique, 0, writing, span)
+        inside, may_be_empty = written_graph(unique, 0, writing, owner.node)
     elif shape.contains or optional_ones > _NESTED:
         counting, nothing_yet = _CountingGraph(shape, name, writing), (0,) * len(shape.contains)
-        inside, may_be_empty = written_graph(counting, (0, nothing_yet), writing, span)
+        inside, may_be_empty = written_graph(counting, (0, nothing_yet), writing, owner.node)
     else:
         inside, may_be_empty = _row(shape, name, span, writing), shape.low == 0
     return writing.bracketed(b"[]", inside, may_be_empty, span)

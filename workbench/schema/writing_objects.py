@@ -38,7 +38,7 @@ def object_expression(shape: Objects, name: str, owner: Later, writing: Writing)
     if shape.required and not (shape.some or shape.low or shape.high is not None):
         return writing.bracketed(b"{}", _row(shape, owner, writing), False, span)
     graph = _ObjectGraph(shape, name, owner, writing)
-    inside, may_be_empty = written_graph(graph, (0, 0, 0), writing, span)
+    inside, may_be_empty = written_graph(graph, (0, 0, 0), writing, owner.node)
     return writing.bracketed(b"{}", inside, may_be_empty, span)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb
+from typing import Any
 
 from workbench.errors import BuildError
 from workbench.schema.refusals import unsupported
-from workbench.schema.values import Arrays, Json, Values, canonical, item_of
+from workbench.schema.values import Arrays, Values, canonical, item_of
 from workbench.schema.writing import Writing, in_a_row
 from workbench.syntax.grammar_tree import Expression
 
@@ -40,7 +41,7 @@ class UniqueGraph:
         if shape.contains or sets > _MOST_SETS:
             raise self._refusal()
 
-    def _few(self, values: Values) -> list[Json]:
+    def _few(self, values: Values) -> list[Any]:
         """The values of a set, each of which gets a bit."""
         few = finite(values, _MOST_SETS)
         if few is None:
@@ -77,7 +78,7 @@ class UniqueGraph:
         )
 
 
-def finite(values: Values, most: int) -> list[Json] | None:
+def finite(values: Values, most: int) -> list[Any] | None:
     """The values of a set of leaves, if there are at most so many; None else."""
     if values.arrays or values.objects:
         return None

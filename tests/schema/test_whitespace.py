@@ -1,0 +1,81 @@
+"""White space: what each policy reads between lexemes, and how much of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workbench.errors import WorkbenchError
+from workbench.pushdown.apart import build_apart
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
+from workbench.schema.options import DEFAULT_BOUND, SchemaOptions
+from workbench.schema.reading import schema_source
+from workbench.schema.tree import schema_tree
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "array", "items": {"type": "integer"}}, "b": {"type": "null"}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+
+#: A text, and whether the policies "compact", "one space" and "any" read it.
+TEXTS = [
+    ('{"a":[1,2],"b":null}', True, False, True),
+    ('{"a": [1, 2], "b": null}', False, True, True),
+    ('{"a": []}', False, True, True),
+    ('{"a":[]}', True, False, True),
+    ('{ "a": [1, 2] }', False, False, True),
+    ('{"a" : []}', False, False, True),
+    ('{"a":\t[\r\n]\n}\n', False, False, True),
+    (' {"a": []}', False, False, True),
+    ('{"a": [1 ,2]}', False, False, True),
+    ('{"a": [\x0b]}', False, False, False),
+    ('{"a": [\u00a0]}', False, False, False),
+    ('{"a": [1 2]}', False, False, False),
+]
+
+
+def _accepts(text: str, options: SchemaOptions) -> bool:
+    machine = build_apart(schema_tree(schema_source(json.dumps(SCHEMA)), options))
+    if not isinstance(machine, Network):
+        return machine.accepts(text.encode())
+    runner = Runner(machine)
+    return runner.is_final(end) if (end := runner.run(text.encode())) >= 0 else False
+
+
+@pytest.mark.parametrize(("text", "compact", "one_space", "anything"), TEXTS)
+def test_policies(text: str, compact: bool, one_space: bool, anything: bool) -> None:
+    assert _accepts(text, SchemaOptions(whitespace="compact")) == compact
+    assert _accepts(text, SchemaOptions(whitespace="one space")) == one_space
+    assert _accepts(text, SchemaOptions()) == anything
+
+
+@pytest.mark.parametrize("bound", [1, 2, 7])
+def test_a_run_is_bounded(bound: int) -> None:
+    options = SchemaOptions(bound=bound)
+    for text in ('{%s"a":[]}', '{"a"%s:[]}', '{"a":%s[]}', '{"a":[%s]}', '{"a":[]}%s'):
+        assert _accepts(text % (" " * bound), options)
+        assert not _accepts(text % (" " * (bound + 1)), options)
+
+
+def test_the_default_reads_what_is_indented_by_four_at_depth_eight() -> None:
+    value: object = 1
+    for _ in range(8):
+        value = [value]
+    lines = json.dumps(value, indent=4).splitlines()
+    assert max(len(line) - len(line.lstrip()) for line in lines) + len("\r\n") <= DEFAULT_BOUND
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"whitespace": "none"}, "there is no whitespace policy 'none'"),
+        ({"bound": 0}, "a run of whitespace of at most 0 characters is none"),
+    ],
+)
+def test_error_for_options(options: dict[str, object], message: str) -> None:
+    with pytest.raises(WorkbenchError, match=message):
+        SchemaOptions(**options)  # type: ignore[arg-type]
