@@ -98,6 +98,14 @@ def test_error_at_its_place(text: str, piece: str, message: str) -> None:
     assert error.span.start == text.rindex(piece)
 
 
+@pytest.mark.parametrize("value", ["0", "1", "1.0", "'True'", "None"])
+def test_words_are_no_numbers(value: str) -> None:
+    words = text_tree(Source("@dataclass\nclass T:\n  x: Literal[True, False]\n", "dataclass"))
+    assert repr(words.parse("T(x=False)")) == "T(x=False)"
+    with pytest.raises(ParseError, match="expected Literal"):
+        words.parse(f"T(x={value})")
+
+
 def test_options_that_fail_late_are_tried_once() -> None:
     # each level has two options that both read it up to the mistake at the bottom
     text = "@dataclass\nclass T:\n  x: 'tuple[T] | tuple[T, ...] | None'\n"

@@ -35,7 +35,8 @@ _SCALARS = {
     Scalar.INT: "integer", Scalar.FLOAT: "number", Scalar.BOOL: "boolean",
     Scalar.STR: "string", Scalar.NONE: "null",
 }  # fmt: skip
-_WHOLE = "^(0|-?[1-9][0-9]*)$"
+#: A whole number as a key, in JSON Schema's regexes and Python's.
+WHOLE = "^(0|-?[1-9][0-9]*)$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class _Writer:
             case Plain(scalar=Scalar.STR):
                 return {"type": "string"}
             case Plain(scalar=Scalar.INT):
-                return {"pattern": _WHOLE}
+                return {"pattern": WHOLE}
             case Plain(scalar=Scalar.BOOL):
                 return {"enum": ["true", "false"]}
             case OneOf():

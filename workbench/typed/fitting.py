@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from workbench.errors import ParseError
 from workbench.source import Source, Span
 from workbench.typed.definitions import type_text, value_text
+from workbench.typed.misfits import MisfitError, Options, lacking
 from workbench.typed.types import (
     Dict,
     Enumeration,
@@ -41,15 +42,6 @@ class Maker(Protocol):
     def member(self, owner: Enumeration, name: str) -> object: ...
 
 
-class _Misfit(Exception):  # noqa: N818  # never leaves this module
-    """A value is not of a type: where, and what was expected."""
-
-    def __init__(self, span: Span, message: str) -> None:
-        super().__init__(message)
-        self.span = span
-        self.message = message
-
-
 def parse_call(types: Types, maker: Maker, source: Source, type_: Type) -> object:
     """The value of a type that a text stands for: of the root's, its instance.
 
@@ -60,8 +52,10 @@ def parse_call(types: Types, maker: Maker, source: Source, type_: Type) -> objec
     value = read_value(source)
     try:
         return _Fitting(types, maker).value(value, type_)
-    except _Misfit as misfit:
-        raise ParseError(misfit.message, source, misfit.span, kind="mismatch") from None
+    except MisfitError as misfit:
+        place = misfit.place
+        assert isinstance(place, Span), "raised below"
+        raise ParseError(misfit.message, source, place, kind="mismatch") from None
     except RecursionError:
         raise too_deep(source) from None
 
@@ -78,8 +72,7 @@ class _Fitting:
 
     types: Types
     maker: Maker
-    #: Which values were tried as which options of a union in vain: never twice.
-    failed: dict[tuple[int, str], _Misfit] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
 
     def value(self, value: Value, type_: Type) -> object:
         match type_, value:
@@ -88,7 +81,7 @@ class _Fitting:
             case OneOf(values=values), _:
                 return self._one_of(value, values, type_)
             case Union(options=options), _:
-                return self._union(value, options)
+                return self.options.first(value, options, self.value, _misfit(value, type_))
             case Named(name=name), _:
                 return self._named(value, self.types.definitions[name])
             case Many(kind=kind, item=item), _:
@@ -97,7 +90,7 @@ class _Fitting:
                 return tuple(self.value(one, item) for one, item in zip(given, items, strict=True))
             case Dict(key=key, value=item), Pairs(pairs=pairs):
                 return {self.value(k, key): self.value(v, item) for k, v in pairs}
-        return _misfit(value, type_)
+        raise _misfit(value, type_)
 
     def _scalar(self, value: Value, scalar: Scalar, type_: Type) -> object:
         match scalar, value:
@@ -113,7 +106,7 @@ class _Fitting:
                 return _WORDS[name]
             case Scalar.NONE, Word(name="None"):
                 return None
-        return _misfit(value, type_)
+        raise _misfit(value, type_)
 
     def _one_of(
         self, value: Value, values: tuple[str | int | Member | None, ...], type_: Type
@@ -128,26 +121,9 @@ class _Fitting:
                     return one
                 case bool() | None, Word(name=given) if given == str(one):
                     return one
-                case int(), Number(value=int(given)) if given == one and one is not True:
+                case int(), Number(value=int(given)) if given == one and type(one) is int:
                     return one
-        return _misfit(value, type_)
-
-    def _union(self, value: Value, options: tuple[Type, ...]) -> object:
-        """The first option it fits; a whole number is a float only where nothing else takes it."""
-        furthest: _Misfit | None = None
-        for option in sorted(options, key=lambda one: one == Plain(Scalar.FLOAT)):
-            tried = id(value), repr(option)
-            if tried not in self.failed:
-                try:
-                    return self.value(value, option)
-                except _Misfit as misfit:
-                    self.failed[tried] = misfit
-            failed = self.failed[tried]
-            if furthest is None or failed.span.start > furthest.span.start:
-                furthest = failed
-        if furthest is not None and furthest.span.start > value.span.start:
-            raise furthest
-        return _misfit(value, Union(options))
+        raise _misfit(value, type_)
 
     def _named(self, value: Value, definition: Record | Enumeration) -> object:
         match definition, value:
@@ -157,19 +133,18 @@ class _Fitting:
                     return self.maker.member(definition, member)
             case Record(name=name), Call(name=called, given=()) if called == name:
                 return self._record(value, definition)
-        return _misfit(value, Named(definition.name))
+        raise _misfit(value, Named(definition.name))
 
     def _record(self, call: Call, record: Record) -> object:
         fields = {one.name: one for one in record.fields}
         given = {}
         for keyword, value in call.keywords:
             if keyword not in fields:
-                raise _Misfit(value.span, f"{record.name} has no field {keyword}")
+                raise _told(value.span, f"{record.name} has no field {keyword}")
             given[keyword] = self.value(value, fields[keyword].type)
-        for one in record.fields:
-            if one.default is None and one.name not in given:
-                end = Span(max(call.span.start, call.span.end - 1), call.span.end)
-                raise _Misfit(end, f"expected {one.name}= in {record.name}(…)")
+        if missing := lacking(record, given):
+            bracket = Span(call.span.end - 1, call.span.end)
+            raise _told(bracket, f"expected {missing.name}= in {record.name}(…)")
         return self.maker.instance(record, given)
 
     def _many(self, value: Value, kind: Kind, item: Type, type_: Type) -> object:
@@ -188,16 +163,20 @@ class _Fitting:
                 name="frozenset", keywords=(), given=(Items(bracket="{", items=items),)
             ):
                 return frozenset(self.value(one, item) for one in items)
-        return _misfit(value, type_)
+        raise _misfit(value, type_)
 
 
 def as_float(number: float) -> float:
     """A whole number as a float; one that no float is equal to stays what it is."""
     try:
-        return float(number) if float(number) == number or number != number else number
+        return number if isinstance(number, float) or float(number) != number else float(number)
     except OverflowError:
         return number
 
 
-def _misfit(value: Value, type_: Type) -> NoReturn:
-    raise _Misfit(value.span, f"expected {type_text(type_)}")
+def _misfit(value: Value, type_: Type) -> MisfitError:
+    return _told(value.span, f"expected {type_text(type_)}")
+
+
+def _told(span: Span, message: str) -> MisfitError:
+    return MisfitError(span, span.start, message)

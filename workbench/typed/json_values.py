@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from workbench.errors import ParseError
 from workbench.source import Source, Span
-from workbench.typed.as_schema import key_text
+from workbench.typed.as_schema import WHOLE, key_text
 from workbench.typed.definitions import type_text
 from workbench.typed.fitting import Maker, as_float, too_deep
 from workbench.typed.member_values import json_of, member_values
+from workbench.typed.misfits import MisfitError, Options, lacking
 from workbench.typed.types import (
     Dict,
     Enumeration,
@@ -35,15 +37,6 @@ _MAKE: dict[Kind, Callable[[Iterable[object]], object]] = {
 }  # fmt: skip
 
 
-class _Misfit(Exception):  # noqa: N818  # never leaves this module
-    """A value is not of a type: its JSON pointer, and what was expected."""
-
-    def __init__(self, pointer: str, message: str) -> None:
-        super().__init__(message)
-        self.pointer = pointer
-        self.message = message
-
-
 def parse_json(types: Types, maker: Maker, source: Source, type_: Type) -> object:
     """The value of a type that a JSON text stands for.
 
@@ -58,8 +51,8 @@ def parse_json(types: Types, maker: Maker, source: Source, type_: Type) -> objec
     except json.JSONDecodeError as error:
         what = f"expected JSON: {error.msg.lower()}"
         raise ParseError(what, source, Span(error.pos, error.pos)) from None
-    except _Misfit as misfit:
-        where = f"{misfit.pointer}: " if misfit.pointer else ""
+    except MisfitError as misfit:
+        where = f"{misfit.place}: " if misfit.place else ""
         raise ParseError(where + misfit.message, source, whole, kind="mismatch") from None
     except RecursionError:
         raise too_deep(source) from None
@@ -77,8 +70,7 @@ class _Fitting:
 
     types: Types
     maker: Maker
-    #: Which values were tried as which options of a union in vain: never twice.
-    failed: dict[tuple[int, str], _Misfit] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
 
     def value(self, value: object, type_: Type, at: str) -> object:
         match type_:
@@ -87,7 +79,12 @@ class _Fitting:
             case OneOf(values=values):
                 return self._one_of(value, values, type_, at)
             case Union(options=options):
-                return self._union(value, options, at)
+                return self.options.first(
+                    value,
+                    options,
+                    lambda each, option: self.value(each, option, at),
+                    _misfit(at, type_),
+                )
             case Named(name=name):
                 return self._named(value, self.types.definitions[name], at)
             case Many(kind=kind, item=item) if isinstance(value, list):
@@ -102,16 +99,13 @@ class _Fitting:
                     self._key(k, key, at): self.value(v, item, f"{at}/{k}")
                     for k, v in value.items()
                 }
-        return _misfit(at, type_)
+        raise _misfit(at, type_)
 
     def _key(self, text: str, key: Type, at: str) -> object:
         """A key, which JSON writes as a text."""
         match key:
-            case Plain(scalar=Scalar.INT):
-                try:
-                    return int(text)
-                except ValueError:
-                    return _misfit(at, key)
+            case Plain(scalar=Scalar.INT) if re.fullmatch(WHOLE, text):
+                return int(text)
             case Plain(scalar=Scalar.BOOL) if text in ("true", "false"):
                 return text == "true"
             case OneOf(values=values):
@@ -124,7 +118,7 @@ class _Fitting:
                         return self.maker.member(one, member)
             case Plain(scalar=Scalar.STR):
                 return text
-        return _misfit(at, key)
+        raise _misfit(at, key)
 
     def _one_of(
         self, value: object, values: tuple[str | int | Member | None, ...], type_: Type, at: str
@@ -132,7 +126,7 @@ class _Fitting:
         for one in values:
             if _same(json_of(one, self.types.definitions), value):
                 return self._constant(one)
-        return _misfit(at, type_)
+        raise _misfit(at, type_)
 
     def _constant(self, one: str | int | Member | None) -> object:
         if not isinstance(one, Member):
@@ -141,23 +135,6 @@ class _Fitting:
         assert isinstance(owner, Enumeration), "checked when it was read"
         return self.maker.member(owner, one.name)
 
-    def _union(self, value: object, options: tuple[Type, ...], at: str) -> object:
-        """The first option it fits; a whole number is a float only where nothing else takes it."""
-        deepest: _Misfit | None = None
-        for option in sorted(options, key=lambda one: one == Plain(Scalar.FLOAT)):
-            tried = id(value), repr(option)
-            if tried not in self.failed:
-                try:
-                    return self.value(value, option, at)
-                except _Misfit as misfit:
-                    self.failed[tried] = misfit
-            failed = self.failed[tried]
-            if deepest is None or failed.pointer.count("/") > deepest.pointer.count("/"):
-                deepest = failed
-        if deepest is not None and deepest.pointer != at:
-            raise deepest
-        return _misfit(at, Union(options))
-
     def _named(self, value: object, one: Record | Enumeration, at: str) -> object:
         if isinstance(one, Enumeration):
             for member, known in member_values(one).items():
@@ -165,18 +142,17 @@ class _Fitting:
                     return self.maker.member(one, member)
         elif isinstance(value, dict):
             return self._record(value, one, at)
-        return _misfit(at, Named(one.name))
+        raise _misfit(at, Named(one.name))
 
     def _record(self, value: dict[str, object], record: Record, at: str) -> object:
         fields = {one.name: one for one in record.fields}
         given = {}
         for name, each in value.items():
             if name not in fields:
-                raise _Misfit(f"{at}/{name}", f"{record.name} has no field {name}")
+                raise _told(f"{at}/{name}", f"{record.name} has no field {name}")
             given[name] = self.value(each, fields[name].type, f"{at}/{name}")
-        for one in record.fields:
-            if one.default is None and one.name not in given:
-                raise _Misfit(at, f"expected {one.name} among the fields of {record.name}")
+        if missing := lacking(record, given):
+            raise _told(at, f"expected {missing.name} among the fields of {record.name}")
         return self.maker.instance(record, given)
 
 
@@ -194,7 +170,7 @@ def _scalar(value: object, scalar: Scalar, at: str) -> object:
             return int(value)
         case Scalar.FLOAT, int() | float():
             return as_float(value)
-    return _misfit(at, Plain(scalar))
+    raise _misfit(at, Plain(scalar))
 
 
 def _same(known: object, value: object) -> bool:
@@ -202,5 +178,9 @@ def _same(known: object, value: object) -> bool:
     return known == value and isinstance(known, bool) == isinstance(value, bool)
 
 
-def _misfit(at: str, type_: Type) -> NoReturn:
-    raise _Misfit(at, f"expected {type_text(type_)}")
+def _misfit(at: str, type_: Type) -> MisfitError:
+    return _told(at, f"expected {type_text(type_)}")
+
+
+def _told(at: str, message: str) -> MisfitError:
+    return MisfitError(at, at.count("/"), message)
