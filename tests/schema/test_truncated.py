@@ -1,0 +1,80 @@
+"""JSON truncated at a depth: a regex of Koo's section 5.1, for us and for Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.automata.build import regex_dfa
+from workbench.automata.equivalence import equivalent
+from workbench.errors import LimitError
+from workbench.schema.texts import Texts
+from workbench.schema.truncated import json_regex
+from workbench.source import Source
+from workbench.syntax.regex_parser import parse_regex
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3).filter(lambda text: text.isprintable()),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text("ab", max_size=2), inner),
+    max_leaves=4,
+)  # fmt: skip
+
+
+def depths(value: Any) -> tuple[int, int]:
+    """How deep objects and arrays are nested in a value."""
+    if not isinstance(value, dict | list):
+        return 0, 0
+    inside = [depths(item) for item in (value.values() if isinstance(value, dict) else value)]
+    objects = max((depth for depth, _ in inside), default=0)
+    arrays = max((depth for _, depth in inside), default=0)
+    return objects + isinstance(value, dict), arrays + isinstance(value, list)
+
+
+@settings(max_examples=60)
+@given(values, st.integers(0, 2), st.integers(0, 2), st.sampled_from([None, 1]))
+def test_nested_so_deep_and_no_deeper(
+    value: Any, objects: int, arrays: int, indent: int | None
+) -> None:
+    deep, wide = depths(value)
+    found = re.fullmatch(
+        json_regex(objects=objects, arrays=arrays), json.dumps(value, indent=indent)
+    )
+    assert (found is not None) is (deep <= objects and wide <= arrays)
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted", "because"),
+    [
+        ('{"a": [1, {"b": null}]}', True, "two objects, one array"),
+        ('{"a": {"b": {}}}', False, "three objects"),
+        ("[[]]", False, "two arrays"),
+        ('{"a": 1,}', False, "a comma at the end"),
+        ("[1 2]", False, "no comma"),
+        ("01", False, "no numeral"),
+        (r'"\ud83d"', False, "half a pair"),
+        (' "a" ', True, "white space around it"),
+    ],
+)
+def test_two_objects_and_an_array(text: str, accepted: bool, because: str) -> None:
+    pattern = json_regex(objects=2, arrays=1)
+    assert (re.fullmatch(pattern, text) is not None) is accepted, because
+    assert regex_dfa(parse_regex(Source(pattern, "json"))).accepts(text.encode()) is accepted
+
+
+def test_strings_are_those_of_schemas() -> None:
+    pattern = json_regex(objects=0, arrays=0, space="")
+    strings = regex_dfa(parse_regex(Source(pattern.split("|-?")[0].removeprefix("(?:"), "string")))
+    assert equivalent(strings, Texts.everything().machine())
+
+
+def test_error_too_deep() -> None:
+    with pytest.raises(LimitError, match="unrolled"):
+        json_regex(objects=9, arrays=9)
+    with pytest.raises(ValueError, match="0 or more"):
+        json_regex(objects=-1, arrays=0)
