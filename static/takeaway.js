@@ -63,7 +63,7 @@ wb.parts.takeaway = ({ element, server }) => {
     if (!seen || !stale) return;
     stale = false;
     const mine = ++asked, work = wb.work.now();
-    const answer = await wb.ask(server.take_code, { ...work.settings, ...work, settings: undefined, example: state.example?.name || "", address: location.origin + location.pathname });
+    const answer = await wb.ask(server.take_code, { code: chosen(), ...work.settings, ...work, settings: undefined, example: state.example?.name || "", address: location.origin + location.pathname });
     if (mine !== asked) return;
     programs = answer;
     print();
@@ -74,7 +74,7 @@ wb.parts.takeaway = ({ element, server }) => {
   document.addEventListener("input", aged, { capture: true, passive: true });
   new IntersectionObserver((entries) => { seen = entries[entries.length - 1].isIntersecting; if (seen) soon(); }, { rootMargin: "200px" }).observe(pre);
 
-  const choose = (button) => { wb.choose(tabs, "aria-selected", button); wb.saved.set("code", button.dataset.code); print(); };
+  const choose = (button) => { wb.choose(tabs, "aria-selected", button); wb.saved.set("code", button.dataset.code); print(); if (programs && !(chosen() in programs)) { stale = true; soon.now(); } };
   tabs.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) choose(button); });
   wb.roving(tabs, choose);
   copy.addEventListener("click", async () => { soon.now(); await wb.copy(pre.textContent, copy); });

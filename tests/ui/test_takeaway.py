@@ -77,3 +77,25 @@ def test_the_run_as_programs(handlers: Handlers) -> None:
     )
     assert set(told) == {"python", "transformers", "shell", "client"}
     assert 'assert grammar.accepts("food")' in told["python"]
+
+
+@pytest.mark.parametrize("engine", ["vllm", "llguidance", "xgrammar", "outlines"])
+def test_another_engine_s_program_is_written_when_it_is_asked(
+    handlers: Handlers, engine: str
+) -> None:
+    asked = {
+        "text": "start ::= 'yes' | 'no';",
+        "notation": "kbnf",
+        "prompt": "Well?",
+        "code": engine,
+    }
+    written = take_code(handlers, asked)
+    assert set(written) == {"python", "transformers", "shell", "client", engine}
+    assert engine in written[engine]
+    assert "Well?" in written[engine]
+    compile(written[engine], engine, "exec")
+
+
+def test_why_there_is_no_such_program_is_a_comment(handlers: Handlers) -> None:
+    written = take_code(handlers, {"text": "([", "notation": "regex", "code": "vllm"})
+    assert written["vllm"] == "# the grammar cannot be read yet"

@@ -11,9 +11,13 @@ from enum import StrEnum
 from workbench import __version__
 from workbench.drawing import as_json
 from workbench.errors import WorkbenchError
+from workbench.export.programs import PROGRAMS
+from workbench.export.registry import export
 from workbench.pipeline import OVER_TOKENS, Machine
 from workbench.ui import code as programs
 from workbench.ui.handlers import Handlers
+from workbench.ui.models import BUILTIN
+from workbench.ui.pictures import sentence
 from workbench.ui.records import Record
 from workbench.ui.replay import MARK, drawn, shell, standing_in, taken_in
 from workbench.ui.requests import TextRequest, text_in
@@ -70,12 +74,28 @@ def _file(name: str, kind: str, content: bytes) -> Record:
 
 
 def take_code(handlers: Handlers, sent: Record) -> Record:
-    """The run on the page as programs, by the name of their tab.
+    """The run on the page as programs, by the name of their tab; another engine's if it is asked.
 
     Raises: WorkbenchError for settings that are none.
     """
     wanted = programs.Wanted.of({**sent, "model": handlers.room.name}, handlers.gallery)
-    return {name: write(wanted) for name, write in programs.WRITERS.items()}
+    written = {name: write(wanted) for name, write in programs.WRITERS.items()}
+    engine = text_in(sent, "code", 40)
+    if engine in PROGRAMS and engine not in written:
+        written[engine] = _for_engine(handlers, wanted, engine)
+    return written
+
+
+def _for_engine(handlers: Handlers, wanted: programs.Wanted, engine: str) -> str:
+    """A program for another engine, or as a comment why there is none."""
+    grammar = handlers.compiled(wanted.run.grammar).grammar
+    if grammar is None:
+        return "# the grammar cannot be read yet"
+    named = {} if wanted.model == BUILTIN else {"model": wanted.model}
+    try:
+        return export(grammar, engine, prompt=wanted.run.prompt, **named)
+    except WorkbenchError as error:
+        return "".join(f"# {line}\n" for line in sentence(error).splitlines())
 
 
 def take_replay(handlers: Handlers, sent: Record) -> Record:
