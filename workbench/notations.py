@@ -95,6 +95,10 @@ def ready(notation: Notation) -> None:
         from workbench.syntax.kbnf_parser import ready as ready_for_kbnf
 
         ready_for_kbnf()
+    if notation is Notation.JSON_SCHEMA:
+        from workbench.schema.tree import ready as ready_for_schemas
+
+        ready_for_schemas()
     if notation is Notation.LARK:
         from workbench.syntax.lark_common import common_terminals
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from workbench.errors import BuildError
 from workbench.limits import LIMITS, Limits
 from workbench.schema.algebra import Algebra
 from workbench.schema.options import SchemaOptions
-from workbench.schema.reading import Document
+from workbench.schema.reading import Document, schema_source
 from workbench.schema.refusals import SchemaNote
 from workbench.schema.values import Arrays, Later, Objects
 from workbench.schema.whitespace import Spacing
@@ -69,6 +70,14 @@ def schema_grammar(
         )
     rules = _rules(instances, algebra, options, limits)
     return SchemaGrammar(GrammarTree(tuple(rules), source), tuple(algebra.notes), instances)
+
+
+@cache
+def ready() -> None:
+    """Have the kernels that leaves need; work with a clock asks for this first, once a process."""
+    some = {"a": {"type": "string", "pattern": "a", "not": {"const": "ab"}, "maxLength": 9}}
+    schema = {"properties": {**some, "b": {"type": "integer", "minimum": 7}}, "type": "object"}
+    schema_tree(schema_source(schema), OPTIONS, Limits(seconds=600.0))
 
 
 def _rules(
