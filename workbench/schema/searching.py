@@ -80,8 +80,8 @@ class _Search:
             if assertion is not None and assertion.part is not None:
                 return self._cut(parts, at, assertion, before=before, after=after)
             if assertion is None and self._looks(part):
-                if (tempered := self._tempered(part)) and self._only_end(parts[at + 1 :], after):
-                    return self._joined(parts[:at], tempered, part.span, before=before)
+                if self._only_end(parts[at + 1 :], after) and (run := self._tempered(part)):
+                    return self._then(parts[:at], *run, part.span, before=before)
                 options = [(*parts[:at], *o, *parts[at + 1 :]) for o in self._options(part)]
                 every = [self.found(option, before=before, after=after) for option in options]
                 return reduce(lambda a, b: union(a, b, self.limits), every)
@@ -91,47 +91,45 @@ class _Search:
         self, parts: Sequence[Regex], at: int, look: Assertion, *, before: bool, after: bool
     ) -> Content:
         """The same where the part at a place looks ahead or behind."""
-        looked, span = _parts(look.part), parts[at].span
-        rest = self.found(parts[at + 1 :], before=False, after=after)
+        start, following, span = parts[:at], parts[at + 1 :], parts[at].span
+        looked = _parts(look.part)
         keep = intersection if look.kind in (Kind.AHEAD, Kind.BEHIND) else difference
+        rest = self.found(following, before=False, after=after)
         if look.kind in (Kind.AHEAD, Kind.NOT_AHEAD):
             rest = keep(rest, self.found(looked, before=False), self.limits)
-            self._check(looked, span, Kind.START, before=before or at > 0)
-            return self._joined(parts[:at], rest, span, before=before, after=parts[at + 1 :])
-        start = self.found(parts[:at], before=before, after=False)
-        start = keep(start, self.found(looked, after=False), self.limits)
-        self._check((*parts[:at], *looked), span, Kind.END)
-        self._check(parts[at + 1 :], span, Kind.START)
-        return concatenation(start, rest, self.limits)
+            return self._then(start, rest, [*looked, *following], span, before=before)
+        self._check([*start, *looked], Kind.END, span)
+        self._check(following, Kind.START, span)
+        found = self.found(start, before=before, after=False)
+        found = keep(found, self.found(looked, after=False), self.limits)
+        return concatenation(found, rest, self.limits)
 
-    def _joined(
+    def _then(
         self,
         start: Sequence[Regex],
         rest: Content,
+        asking: Sequence[Regex],
         span: Span,
         *,
         before: bool,
-        after: Sequence[Regex] = (),
     ) -> Content:
-        """The parts of the start, then what is already a machine, made of the parts ``after``."""
-        anchored = any(self._is(part, Kind.START) for part in start)
-        if all(self._is(part, Kind.START) for part in start) and (anchored or not before):
+        """The parts of the start, then the rest, whose parts may ask what stands before them."""
+        anchors = [self._is(part, Kind.START) for part in start]
+        if all(anchors) and (anchors or not before):
             return rest
-        self._check(start, span, Kind.END)
-        self._check(after, span, Kind.START)
+        self._check(start, Kind.END, span)
+        self._check(asking, Kind.START, span)
         found = self.found(start, before=before, after=False)
         return concatenation(found, rest, self.limits)
 
-    def _check(
-        self, parts: Sequence[Regex], span: Span, asked: Kind, *, before: bool = True
-    ) -> None:
+    def _check(self, parts: Sequence[Regex], asked: Kind, span: Span) -> None:
         """Refuse parts beside a cut that ask about what stands on its other side."""
         kinds = {a.kind for part in parts for a in self._asserted(part)}
-        if before and not kinds.isdisjoint((asked, Kind.BOUNDARY, Kind.INSIDE)):
+        if not kinds.isdisjoint((asked, Kind.BOUNDARY, Kind.INSIDE)):
             raise self._refused(span)
 
-    def _tempered(self, part: Regex) -> Content | None:
-        """The strings of ``((?!X).)*`` up to the end of the text; None for any other part."""
+    def _tempered(self, part: Regex) -> tuple[Content, list[Regex]] | None:
+        """The strings of ``((?!X).)*`` up to the end of the text, and X; None for other parts."""
         if not isinstance(part, Repeat) or part.high is not None or part.low > 1:
             return None
         match _parts(part.part):
@@ -139,12 +137,9 @@ class _Search:
                 assertion = self._assertion(look)
                 if assertion is None or assertion.kind is not Kind.NOT_AHEAD:
                     return None
-                every = replace(part, part=one)
-                return difference(
-                    self.found([every], before=False, after=False),
-                    self.found(_parts(assertion.part)),
-                    self.limits,
-                )
+                looked = _parts(assertion.part)
+                every = self.found([replace(part, part=one)], before=False, after=False)
+                return difference(every, self.found(looked), self.limits), looked
             case _:
                 return None
 
