@@ -40,7 +40,10 @@ def together(options: Sequence[Objects]) -> list[Objects]:
 
 
 def in_each_order(algebra: Algebra, shape: Objects) -> Iterator[Objects]:
-    """The shape in its own order, and in that of the schema it was an option of."""
+    """The shape in its own order, and in that of the schema it was an option of.
+
+    A name that this option only tells apart has the place where another option declares it.
+    """
     if shape.order is None:
         yield shape
         return
@@ -53,11 +56,12 @@ def in_each_order(algebra: Algebra, shape: Objects) -> Iterator[Objects]:
     ]
     order = sorted([*shape.properties, *pulled], key=lambda name: places.get(name, last))
     own = [name for name in order if name in shape.properties]
-    if own != list(shape.properties):
+    if own != list(shape.properties) and shape.loose.isdisjoint(places):
         yield shape
     properties = {name: property_of(shape, name) or algebra.nothing for name in order}
     extras = shape.extras
     if pulled:
         left = all_but(pulled)
         extras = somebody((names & left, later) for names, later in extras)
-    yield replace(shape, properties=properties, extras=extras)
+    loose = shape.loose.difference(places)
+    yield replace(shape, properties=properties, extras=extras, loose=loose)
