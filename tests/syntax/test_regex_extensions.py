@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles import texts
-from workbench.errors import ParseError
+from workbench.errors import LimitError, ParseError
 from workbench.grammar import Grammar
+from workbench.limits import Limits
 from workbench.source import Source
 from workbench.syntax.regex_dialect import Dialect
 from workbench.syntax.regex_parser import parse_regex
@@ -284,3 +285,15 @@ def test_error_messages(pattern: str, told: str, because: str) -> None:
     with pytest.raises(ParseError) as caught:
         Grammar.from_regex(pattern)
     assert str(caught.value) == told, because
+
+
+def test_long_texts_are_quick_and_too_long_ones_refused() -> None:
+    """5,000 letters within the public page's two seconds; past ``limits.states`` a hint."""
+    text = "".join(f"{number} " for number in range(1_100))
+    assert Grammar.from_regex(f'"(?P<SUBSTRING_OF>{text})"').accepts('"500 501 50"')
+    few = Limits(states=500)
+    with pytest.raises(LimitError, match="needs more than 500 states") as caught:
+        Grammar.from_regex(f"(?P<SUBSTRING_OF>{text[:400]})", limits=few)
+    assert caught.value.hint == "shorten the text"
+    with pytest.raises(LimitError, match="needs more than 500 states"):
+        Grammar.from_regex(f"(?P<TEXT_UNTIL>{text[:600]})", limits=few)

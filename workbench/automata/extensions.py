@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.utf8 import character_machine
+from workbench.limits import LIMITS, Limits
 from workbench.syntax.ranges import ANY_CHARACTER, difference, union
 from workbench.syntax.regex_tree import Characters, Extension, Kind, Ranges, Regex
 
@@ -17,14 +18,19 @@ from workbench.syntax.regex_tree import Characters, Extension, Kind, Ranges, Reg
 #: again.
 END, BEGIN = 0, 1
 
+_LAST_ASCII = 0x7F
+
 #: A machine over sets of characters: for each state where each set leads.
 _Edges = list[dict[Ranges, int]]
 
 
-def extension_nfa(node: Extension, nfa_of: Callable[[Regex], Nfa]) -> Nfa:
+def extension_nfa(
+    node: Extension, nfa_of: Callable[[Regex, Limits], Nfa], limits: Limits = LIMITS
+) -> Nfa:
     """The machine of an extension; ``nfa_of`` makes those of the regexes in it.
 
-    Cost: states and edges linear in the characters of a text, and in the delimiters and items.
+    Cost:   states and edges linear in the characters of a text, and in the delimiters and items.
+    Raises: LimitError past ``limits.states``.
     """
     builder = NfaBuilder()
     builder.new_state()
@@ -32,12 +38,15 @@ def extension_nfa(node: Extension, nfa_of: Callable[[Regex], Nfa]) -> Nfa:
     match node.kind:
         case Kind.SUBSTRING_OF:
             edges = suffix_automaton(_sets(node.parts))
+            limits.check("states", len(edges), "shorten the text")
             _write(builder, edges, ends=range(len(edges)))
         case Kind.TEXT_UNTIL:
+            limits.check("states", len(node.parts), "shorten the phrase")
             edges = until(_sets(node.parts))
             _write(builder, edges, ends=(len(edges) - 1,))
         case Kind.DELIMITED_SUBSEQUENCE_OF:
-            _write_subsequence(builder, [nfa_of(part) for part in node.parts])
+            _write_subsequence(builder, [nfa_of(part, limits) for part in node.parts])
+            limits.check("states", len(builder), "leave out some of the items")
     return builder.build(BEGIN, {END})
 
 
@@ -108,7 +117,11 @@ def _write(builder: NfaBuilder, edges: _Edges, ends: Iterator[int] | Sequence[in
     builder.epsilon(BEGIN, first)
     for state, row in enumerate(edges, first):
         for letters, target in row.items():
-            _write_set(builder, letters, state, first + target)
+            if letters[-1][1] <= _LAST_ASCII:
+                for low, high in letters:
+                    builder.edge(state, low, high, first + target)
+            else:
+                _write_set(builder, letters, state, first + target)
     for state in ends:
         builder.epsilon(first + state, END)
 

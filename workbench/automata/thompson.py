@@ -29,14 +29,17 @@ def thompson(regex: Regex, limits: Limits = LIMITS) -> Nfa:
             concatenation and alternation left out as in McNaughton & Yamada 1960.
     """
     program = Program()
-    add(program, regex)
+    add(program, regex, limits)
     code, data = program.arrays()
     check_size(code, data, [0], limits)
     return program_nfa(code, data)
 
 
-def add(program: Program, regex: Regex) -> None:
-    """Add a regex to a program."""
+def add(program: Program, regex: Regex, limits: Limits = LIMITS) -> None:
+    """Add a regex to a program.
+
+    Raises: LimitError for an extension that is too large.
+    """
     match regex:
         case Characters():
             program.characters(regex.ranges)
@@ -44,18 +47,18 @@ def add(program: Program, regex: Regex) -> None:
             parts = regex.parts
             program.code += (SEQUENCE, len(parts), 0)
             for part in parts:
-                add(program, part)
+                add(program, part, limits)
         case Repeat():
             part, low, high = simple_repeat(regex)
             program.code += (REPEAT, low, -1 if high is None else high)
-            add(program, part)
+            add(program, part, limits)
         case Group():
-            add(program, regex.part)
+            add(program, regex.part, limits)
         case Alternate():
             program.code += (CHOICE, len(regex.options), 0)
             for option in regex.options:
-                add(program, option)
+                add(program, option, limits)
         case Bytes():
             program.one_byte(regex.ranges)
         case Extension():
-            program.nfa(extension_nfa(regex, thompson))
+            program.nfa(extension_nfa(regex, thompson, limits))

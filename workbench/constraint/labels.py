@@ -67,7 +67,7 @@ _KNOWN: WeakKeyDictionary[Vocabulary, SignedVocabulary] = WeakKeyDictionary()
 def signed_vocabulary(vocabulary: Vocabulary) -> SignedVocabulary:
     """The vocabulary with signs, remembered with it.
 
-    Cost: once 17 ms for 131k tokens, 4 ms for 32k.
+    Cost: once 8 ms for 32k tokens, 14 ms for 131k.
     """
     known = _KNOWN.get(vocabulary)
     if known is None:
@@ -131,7 +131,7 @@ def _signed(
 def _with_signs(trie: Trie, signs: Mapping[bytes, TokenId]) -> Trie:
     """A trie without tokens that begin with bytes no text has, and with signs: these sort last.
 
-    Cost: a copy; to sort all tokens anew takes a hundred times as long.
+    Cost: a copy, 6 ms for 131k tokens; to sort all anew takes 300.
     """
     odd = np.flatnonzero((trie.depth == 0) & (trie.byte >= RESERVED))
     nodes = int(odd[0]) if len(odd) else len(trie)
