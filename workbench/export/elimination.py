@@ -18,7 +18,7 @@ from workbench.syntax.regex_tree import Regex
 State = TypeVar("State", bound=Hashable)
 
 #: Edges that are made on the way, at most: each costs some tenths of a millisecond.
-_EDGES = 12_000
+_EDGES = 6_000
 
 
 class TooLongError(Exception):

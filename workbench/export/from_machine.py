@@ -1,4 +1,4 @@
-"""From a machine: a byte automaton in, its texts as a regex or as rules over characters out.
+"""From a machine: an automaton over characters in, its texts as a regex or as rules out.
 
 Bytes that are no part of a character are left out: what is written in characters speaks of texts.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.automata.dfa import Dfa, State
-from workbench.automata.fold import CharacterFsa, fold
+from workbench.automata.dfa import State
+from workbench.automata.fold import CharacterFsa
 from workbench.export.elimination import Paths, TooLongError
 from workbench.export.spelled import spelled
-from workbench.export.terms import EMPTY, NOTHING, one_of
+from workbench.export.terms import EMPTY, one_of
 from workbench.limits import LIMITS, Limits
 from workbench.source import Span
 from workbench.syntax.grammar_tree import (
@@ -26,17 +26,14 @@ from workbench.syntax.regex_tree import Ranges, Regex
 #: Before and after all states.
 _BEFORE, _AFTER = -1, -2
 #: Automata with more states between characters are not tried.
-_STATES = 2_000
+_STATES = 1_000
 
 
-def machine_regex(dfa: Dfa, most: int, limits: Limits = LIMITS) -> Regex | None:
+def machine_regex(folded: CharacterFsa, most: int, limits: Limits = LIMITS) -> Regex | None:
     """The texts of a machine as a regex; None where it has more than ``most`` characters.
 
     Raises: LimitError past ``limits.seconds``.
     """
-    if dfa.is_empty:
-        return NOTHING
-    folded = fold(dfa)
     if len(folded.states) > _STATES:
         return None
     edges: list[tuple[State, Regex, State]] = [(_BEFORE, EMPTY, folded.initial)]
@@ -48,15 +45,16 @@ def machine_regex(dfa: Dfa, most: int, limits: Limits = LIMITS) -> Regex | None:
         return None
 
 
-def machine_rules(dfa: Dfa, names: Iterator[str], span: Span) -> tuple[tuple[str, Expression], ...]:
-    """The texts of a machine as rules, a rule a state, each calling the next at its end.
+def machine_rules(
+    folded: CharacterFsa, names: Iterator[str], span: Span
+) -> tuple[tuple[str, Expression], ...]:
+    """The texts of a machine as rules: of a state, each calling the next at its end.
 
     The first rule is that of the initial state; ``names`` gives the names. A state with one way in
     and one way on is written in where it is called. No rule: the machine has no text.
 
     Cost: linear in the edges over characters.
     """
-    folded = fold(dfa)
     edges: dict[State, list[tuple[Ranges, State]]] = {}
     entries: dict[State, int] = {folded.initial: 2}
     for source, ranges, target in _alive(folded):

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.automata.fold import fold
+from workbench.automata.fold import CharacterFsa, fold
 from workbench.errors import BuildError
 from workbench.export.from_machine import machine_regex
 from workbench.export.terms import plain, text
 from workbench.limits import Limits
 from workbench.pushdown.terminals import excepted_strings, terminal_machine
 from workbench.source import Source, Span
-from workbench.syntax.grammar_tree import Except, Expression, Literal, Pattern, Stop
+from workbench.syntax.grammar_tree import Automaton, Except, Expression, Literal, Pattern, Stop
 from workbench.syntax.regex_labels import labels_in
 from workbench.syntax.regex_tree import Regex
+from workbench.syntax.shapes import shape
 from workbench.syntax.tree_printer import Leaf
+
+#: The lowest byte that begins a character of several.
+_LEADS = 0xC0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +32,7 @@ class Leaves:
     #: The rules by name; ``except!`` may name one that no text reaches.
     rules: Mapping[str, Expression]
     limits: Limits
+    _folded: dict[object, CharacterFsa] = field(default_factory=dict)
 
     def regex(self, leaf: Leaf) -> Regex | None:
         """The regex of a terminal as its author wrote it; None where only its machine says it.
@@ -44,24 +48,28 @@ class Leaves:
             raise self.refused(what, leaf.span, "write a regex of the texts you mean")
         return plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
 
-    def machine(self, leaf: Leaf) -> Dfa:
-        """The machine of a terminal, bytes and all."""
+    def folded(self, leaf: Leaf) -> CharacterFsa:
+        """The machine of a terminal over characters; bytes that are none stand apart in it."""
         assert not isinstance(leaf, Literal), "it has no machine"
-        return terminal_machine(leaf, self.rules, self.source, self.limits)
+        key = id(leaf.machine) if isinstance(leaf, Automaton) else shape(leaf)
+        if key not in self._folded:
+            machine = terminal_machine(leaf, self.rules, self.source, self.limits)
+            self._folded[key] = fold(machine)
+        return self._folded[key]
 
     def is_nullable(self, leaf: Leaf) -> bool:
         """Whether a terminal may read nothing."""
         if isinstance(leaf, Literal):
             return not leaf.value
-        machine = self.machine(leaf)
-        return bool(machine.finals[machine.initial])
+        folded = self.folded(leaf)
+        return folded.initial in folded.finals
 
     def excepted(self, leaf: Except) -> tuple[bytes, ...]:
         return excepted_strings(leaf, self.rules, self.source, self.limits)
 
-    def short(self, machine: Dfa, most: int) -> Regex | None:
-        """The texts of a machine as a regex of at most ``most`` characters."""
-        return machine_regex(machine, most, self.limits)
+    def short(self, leaf: Leaf, most: int) -> Regex | None:
+        """The texts of a terminal's machine as a regex of at most ``most`` characters."""
+        return machine_regex(self.folded(leaf), most, self.limits)
 
     def refused(self, what: str, span: Span, hint: str) -> BuildError:
         """The error of what the notation cannot say."""
@@ -76,11 +84,12 @@ class Leaves:
             raise self.refused(what, leaf.span, "write whole characters") from None
 
 
-def cuts_characters(machine: Dfa) -> bool:
+def cuts_characters(folded: CharacterFsa) -> bool:
     """Whether a machine may begin or end inside a character."""
-    return bool(fold(machine).raw)
+    return bool(folded.raw)
 
 
-def begins_inside(machine: Dfa) -> bool:
+def begins_inside(folded: CharacterFsa) -> bool:
     """Whether a text of a machine may begin with a byte that goes on a character."""
-    return any(machine.step(machine.initial, byte) != DEAD for byte in range(0x80, 0xC0))
+    first = (ranges for state, ranges, _ in folded.raw if state == folded.initial)
+    return any(low < _LEADS for ranges in first for low, _ in ranges)

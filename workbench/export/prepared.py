@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from workbench.automata.dfa import Dfa
+from workbench.automata.fold import CharacterFsa
 from workbench.errors import BuildError
 from workbench.export.comments import comments_of
 from workbench.export.counts import Counts
@@ -39,7 +39,6 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.regex_dialect import Dialect
 from workbench.syntax.regex_tree import Regex
-from workbench.syntax.shapes import shape
 from workbench.syntax.tree_printer import POSTFIX, Leaf
 
 #: A machine whose regex is longer is written as rules.
@@ -119,11 +118,11 @@ class _Preparation:
         #: The name of the rule being prepared.
         self._rule = ""
         #: What was made for leaves that are machines.
-        self._made: dict[object, Expression] = {}
+        self._made: dict[int, Expression] = {}
         #: Rules made on the way, which stand behind the rule they were made for.
         self._more: list[Rule] = []
         #: The terminals that may begin or end inside a character.
-        self._cutting: dict[int, Dfa] = {}
+        self._cutting: dict[int, CharacterFsa] = {}
 
     def run(self, comments: Mapping[str, tuple[str, ...]]) -> Prepared:
         rules: list[Rule] = []
@@ -164,13 +163,12 @@ class _Preparation:
         regex = self._leaves.regex(leaf)
         if regex is not None:
             return leaf if isinstance(leaf, Literal) else self._regex(regex, leaf.span)
-        machine = self._leaves.machine(leaf)
-        if cuts_characters(machine):
-            self._cutting[id(leaf)] = machine
-        key = id(machine) if isinstance(leaf, Automaton) else shape(leaf)
-        if key not in self._made:
-            self._made[key] = self._from_machine(leaf, machine)
-        return self._made[key]
+        folded = self._leaves.folded(leaf)
+        if cuts_characters(folded):
+            self._cutting[id(leaf)] = folded
+        if id(folded) not in self._made:
+            self._made[id(folded)] = self._from_machine(leaf, folded)
+        return self._made[id(folded)]
 
     def _regex(self, regex: Regex, span: Span) -> Expression:
         if regex == NOTHING:
@@ -179,13 +177,13 @@ class _Preparation:
             return terminal(regex, span, self._signs.dialect)
         return spelled(regex, span)
 
-    def _from_machine(self, leaf: Leaf, machine: Dfa) -> Expression:
+    def _from_machine(self, leaf: Leaf, folded: CharacterFsa) -> Expression:
         label = leaf.label if isinstance(leaf, Automaton) else f"{self._rule}_text"
-        regex = self._leaves.short(machine, _REGEX)
+        regex = self._leaves.short(leaf, _REGEX)
         if regex is not None and len(pattern(regex)) <= _INLINE:
             return self._regex(regex, leaf.span)
         names = self._names.series(label)
-        rules = machine_rules(machine, names, leaf.span) if regex is None else ()
+        rules = machine_rules(folded, names, leaf.span) if regex is None else ()
         if regex is not None:
             rules = ((next(names), self._regex(regex, leaf.span)),)
         self._more += [Rule(name, body, leaf.span, leaf.span) for name, body in rules]
@@ -198,8 +196,8 @@ class _Preparation:
         neighbours = Neighbours(self._rules, self._leaves.is_nullable, id)
         for left, right in neighbours.pairs:
             first, second = neighbours.leaves[left], neighbours.leaves[right]
-            machine = self._cutting.get(id(second))
-            if id(first) in self._cutting and machine and begins_inside(machine):
+            folded = self._cutting.get(id(second))
+            if id(first) in self._cutting and folded and begins_inside(folded):
                 what = "two terminals that may share a character, each some of its bytes"
                 return self._leaves.refused(what, second.span, "put a character between them")
         return None

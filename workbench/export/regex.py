@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 
+from workbench.automata.fold import fold
 from workbench.errors import BuildError, LimitError
 from workbench.export.elimination import TooLongError
 from workbench.export.from_machine import machine_regex
@@ -75,10 +76,9 @@ def _of_tree(grammar: Grammar, longest: int) -> Regex | None:
     def leaf(node: Leaf) -> Regex:
         if (made := leaves.regex(node)) is not None:
             return made
-        machine = leaves.machine(node)
-        if cuts_characters(machine):
+        if cuts_characters(leaves.folded(node)):
             raise NotSoError  # two such leaves may share a character: ask the whole machine
-        if (made := leaves.short(machine, longest)) is None:
+        if (made := leaves.short(node, longest)) is None:
             raise TooLongError
         return made
 
@@ -94,7 +94,7 @@ def _of_machine(grammar: Grammar, longest: int) -> Regex | None:
     except LimitError:
         return None
     assert dfa is not None, "it needs no stack"
-    return machine_regex(dfa, longest, grammar.limits.begun())
+    return machine_regex(fold(dfa), longest, grammar.limits.begun())
 
 
 def _python_reads(text: str) -> bool:
