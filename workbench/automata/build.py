@@ -8,7 +8,7 @@ from workbench.automata.lazy import LazyDfa
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa
 from workbench.automata.operations import first_match, without_match
-from workbench.automata.small import small_dfa
+from workbench.automata.small import SMALL, small_dfa
 from workbench.automata.thompson import thompson
 from workbench.limits import LIMITS, Clock, Limits
 from workbench.syntax.grammar_tree import Pattern, Stop
@@ -38,7 +38,7 @@ def regex_machine(regex: Regex, limits: Limits = LIMITS) -> Dfa | LazyDfa:
 def machine_of(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | LazyDfa:
     """The same, of an Nfa."""
     # a machine that has many more states than its regex seldom ends soon
-    most = min(limits.states, _FEW + _TIMES * len(nfa))
+    most = min(limits.states, SMALL, _FEW + _TIMES * len(nfa))
     return small_dfa(nfa, most) or LazyDfa(nfa, limits)
 
 
@@ -47,7 +47,7 @@ def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> D
 
     Raises: LimitError where subsets or the time pass a budget.
     """
-    small = small_dfa(nfa, limits.states)
+    small = small_dfa(nfa, min(limits.states, SMALL))
     if small is not None:
         return small
     return minimize(determinize(nfa, limits, clock), limits, clock)

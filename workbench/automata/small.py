@@ -23,9 +23,8 @@ from workbench.automata.writing import program_nfa
 from workbench.kernel import inner, njit
 from workbench.limits import LIMITS
 
-#: The most states before minimization: so many, and so many a state of the Nfa, for one that
-#: counts far makes hardly more states than it has, and in Python they took thirty times as long.
-SMALL, _A_STATE = 4_096, 2
+#: The most states before minimization.
+SMALL = 4_096
 #: The most states and edges of an Nfa that is tried.
 _NFA_STATES, _NFA_EDGES = 8_192, 32_768
 _DEAD = DEAD
@@ -56,7 +55,7 @@ def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
         return None
     done, classes, table, ends = _smallest(
         flat.edges, flat.first, flat.epsilons, flat.first_epsilon, nfa.initial, flat.finals,
-        nfa.symbols, min(most, max(SMALL, _A_STATE * len(nfa))),
+        nfa.symbols, most,
     )  # fmt: skip
     if done:
         # the class behind the last was room to work in
