@@ -146,7 +146,7 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     # T ( x = are four states, then one after 1, one after 2 and 12, the end, and the beginning
     ("dataclasses", 1): ("8", "7"),
     ("dataclasses", 2): ({"]", "])", ",·"}, {")", "]"}),
-    ("dataclasses", 3): ("Pen(colour=Colour.BLUE)", "Pen(colour=Colour.RED)"),
+    ("dataclasses", 3): ("P(c=C.BLUE)", "P(c=C.RED)"),
     ("masked", 0): ({"[", "1", "[[", "1]"}, {"[", "]"}),
     ("masked", 1): ("4", "2"),
     ("masked", 2): ({"]", ",", ",["}, {"]", "]]"}),

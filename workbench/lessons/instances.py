@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.drawing.text import visible
-from workbench.errors import WorkbenchError
 from workbench.lessons.asking import Answer, Asked, text_of
 from workbench.lessons.lesson import Reply, Table
 from workbench.lessons.world import World
 
 
 def instances(world: World, *, texts: Sequence[str]) -> Table:
-    """Texts, whether each is accepted, and the value it is read as or why it is none."""
+    """Texts, whether each is accepted, and the value it stands for if it is."""
+    grammar = world.grammar
     rows = tuple(
-        (visible(text), "✓" if world.grammar.accepts(text) else "✗", _told(world, text))
+        (visible(text), "✓", repr(grammar.parse(text)))
+        if grammar.accepts(text)
+        else (visible(text), "✗", "nothing")
         for text in texts
     )
     return Table("What a text stands for", ("text", "accepted", "stands for"), rows)
-
-
-def _told(world: World, text: str) -> str:
-    try:
-        return repr(world.grammar.parse(text))
-    except WorkbenchError as error:
-        return f"nothing: {error.message}"
 
 
 def stands_for(world: World, *, text: str) -> Asked:
