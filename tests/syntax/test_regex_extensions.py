@@ -293,7 +293,7 @@ def test_long_texts_are_quick_and_too_long_ones_refused() -> None:
     assert Grammar.from_regex(f'"(?P<SUBSTRING_OF>{text})"').accepts('"500 501 50"')
     few = Limits(states=500)
     with pytest.raises(LimitError, match="needs more than 500 states") as caught:
-        Grammar.from_regex(f"(?P<SUBSTRING_OF>{text[:400]})", limits=few)
+        Grammar.from_regex(f"(?P<SUBSTRING_OF>{text[:480]})", limits=few)
     assert caught.value.hint == "shorten the text"
     with pytest.raises(LimitError, match="needs more than 500 states"):
         Grammar.from_regex(f"(?P<TEXT_UNTIL>{text[:600]})", limits=few)
