@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from workbench.errors import SourceError
+from workbench.schema.formats import NARROWER
 from workbench.schema.numbers import Numbers
 from workbench.schema.reading import Node
 from workbench.schema.refusals import unsupported, wrong
@@ -53,6 +54,10 @@ def _format(subschemas: Subschemas, keyword: Node) -> Texts:
         message = f"nobody here knows the format {keyword.value!r}; it is taken as an annotation"
         subschemas.algebra.tell(keyword, message)
         return subschemas.algebra.all_values.texts
+    if keyword.value in NARROWER:
+        subschemas.algebra.tell(
+            keyword, f"of the format {keyword.value!r} {NARROWER[keyword.value]}"
+        )
     return texts
 
 
