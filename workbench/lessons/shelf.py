@@ -26,7 +26,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     "Older ways to a mask": ("index", "terminals", "online"),
     "DOMINO": ("bridge", "templates", "subterminals", "lookahead", "speculation"),
     "Proper tokens": ("improper", "merges", "direct", "product"),
-    "Other notations": ("json_schema", "dataclasses",),
+    "Other notations": ("json_schema", "dataclasses"),
 }
 
 ORDER = tuple(name for shelf in SHELVES.values() for name in shelf)
