@@ -69,10 +69,9 @@ class Loop:
 
 def loops(tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]) -> tuple[Loop, ...]:
     """The outermost cheap loops of the rules in use."""
-    text = tree.source.text
     kinds = _RuleKinds(rules)
     found = [
-        loop for rule in tree.rules if rule.name in used for loop in _in_rule(rule, kinds, text)
+        loop for rule in tree.rules if rule.name in used for loop in _in_rule(rule, kinds, tree)
     ]
     return tuple(
         one
@@ -97,7 +96,7 @@ def regex_loops(regex: Regex, text: str) -> Iterator[Loop]:
                 yield from regex_loops(part, text)
 
 
-def _in_rule(rule: Rule, kinds: _RuleKinds, text: str) -> Iterator[Loop]:
+def _in_rule(rule: Rule, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[Loop]:
     own = kinds.of(rule.body)
     again = next((call for call in calls(rule.body) if call.name == rule.name), None)
     if own and again:
@@ -105,28 +104,34 @@ def _in_rule(rule: Rule, kinds: _RuleKinds, text: str) -> Iterator[Loop]:
         yield Loop(
             f"{rule.name!r} calls itself without end to read {what}: a model may never leave it",
             again.span,
-            f"write it as one regex with an end, such as #'…{_bounded(0)}'",
+            f"write it as one regex with an end, such as #'…{_bounded(0)}'"
+            if not tree.counted
+            else f"write it as a repetition with an end, such as …{_count(0, tree)}",
             None,
         )
-    yield from _in(rule.body, kinds, text)
+    yield from _in(rule.body, kinds, tree)
 
 
-def _in(expression: Expression, kinds: _RuleKinds, text: str) -> Iterator[Loop]:
+def _in(expression: Expression, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[Loop]:
     match expression:
         case Repetition(item=item, low=low, high=None) if own := kinds.of(expression) or _signs(
             item
         ):
-            fix = _counted(item, low, text)
-            example = fix or f"#'…{_bounded(low)}'"
-            hint = f"write it as a regex with an end, such as {example}"
+            fix = _counted(item, low, tree)
+            if tree.counted:
+                hint = f"bound it, for instance with {_count(low, tree)}"
+                fix = fix if _holds(expression.span, item.span) else None
+            else:
+                example = fix or f"#'…{_bounded(low)}'"
+                hint = f"write it as a regex with an end, such as {example}"
             yield _loop(own, expression.span, hint, fix)
         case Repetition(item=item):
-            yield from _in(item, kinds, text)
+            yield from _in(item, kinds, tree)
         case Sequence(items=parts) | Choice(options=parts):
             for part in parts:
-                yield from _in(part, kinds, text)
+                yield from _in(part, kinds, tree)
         case Pattern(regex=regex, stop=Stop.ANYWHERE):
-            yield from regex_loops(regex, text)
+            yield from regex_loops(regex, tree.source.text)
 
 
 def _loop(kinds: frozenset[str], span: Span, hint: str, fix: str | None) -> Loop:
@@ -134,9 +139,11 @@ def _loop(kinds: frozenset[str], span: Span, hint: str, fix: str | None) -> Loop
     return Loop(message, span, hint, fix)
 
 
-def _counted(item: Expression, low: int, text: str) -> str | None:
-    """A terminal of one character as a regex that counts it; items themselves are not counted."""
-    written = text[item.span.start : item.span.end]
+def _counted(item: Expression, low: int, tree: GrammarTree) -> str | None:
+    """An item with a count; in KBNF, which counts none, a regex of a terminal of one character."""
+    written = tree.source.text[item.span.start : item.span.end]
+    if tree.counted:
+        return written + _count(low, tree)
     match item:
         case Pattern(regex=Characters()):
             return f"{written[:-1]}{_bounded(low)}{written[-1:]}"
@@ -145,6 +152,10 @@ def _counted(item: Expression, low: int, text: str) -> str | None:
             return f"#{written[:1]}{letter}{_bounded(low)}{written[-1:]}"
         case _:
             return None
+
+
+def _count(low: int, tree: GrammarTree) -> str:
+    return tree.counted.format(low=low, high=max(_PROPOSED, 2 * low))
 
 
 def _bounded(low: int) -> str:

@@ -6,10 +6,12 @@ What derives no text is left out, so that whatever a piece begins to read can be
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from workbench.automata.thompson import thompson
+from workbench.errors import ParseError
 from workbench.pushdown.readers import OfNfa, Reader, character, one_byte
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Literal
@@ -148,13 +150,17 @@ def literal_piece(literal: Literal, source: Source) -> Piece | None:
 
 
 def _letters(literal: Literal, text: str, source: Source) -> list[Span]:
-    """Where each letter of a string is written; a tree made by hand has only the whole."""
+    """Where each letter of a string is written; the whole where that is not told.
+
+    A tree made by hand has only that, and so have strings with escapes KBNF does not know.
+    """
     start, end = literal.span.start, literal.span.end
     quoted = source.text[start:end]
     if len(quoted) >= 2 and quoted[0] == quoted[-1] and quoted[0] in "'\"":
-        inside = unescape(source, Span(start + 1, end - 1), regex=False)
-        if inside.text == text:
-            return [Span(low, high) for low, high in pairwise(inside.places)]
+        with suppress(ParseError):
+            inside = unescape(source, Span(start + 1, end - 1), regex=False)
+            if inside.text == text:
+                return [Span(low, high) for low, high in pairwise(inside.places)]
     return [literal.span] * len(text)
 
 

@@ -8,12 +8,13 @@ anywhere, an alternative may be empty, a repetition may be repeated.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
-from workbench.errors import ParseError
+from workbench.errors import BuildError, ParseError
 from workbench.limits import Clock
 from workbench.source import Source
 from workbench.syntax.beyond import Beyond
-from workbench.syntax.called import all_called
+from workbench.syntax.called import all_called, calls, without_idle
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.gbnf_lexemes import LEXEMES, SIGNS
 from workbench.syntax.gbnf_reader import Reader
@@ -38,9 +39,26 @@ def parse_gbnf(
     """
     reader = Reader(Cursor.of(source, lexemes(source.text, LEXEMES), SIGNS, clock), beyond)
     rules = reader.rules()
+    _check_called(source, rules)
     if reader.wanted:
         rules = _Cutting(source, rules, reader.wanted, beyond).rules()
-    return GrammarTree(tuple(rules), source)
+    return GrammarTree(tuple(rules), source, counted="{{{low},{high}}}")
+
+
+def _check_called(source: Source, rules: list[Rule]) -> None:
+    """Every rule that is called is there.
+
+    Raises: BuildError of kind ``undefined_nonterminal`` at the first call of one that is not.
+    """
+    names = {rule.name for rule in rules}
+    for rule in rules:
+        for call in calls(rule.body):
+            if call.name not in names:
+                near = get_close_matches(call.name, names, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"add a line  {call.name} ::= …"
+                message = f"the rule {call.name!r} is not written"
+                kind = "undefined_nonterminal"
+                raise BuildError(message, source, call.span, hint, kind)
 
 
 @dataclass(slots=True, eq=False)
@@ -53,16 +71,19 @@ class _Cutting:
     beyond: Beyond | None
     bodies: dict[str, Expression] = field(init=False)
     cut: dict[str, Expression] = field(default_factory=dict)
+    #: Rules that machines were made of.
+    absorbed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.bodies = {rule.name: rule.body for rule in self.written}
 
     def rules(self) -> list[Rule]:
         """The rules, with a machine for each body that is cut."""
-        return [
+        rules = [
             replace(rule, body=self._cut(rule.name)) if rule.name in self.wanted else rule
             for rule in self.written
         ]
+        return without_idle(rules, self.absorbed)
 
     def _cut(self, name: str, asking: tuple[str, ...] = ()) -> Expression:
         if name in self.cut:
@@ -82,6 +103,7 @@ class _Cutting:
         for called in all_called(body, self.bodies):
             inner = called in self.wanted
             rules[called] = self._cut(called, (*asking, name)) if inner else self.bodies[called]
+        self.absorbed.update(rules)
         if isinstance(want.end, Expression):
             body = Sequence((body, want.end), body.span)
         if want.lazy:

@@ -145,3 +145,5 @@ class GrammarTree:
 
     rules: tuple[Rule, ...]
     source: Source
+    #: How a count is written after an item, of ``low`` and ``high``; empty where none can be.
+    counted: str = ""

@@ -14,7 +14,7 @@ from workbench.errors import ParseError
 from workbench.limits import Clock
 from workbench.source import Source, Span
 from workbench.syntax.beyond import Beyond
-from workbench.syntax.called import called
+from workbench.syntax.called import called, without_idle
 from workbench.syntax.chunks import pieces
 from workbench.syntax.class_text import class_text
 from workbench.syntax.grammar_tree import (
@@ -97,6 +97,8 @@ class _Lowering:
         self.lexemes: dict[str, Expression] = {}
         self.lazy: dict[str, Span] = {}
         self.lowering: set[str] = set()
+        #: Terminals and the like that machines were made of.
+        self.absorbed: set[str] = set()
         self.ignoring: Ignoring | None = None
         if grammar.ignored:
             bodies = tuple(map(self._operand, grammar.ignored))
@@ -114,7 +116,10 @@ class _Lowering:
         made = self._apart(made)
         if self.ignoring is not None:
             made = [*self.ignoring.begun(made, self.start, self.names), self.ignoring.rule]
-        return made + self.more + self.counting.rules + self.inner
+        made += self.more + self.counting.rules + self.inner
+        # what has become part of a machine is no rule any more, nor is what a schema did not need
+        idle = self.absorbed.union(rule.name for rule in self.inner)
+        return without_idle(made, idle - {self.start})
 
     def _apart(self, rules: list[Rule]) -> list[Rule]:
         """The rules, where no terminal goes on past the match of a lazy one beside it."""
@@ -290,4 +295,5 @@ class _Lowering:
                 continue
             rules[name] = of_pieces[name] if one is None else self._terminal(name, one)
             waiting += called(rules[name])
+        self.absorbed.update(rules)
         return rules

@@ -31,4 +31,5 @@ def parse_lark(
             of kind ``undefined_nonterminal``, or what ``beyond`` raises; LimitError.
     Source: Lark 1.3, docs/grammar.md; llguidance, docs/syntax.md.
     """
-    return GrammarTree(lowered(source, read(source, clock), start, beyond, clock), source)
+    rules = lowered(source, read(source, clock), start, beyond, clock)
+    return GrammarTree(rules, source, counted="~{low}..{high}")
