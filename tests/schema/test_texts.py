@@ -155,6 +155,15 @@ def test_finite(texts: Texts, members: tuple[str, ...] | None) -> None:
     assert texts.finite(100) == members
 
 
+def test_bounds_of_any_size() -> None:
+    even = Texts.pattern("^(?:ab)*$")
+    assert (even & Texts.lengths(10**9 + 1, 10**9 + 1)).is_empty
+    assert not (even & Texts.lengths(10**9 + 1, 10**9 + 2)).is_empty
+    assert (even & Texts.lengths(0, 10**9)).finite(100) is None
+    assert not (even & Texts.lengths(0, 10**9) & ~Texts.of(["", "ab"])).is_empty
+    assert (Texts.pattern("^a?b?$") & Texts.lengths(1, 10**9)).finite(9) == ("a", "ab", "b")
+
+
 def test_long_strings() -> None:
     machine = Texts.lengths(0, 4096).machine()
     assert machine.accepts(b'"' + b"\\u00e9" * 4096 + b'"')

@@ -133,8 +133,12 @@ def between(content: Content, low: int, high: int | None, limits: Limits = LIMIT
     Cost:   edges × lengths, walked by numpy.
     Raises: LimitError past ``limits.states`` states.
     """
-    machine, last = content.machine, low if high is None else high
-    states = len(machine)
+    machine, states = content.machine, len(content.machine)
+    if is_finite(content):
+        high = states if high is None else min(high, states)  # all members are shorter
+    last = low if high is None else high
+    if last < low:
+        return replace(content, machine=nothing(len(machine.classes)))
     limits.check("states", last, "lower the bounds of the string's length")
     sources, targets = _ways(machine)
     kept = np.zeros((last + 1, states), np.bool_)
@@ -173,25 +177,31 @@ def _ways(machine: Dfa) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
 def has_member(content: Content, low: int, high: int | None) -> bool:
     """Whether some member has from ``low`` to ``high`` characters.
 
-    Cost: edges a character, up to where the same states come again or ``high`` is reached.
+    Cost: edges a character, up to where the same states come again: bounds may be of any size.
     """
     machine = content.machine
     sources, targets = _ways(machine)
     here = np.zeros(len(machine), np.bool_)
     here[machine.initial] = True
-    seen: set[bytes] = set()
-    length = 0
-    while here.any() and (high is None or length <= high):
-        if length >= low:
-            if (here & machine.finals).any():
-                return True
-            if (key := here.tobytes()) in seen:
-                return False
-            seen.add(key)
+    seen: dict[bytes, int] = {}
+    ends: list[bool] = []
+    while (key := here.tobytes()) not in seen:
+        length = seen[key] = len(ends)
+        ends.append(bool((here & machine.finals).any()))
+        if high is not None and length > high:
+            return False
+        if ends[-1] and length >= low:
+            return True
         there = np.zeros(len(machine), np.bool_)
         there[targets[here[sources]]] = True
         here = there
-        length += 1
+    # from the first length with these states on, all is said again after each round
+    first = seen[key]
+    around = len(ends) - first
+    for length in range(first, len(ends)):
+        reached = length + -((length - low) // around) * around
+        if ends[length] and (high is None or reached <= high):
+            return True
     return False
 
 

@@ -108,7 +108,7 @@ class Texts:
             return False
         if not contents.has_member(self.content, self.low, self.high):
             return True
-        return bool(self.without) and self.as_content().is_empty
+        return bool(self.without) and self.finite(0) == ()
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member."""
@@ -122,17 +122,26 @@ class Texts:
         """The members, if there are at most so many; None if there are more."""
         if self.words is not None:
             return tuple(sorted(self.words)) if len(self.words) <= most else None
-        if self.content is None:
+        if self.content is None or self._has_more_than(most + len(self.without)):
             return None
-        whole = self.as_content()
-        if not contents.is_finite(whole):
-            return None
-        found = []
-        for word in contents.members(whole):
-            found.append(word)
+        found: list[str] = []
+        for word in contents.members(replace(self, without=frozenset()).as_content()):
+            if word not in self.without:
+                found.append(word)
             if len(found) > most:
                 return None
         return tuple(sorted(found))
+
+    def _has_more_than(self, most: int) -> bool:
+        """Whether the lengths alone let the content have more members, as those of one without end.
+
+        Between any length and one of ``states`` more such a content has a member.
+        """
+        assert self.content is not None, "what has none is not asked"
+        if contents.is_finite(self.content):
+            return False
+        states = len(self.content.machine)
+        return self.high is None or (self.high - self.low) // states > most + 1
 
     def as_content(self, limits: Limits = LIMITS) -> Content:
         """The same set as one machine over characters."""
@@ -140,6 +149,7 @@ class Texts:
             return contents.of_words(self.words, limits)
         found = self.content
         if found is None:
+            limits.check("states", max(self.low, self.high or 0), "lower the string's length")
             found = contents.of_lengths(self.low, self.high)
         elif self.low > 0 or self.high is not None:
             found = contents.between(found, self.low, self.high, limits)
