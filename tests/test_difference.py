@@ -5,18 +5,30 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.laws.test_mask_laws import grammar_of, slow, trees
+from tests.laws.test_mask_laws import slow, trees
 from tests.oracles import texts
 from workbench.difference import Difference, equivalent
+from workbench.errors import BuildError
 from workbench.gallery import load_gallery
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.notations import Notation
+from workbench.pushdown.build import build
 from workbench.syntax.grammar_tree import GrammarTree
 
 QUICK = Limits(seconds=0.3)
+
+
+def grammar_of(tree: GrammarTree) -> Grammar:
+    """The grammar of a drawn tree that has texts."""
+    try:
+        return Grammar(tree.source, Notation.KBNF, build(tree), tree=tree)
+    except BuildError:
+        assume(False)
+        raise
 
 
 def read(written: str) -> Grammar:

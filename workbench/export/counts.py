@@ -75,15 +75,16 @@ class Counts:
 
         One way to read each text: ``x? x? x?`` has several.
         """
-        if count <= _FEW:
-            return Repetition(one, 0, count, one.span)
-        key = (one.name, "up to", count)
-        if key not in self._known:
-            node: Expression = self._up_to(one, count - _FEW)
-            for _ in range(_FEW):
-                node = Repetition(_row([one, node], one.span), 0, 1, one.span)
-            self._known[key] = self._rule(node, f"{one.name}_up_to_{count}")
-        return self._known[key]
+        first = (count - 1) % _FEW + 1
+        node: Expression = Repetition(one, 0, first, one.span)
+        for made in range(first + _FEW, count + 1, _FEW):
+            key = (one.name, "up to", made)
+            if key not in self._known:
+                for _ in range(_FEW):
+                    node = Repetition(_row([one, node], one.span), 0, 1, one.span)
+                self._known[key] = self._rule(node, f"{one.name}_up_to_{made}")
+            node = self._known[key]
+        return node
 
 
 def _is_short(item: Expression) -> bool:

@@ -19,7 +19,7 @@ from workbench.export.names import Alphabet, Names
 from workbench.export.neighbours import Neighbours
 from workbench.export.regex_text import pattern
 from workbench.export.spelled import spelled, terminal
-from workbench.export.terms import NOTHING, plain, repeat
+from workbench.export.terms import NOTHING, repeat
 from workbench.grammar import Grammar
 from workbench.pushdown.build import context_free
 from workbench.pushdown.network import Network
@@ -150,8 +150,8 @@ class _Preparation:
     def _repeated(self, item: Expression, low: int, high: int | None, span: Span) -> Expression:
         if self._signs.counts:
             return Repetition(item, low, high, span)
-        if isinstance(item, Pattern) and item.stop is Stop.ANYWHERE and (low, high) not in POSTFIX:
-            regex = plain(item.regex)  # a count inside a regex is none of the notation's
+        if (low, high) not in POSTFIX and isinstance(item, Pattern | Literal):
+            regex = self._leaves.regex(item)  # a count inside a regex is none of the notation's
             if regex is not None:
                 return terminal(repeat(regex, low, high), span, self._signs.dialect)
         return self._counts.repeated(item, low, high, self._rule)

@@ -71,7 +71,7 @@ class TreePrinter(ABC):
 
     def sequence(self, node: Expression) -> str:
         """What may stand between two bars."""
-        if isinstance(node, Sequence) and len(node.items) > 1:
+        if isinstance(node, Sequence) and node.items:
             return " ".join(self.item(item) for item in node.items)
         return self.item(node)
 
@@ -91,6 +91,8 @@ class TreePrinter(ABC):
                 return name
             case Sequence(()):
                 return self.nothing()
+            case Sequence((only,)):
+                return self.atom(only)
             case Sequence() | Choice() | Repetition():
                 return f"({self.choice(node)})"
             case leaf:
