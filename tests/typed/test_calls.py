@@ -147,6 +147,7 @@ FIELDS = [
     ("a: int = field(init=False)\n b: int", "T(b=1)", True, "what __init__ does not take"),
     ("a: int\n def area(self): return 1", "T(a=1)", True, "a method is no field"),
     ("é: int", "T(é=1)", True, "any identifier is a name"),
+    ("__x: int", "T(_T__x=1)", True, "as Python mangles it"),
     ("a: list['T']", "T(a=[T(a=[]), T(a=[])])", True, "a class in itself"),
     ("a: list['T']", "T(a=[T(a=[])", False, "every bracket closes"),
 ]  # fmt: skip

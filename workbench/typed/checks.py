@@ -22,7 +22,7 @@ from workbench.typed.walking import inside
 
 
 def check(text: PythonText, definitions: Mapping[str, Definition]) -> None:
-    """Members that ``Literal`` names are there; items of sets and keys can be hashed.
+    """Classes and members that are named are there; items of sets and keys can be hashed.
 
     Raises: ParseError of kind ``undefined_name`` or ``unsupported_type``.
     """
@@ -30,6 +30,10 @@ def check(text: PythonText, definitions: Mapping[str, Definition]) -> None:
         for field in one.fields if isinstance(one, Record) else ():
             for part in inside(field.type):
                 match part:
+                    case Named(name=name) if name not in definitions:
+                        hint = f"write @dataclass above {name}"
+                        message = f"{name} is no dataclass and no Enum"
+                        text.refuse(message, part.span, hint, "unsupported_type")
                     case OneOf(values=values):
                         _check_members(text, definitions, part, values)
                     case Many(kind=Kind.SET | Kind.FROZENSET, item=item) | Dict(key=item):
@@ -68,13 +72,13 @@ def _check_hashable(text: PythonText, definitions: Mapping[str, Definition], typ
                 )
             if isinstance(part, Named) and part.name not in seen:
                 seen.add(part.name)
-                waiting += _held(text, definitions[part.name], type_)
+                waiting += _held(text, definitions.get(part.name), type_)
 
 
-def _held(text: PythonText, definition: Definition, type_: Type) -> list[Type]:
+def _held(text: PythonText, definition: Definition | None, type_: Type) -> list[Type]:
     """The types of the fields of a dataclass whose instances are hashed."""
-    if isinstance(definition, Enumeration):
-        return []
+    if not isinstance(definition, Record):
+        return []  # members can be hashed; what is neither is told of at its own place
     if not definition.hashable:
         text.refuse(
             f"items of sets and keys have to be hashable, and {definition.name} is not",

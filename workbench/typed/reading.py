@@ -109,7 +109,8 @@ def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
     if any(names.meant(base).startswith("enum.") for base in bases):
         names.definitions[name] = enumeration(names, node, name)
     elif (set_to := settings(names, node)) is not None:
-        parents = [names.definitions[p] for b in bases if (p := names.class_named(b, owner) or "")]
+        known = (names.definitions.get(names.class_named(base, owner) or "") for base in bases)
+        parents = [parent for parent in known if isinstance(parent, Record)]
         names.definitions[name] = record(names, node, name, parents, set_to)
     elif node.bases or not all(_harmless(statement) for statement in node.body):
         text.refuse(

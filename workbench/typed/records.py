@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 
@@ -11,7 +11,7 @@ from workbench.source import Span
 from workbench.typed.annotations import Annotations
 from workbench.typed.names import Names
 from workbench.typed.python_text import dotted
-from workbench.typed.types import OPAQUE, Definition, Field, Record
+from workbench.typed.types import OPAQUE, Field, Record
 from workbench.typed.values import literal_or
 
 #: Methods without which the constructor would take something else, or make something else.
@@ -43,29 +43,31 @@ def settings(names: Names, node: ast.ClassDef) -> Settings | None:
             names.text.refuse(
                 "expected @dataclass", decorator, "leave out other decorators", "unsupported_class"
             )
-        given = {word.arg: word.value for word in call.keywords} if call else {}
-        if "init" in given and not _true(given["init"]):
+        given = _keywords(names, call) if call else {}
+        if not _on(names, given, "init", otherwise=True):
             names.text.refuse(
                 "a dataclass that makes no __init__ has no constructor calls",
                 given["init"],
                 kind="unsupported_class",
             )
-        on = {word for word, value in given.items() if _true(value)}
-        by_identity = "eq" in given and "eq" not in on
-        found = Settings("kw_only" in on, bool(on & {"frozen", "unsafe_hash"}) or by_identity)
+        hashable = (
+            _on(names, given, "frozen")
+            or _on(names, given, "unsafe_hash")
+            or not _on(names, given, "eq", otherwise=True)  # hashed by identity
+        )
+        found = Settings(_on(names, given, "kw_only"), hashable)
     return found
 
 
 def record(
-    names: Names, node: ast.ClassDef, name: str, parents: Sequence[Definition], set_to: Settings
+    names: Names, node: ast.ClassDef, name: str, parents: Sequence[Record], set_to: Settings
 ) -> Record:
     """The fields of a dataclass, inherited ones first; one declared again keeps its place.
 
     Raises: ParseError
     """
     text = names.text
-    records = [parent for parent in parents if isinstance(parent, Record)]
-    if len(node.bases) != len(records):
+    if len(node.bases) != len(parents):
         text.refuse(
             f"expected {name} to derive from dataclasses of the text alone",
             node.bases[0],
@@ -73,7 +75,7 @@ def record(
             "unsupported_class",
         )
     body = _Body(names, name, set_to.kw_only)
-    for parent in reversed(records):  # as dataclasses does: what the first one says holds
+    for parent in reversed(parents):  # as dataclasses does: what the first one says holds
         body.fields.update({field.name: field for field in parent.fields})
     inherited = set(body.fields)
     for statement in node.body:
@@ -102,6 +104,8 @@ class _Body:
         """
         match statement:
             case ast.AnnAssign(target=ast.Name(id=word)):
+                if word.startswith("__") and not word.endswith("__"):  # as Python mangles it
+                    word = f"_{self.owner.rpartition('.')[2].lstrip('_')}{word}"
                 self._declare(statement, word)
             case ast.FunctionDef(name=method) | ast.AsyncFunctionDef(name=method):
                 if method in _CONSTRUCTORS:
@@ -175,11 +179,10 @@ def _field(
         names.meant(dotted(value.func) or "") != "dataclasses.field"
     ):
         return replace(field, default=_default(names, value)), kw_only
-    given = {keyword.arg: keyword.value for keyword in value.keywords}
-    if "init" in given and not _true(given["init"]):
+    given = _keywords(names, value)
+    if not _on(names, given, "init", otherwise=True):
         return None, kw_only
-    if "kw_only" in given:
-        kw_only = _true(given["kw_only"])
+    kw_only = _on(names, given, "kw_only", otherwise=kw_only)
     if "default" in given:
         field = replace(field, default=_default(names, given["default"]))
     elif "default_factory" in given:
@@ -202,5 +205,29 @@ def _default(names: Names, node: ast.expr) -> str:
     return literal_or(names.text.text(node), OPAQUE)
 
 
-def _true(node: ast.expr) -> bool:
-    return not (isinstance(node, ast.Constant) and not node.value)
+def _keywords(names: Names, call: ast.Call) -> dict[str, ast.expr]:
+    """The keywords of a call of ``dataclass`` or ``field``, which take nothing else.
+
+    Raises: ParseError of kind ``unsupported_class``.
+    """
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    if len(given) != len(call.args) + len(call.keywords):
+        message = "expected keywords that are written out"
+        names.text.refuse(message, call, "write name=value for each", "unsupported_class")
+    return given
+
+
+def _on(names: Names, given: Mapping[str, ast.expr], word: str, *, otherwise: bool = False) -> bool:
+    """Whether a setting is on.
+
+    Raises: ParseError of kind ``unsupported_class``.
+    """
+    match given.get(word):
+        case None:
+            return otherwise
+        case ast.Constant(value=bool(value)):
+            return value
+        case node:
+            return names.text.refuse(
+                f"expected {word}=True or {word}=False", node, "", "unsupported_class"
+            )
