@@ -11,12 +11,16 @@ import pytest
 from workbench.grammar import Grammar
 from workbench.schema.counting import BLOCK
 
+#: Texts longer than that take seconds to read.
+_READ = 70_000
 #: From how many to how many characters.
 BOUNDS = [
     (0, 257),
     (0, 5 * BLOCK),
     (3, 5 * BLOCK + 2),
     (0, 65_535),
+    (BLOCK**2, 2 * BLOCK**2 + 70),
+    (0, 1_000_000),
     (300, None),
     (5 * BLOCK, None),
     (300, 300),
@@ -42,8 +46,9 @@ def _held(schema: dict[str, Any], low: int, high: int | None, text: Callable[[in
     """Of the lengths at the edges exactly those within the bounds are accepted."""
     grammar = Grammar.from_json_schema(schema)
     edges = {0, 1, low - 1, low, low + 1, *(BLOCK * k + d for k in range(7) for d in (-1, 0, 1))}
+    edges |= {BLOCK**2 + d for d in (-1, 0, 1)}
     edges |= {high - 1, high, high + 1} if high is not None else {low + 1_000}
-    for length in sorted(edge for edge in edges if edge >= 0):
+    for length in sorted(edge for edge in edges if 0 <= edge <= _READ):
         expected = low <= length and (high is None or length <= high)
         assert grammar.accepts(text(length)) == expected, length
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 import numpy as np
 
 from workbench.automata.build import regex_machine
 from workbench.automata.dfa import DEAD, Dfa
-from workbench.schema.counting import BLOCK, counted
+from workbench.schema.counting import Counting
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Automaton, Expression, Literal, Sequence
 from workbench.syntax.regex_parser import parse_regex
@@ -21,16 +22,15 @@ _CHARACTER = (
 )
 
 
-def long_string(low: int, high: int | None, block: str, span: Span) -> Expression:
-    """The JSON strings of ``low`` to ``high`` characters; ``block`` is the rule of ``a_block``."""
-    quote = Literal(b'"', span)
-    inside = counted(low, high, lambda least, most: _characters(least, most, span), block, span)
-    return Sequence((quote, *inside, quote), span)
+def characters(span: Span, block: Callable[[int], str]) -> Counting:
+    """Characters of a string as what is counted."""
+    return Counting(lambda low, high: _characters(low, high, span), block, span)
 
 
-def a_block(span: Span) -> Expression:
-    """What the rule of a block is."""
-    return _characters(BLOCK, BLOCK, span)
+def long_string(low: int, high: int | None, counting: Counting) -> Expression:
+    """The JSON strings of ``low`` to ``high`` characters."""
+    quote = Literal(b'"', counting.span)
+    return Sequence((quote, *counting.counted(low, high), quote), counting.span)
 
 
 def _characters(low: int, high: int | None, span: Span) -> Expression:

@@ -76,7 +76,10 @@ def schema_grammar(
 def ready() -> None:
     """Have the kernels that leaves need; work with a clock asks for this first, once a process."""
     some = {"a": {"type": "string", "pattern": "a", "not": {"const": "ab"}, "maxLength": 9}}
-    schema = {"properties": {**some, "b": {"type": "integer", "minimum": 7}}, "type": "object"}
+    schema: dict[str, object] = {
+        "properties": {**some, "b": {"type": "integer", "minimum": 7}},
+        "type": "object",
+    }
     schema_tree(schema_source(schema), OPTIONS, Limits(seconds=600.0))
 
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from workbench.automata.dfa import Dfa
 from workbench.limits import Limits
 from workbench.schema.algebra import Algebra
-from workbench.schema.counting import FEW
+from workbench.schema.counting import BLOCK, FEW, Counting
 from workbench.schema.labels import numbers_label, texts_label
-from workbench.schema.long_strings import a_block, long_string
+from workbench.schema.long_strings import characters, long_string
 from workbench.schema.reading import Node
 from workbench.schema.refusals import unsupported
 from workbench.schema.texts import Texts
@@ -63,7 +63,8 @@ class Writing:
         #: By the identity of ``Later.raw``: a reference to a set is the set.
         self._calls: dict[int, str] = {}
         self._counted = 0
-        self._block_name = ""
+        #: The rules of blocks, by what is counted and how often.
+        self._blocks: dict[tuple[str, int], str] = {}
         #: Those of this schema, by set, and what one may spend: other schemas will have them too.
         self._machines: dict[Texts, Dfa] = {}
         self._leaf_limits = replace(limits, began=None)
@@ -114,18 +115,20 @@ class Writing:
         if words is not None and len(words) <= _ONE_BY_ONE and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
         if max(texts.low, texts.high or 0) > FEW and texts == Texts.lengths(texts.low, texts.high):
-            return [long_string(texts.low, texts.high, self._block(span), span)]
+            counting = characters(span, lambda level: self.block("characters", counting, level))
+            return [long_string(texts.low, texts.high, counting)]
         machine = self._machines.get(texts)
         if machine is None:
             machine = self._machines[texts] = texts.machine(self._leaf_limits)
         return [Automaton(machine, texts_label(texts, later), span)]
 
-    def _block(self, span: Span) -> str:
-        """The rule of a block of characters; it is made when first asked for."""
-        if not self._block_name:
-            self._block_name = self.new_name("characters")
-            self.rule(self._block_name, a_block(span), span)
-        return self._block_name
+    def block(self, name: str, counting: Counting, level: int) -> str:
+        """The rule of a block of what is counted; it is made when first asked for."""
+        its_name = self._blocks.get((name, level))
+        if its_name is None:
+            its_name = self._blocks[name, level] = self.new_name(f"{BLOCK**level}_{name}")
+            self.rule(its_name, counting.body(level), counting.span)
+        return its_name
 
     def member(self, name: str, later: Later, owner: Later) -> tuple[Expression, ...]:
         """A declared name of an object of ``owner``, the colon, and a value."""

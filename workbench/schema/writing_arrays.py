@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from workbench.schema.counting import BLOCK, FEW, counted
+from workbench.schema.counting import FEW, Counting
 from workbench.schema.graphs import written_graph
 from workbench.schema.values import Arrays, Contains, Later, item_of
 from workbench.schema.writing import Writing, in_a_row, is_nothing, optional
@@ -72,9 +72,12 @@ def _again(
     """Copies of an item after the first; many of them are counted by blocks."""
     if max(low, high or 0) <= FEW:
         return [Repetition(item, low, high, span)] if high != 0 else []
-    block = writing.new_name(f"{name}_{BLOCK}_items")
-    writing.rule(block, Repetition(item, BLOCK, BLOCK, span), span)
-    return counted(low, high, lambda least, most: Repetition(item, least, most, span), block, span)
+    counting = Counting(
+        lambda least, most: Repetition(item, least, most, span),
+        lambda level: writing.block(f"{name}_items", counting, level),
+        span,
+    )
+    return counting.counted(low, high)
 
 
 def _counted_item(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:

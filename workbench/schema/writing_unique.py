@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.errors import BuildError
 from workbench.schema.refusals import unsupported
-from workbench.schema.values import Arrays, Values, canonical, item_of
+from workbench.schema.values import Arrays, Later, Values, canonical, item_of
 from workbench.schema.writing import Writing, in_a_row
 from workbench.syntax.grammar_tree import Expression
 
@@ -33,22 +33,29 @@ class UniqueGraph:
         self._name = name
         self._writing = writing
         self._bits: dict[object, int] = {}
+        #: The expression of each value, by its bit.
+        self._held: dict[int, Expression] = {}
         places = range(len(shape.prefix) + 1)
-        #: The values of each place, the last one that of all places after the prefix.
-        self._values = [self._few(item_of(shape, place).values) for place in places]
+        #: The bits of each place, the last one that of all places after the prefix.
+        self._bits_at = [self._few(item_of(shape, place)) for place in places]
         most = len(self._bits) if shape.high is None else min(shape.high, len(self._bits))
         sets = sum(comb(len(self._bits), size) for size in range(most + 1))
         if shape.contains or sets > _MOST_SETS:
             raise self._refusal()
 
-    def _few(self, values: Values) -> list[Any]:
-        """The values of a set, each of which gets a bit."""
-        few = finite(values, _MOST_SETS)
+    def _few(self, items: Later) -> list[int]:
+        """The bits of the values of a set; new values get new ones."""
+        few = finite(items.values, _MOST_SETS)
         if few is None:
             raise self._refusal()
+        bits = []
         for value in few:
-            self._bits.setdefault(canonical(value), 1 << len(self._bits))
-        return few
+            bit = self._bits.setdefault(canonical(value), 1 << len(self._bits))
+            if bit not in self._held:
+                constant = self._writing.algebra.constant(value, items.node)
+                self._held[bit] = self._writing.of(constant, items.span)
+            bits.append(bit)
+        return bits
 
     def edges(self, state: int) -> Iterator[tuple[Expression | None, int]]:
         """The items that may come next: all those that were not there yet."""
@@ -56,11 +63,10 @@ class UniqueGraph:
         if place == self._shape.high:
             return
         comma = [self._writing.spacing.comma] if place else []
-        for value in self._values[min(place, len(self._shape.prefix))]:
-            bit = self._bits[canonical(value)]
+        for bit in self._bits_at[min(place, len(self._shape.prefix))]:
             if not state & bit:
-                held = self._writing.algebra.constant(value, item_of(self._shape, place).node)
-                yield in_a_row([*comma, self._writing.of(held)], held.span), state | bit
+                held = self._held[bit]
+                yield in_a_row([*comma, held], held.span), state | bit
 
     def is_final(self, state: int) -> bool:
         return state.bit_count() >= self._shape.low
