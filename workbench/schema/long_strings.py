@@ -7,19 +7,12 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from workbench.automata.build import regex_machine
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.schema.counting import Counting
-from workbench.source import Source, Span
+from workbench.schema.spelling import QUOTE
+from workbench.schema.texts import Texts
+from workbench.source import Span
 from workbench.syntax.grammar_tree import Automaton, Expression, Literal, Sequence
-from workbench.syntax.regex_parser import parse_regex
-
-#: One character of a JSON string in any spelling; half of a surrogate pair is none.
-_CHARACTER = (
-    r'(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]'
-    r"|\\u(?:[0-9A-Ca-cEFef][0-9A-Fa-f]{3}|[Dd][0-7][0-9A-Fa-f]{2})"
-    r"|\\u[Dd][89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})"
-)
 
 
 def characters(span: Span, block: Callable[[int], str]) -> Counting:
@@ -58,14 +51,14 @@ def _machine(low: int, high: int | None) -> Dfa:
 @cache
 def _character() -> Dfa:
     """The machine of one character: it begins in state 0 and ends in its last state alone."""
-    machine = regex_machine(parse_regex(Source(_CHARACTER, "character")))
-    assert isinstance(machine, Dfa)
-    (last,) = np.flatnonzero(machine.finals).tolist()
-    order = [
-        machine.initial,
-        *(s for s in range(len(machine)) if s not in (machine.initial, last)),
-        last,
-    ]
-    number = np.empty(len(machine) + 1, np.int32)
-    number[order], number[DEAD] = np.arange(len(machine)), DEAD
-    return Dfa(machine.classes, number[machine.table[order]], machine.finals[order])
+    quoted = Texts.lengths(1, 1).machine()
+    closes = quoted.table[:, quoted.classes[QUOTE]]
+    first = int(closes[quoted.initial])
+    (last,) = np.flatnonzero((closes != DEAD) & quoted.finals[closes]).tolist()
+    outside = (quoted.initial, first, last, int(closes[last]))
+    order = [first, *(s for s in range(len(quoted)) if s not in outside), last]
+    number = np.full(len(quoted) + 1, DEAD, np.int32)
+    number[order] = np.arange(len(order))
+    table = number[quoted.table[order]]
+    table[-1] = DEAD
+    return Dfa(quoted.classes, table, np.arange(len(order)) == len(order) - 1)
