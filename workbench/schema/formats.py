@@ -7,8 +7,8 @@ or not worth its machine, fewer strings are read, never more:
 * a leap second has an offset of whole half hours, as nearly every zone has;
 * regexes have groups at most three deep, no backreferences, and ranges of digits or from a on;
 * host names have no labels with two hyphens in the third and fourth place: such are reserved, and
-  whether ``xn--…`` encodes a permitted name is a question to Unicode's tables. Of their length
-  each label takes a multiple of 16, so that 15 short ones are the most.
+  whether ``xn--…`` encodes a permitted name is a question to Unicode's tables. Of the length of a
+  name each label and its dot take a multiple of eight, so that 31 short ones are the most.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ PATTERNS = {
 
 #: Formats of which notably fewer strings are read than their RFC has, and which are left out.
 NARROWER = {
-    "hostname": "names with labels 'xn--…' are left out, and labels beyond fifteen",
+    "hostname": "names with labels 'xn--…' (other scripts) or more than 31 labels are left out",
     "regex": "regexes with groups more than three deep, backreferences or names are left out",
 }
 

