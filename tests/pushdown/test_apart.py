@@ -11,6 +11,7 @@ from workbench.automata.dfa import DEAD, Dfa
 from workbench.bench.exactness.made_up import HARD, grammar
 from workbench.errors import BuildError, LimitError
 from workbench.gallery import Example, load_gallery
+from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.notations import Notation
 from workbench.pushdown.apart import build_apart
@@ -141,3 +142,22 @@ def test_error_where_there_is_nothing_to_read() -> None:
 def test_error_past_the_time() -> None:
     with pytest.raises(LimitError):
         build_apart(members(150), limits=Limits(seconds=1e-9))
+
+
+def test_the_whole_machine_is_made_when_somebody_looks() -> None:
+    flat = Grammar.from_json_schema({"type": "array", "items": {"type": ["integer", "boolean"]}})
+    assert isinstance(flat.reader, Network)
+    assert flat.is_regular
+    assert flat.dfa is not None
+    assert_alike(flat.dfa, flat.reader)
+    nested = Grammar.from_json_schema({"items": {"$ref": "#"}, "type": "array"})
+    assert not nested.is_regular
+    assert nested.dfa is None
+
+
+def test_where_the_whole_machine_explodes_the_reader_stays() -> None:
+    schema = {"properties": {name: {"type": "string"} for name in "abcdefgh"}}
+    small = Grammar.from_json_schema(schema, limits=Limits(states=300))
+    assert small.machine is small.reader
+    assert not small.is_regular, "as far as 300 states can tell"
+    assert small.accepts('{"a": "b"}')

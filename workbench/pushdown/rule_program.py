@@ -119,8 +119,8 @@ def _made(
     check_size(code, data, emitter.patterns, limits)
     firsts, after = np.array(first, np.int32), after_of(code)
     texts = texts_of(code, after, firsts)
-    names = (*rules, *emitter.apart.values())
-    machines = dict(enumerate(emitter.apart, len(rules)))
+    names = (*rules, *(label for _, label in emitter.apart.values()))
+    machines = {number: machine for machine, (number, _) in emitter.apart.items()}
     made = RuleProgram(names, code, data, firsts, texts, *_lists(len(names)), machines)
     for caller, called, at_end, at_start in calls_of(code, after, firsts, texts).tolist():
         made.calls[caller].append(called)
@@ -145,8 +145,8 @@ class _Emitter:
         #: Where regexes stand that are part of the program, and machines that are still to be made.
         self.patterns: list[int] = []
         self.terminals: list[tuple[int, Terminal]] = []
-        #: Machines that are rules of their own, and what these are called.
-        self.apart: dict[Dfa, str] = {}
+        #: Machines that are rules of their own: the number and the name of the rule.
+        self.apart: dict[Dfa, tuple[int, str]] = {}
 
     def add(self, expression: Expression) -> None:
         """Add an expression; KeyError for a name that has no rule."""
@@ -188,6 +188,6 @@ class _ApartEmitter(_Emitter):
         if not isinstance(terminal, Automaton):
             super()._add_terminal(terminal)
             return
-        self.apart.setdefault(terminal.machine, terminal.label)
-        number = len(self.numbers) + list(self.apart).index(terminal.machine)
+        after = len(self.numbers) + len(self.apart)
+        number, _ = self.apart.setdefault(terminal.machine, (after, terminal.label))
         self.program.code += (CALL, number, 0)

@@ -1,4 +1,4 @@
-"""A schema and an instance in; out comes the instance with its properties in declared order.
+"""A schema and an instance in; out come texts of the instance, properties in declared order or not.
 
 Written apart from the reading of schemas, so that the one can be held against the other: nothing
 is validated, and what does not fit is left as it stands.
@@ -6,6 +6,7 @@ is validated, and what does not fit is left as it stands.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,23 @@ Json = Any
 #: Whatever holds schemas that speak of the same value.
 _ALL, _MAPS = ("allOf", "anyOf", "oneOf"), ("dependentSchemas", "dependencies")
 _ONE = ("$ref", "if", "then", "else")
+
+_GAPS: dict[str, dict[str, Any]] = {
+    "spaced": {},
+    "compact": {"separators": (",", ":")},
+    "indented": {"indent": 2},
+}
+
+
+def spellings(schema: Json, instance: Json) -> dict[str, str]:
+    """An instance as ``json.dumps`` writes it, by order, separators and whether ASCII only."""
+    declared = in_declared_order(schema, instance)
+    return {
+        f"{order}/{gaps}/{letters}": json.dumps(value, ensure_ascii=ascii_only, **how)
+        for order, value in (("declared", declared), ("file", instance))
+        for gaps, how in _GAPS.items()
+        for letters, ascii_only in (("raw", False), ("ascii", True))
+    }
 
 
 def in_declared_order(schema: Json, instance: Json) -> Json:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import time
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from workbench.bench.peers.llguidance import LLGuidance
 from workbench.bench.peers.ours import Ours
-from workbench.bench.peers.peer import Compiled, Peer
+from workbench.bench.peers.peer import Compiled, Walker
 from workbench.bench.peers.registry import OURS
 from workbench.bench.peers.xgrammar import XGrammar
 from workbench.constraint.compile import automaton
-from workbench.grammar import Grammar
 from workbench.limits import LIMITS
 from workbench.notations import Notation
-from workbench.pushdown.apart import build_apart
-from workbench.pushdown.build import ready
-from workbench.source import Source
+from workbench.phases import Phase, read, timed
+from workbench.vocabulary.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +28,25 @@ class Made:
     parts: dict[str, float]
 
 
-class SchemaPeer(Peer):
+class SchemaPeer(Protocol):
     """An engine made ready for one vocabulary that reads schemas."""
 
-    @abstractmethod
     def made(self, schema: str) -> Made:
         """The engine's object of a schema's text; raises whatever the engine raises."""
+
+    def start(self, compiled: Compiled) -> Walker:
+        """A text that has not begun."""
 
 
 class OurSchemas(Ours):
     """The exact engine, with the limits of the page."""
 
-    def prepare(self) -> None:
-        super().prepare()
-        ready()
-
     def made(self, schema: str) -> Made:
-        from workbench.schema.options import SchemaOptions
-        from workbench.schema.tree import schema_tree
-
-        clock, parts = time.perf_counter, {}
-        begun = clock()
-        source, work = Source(schema, "schema"), LIMITS.begun()
-        tree = schema_tree(source, SchemaOptions(), work)
-        parts["tree"], begun = clock() - begun, clock()
-        machine = build_apart(tree, "start", work)
-        parts["machine"], begun = clock() - begun, clock()
-        grammar = Grammar(source, Notation.JSON_SCHEMA, machine, tree=tree, limits=LIMITS)
-        compiled = automaton(grammar, self.vocabulary, LIMITS)
-        parts["constraint"] = clock() - begun
-        told = {name: 1e3 * seconds for name, seconds in parts.items()}
-        return Made(compiled, grammar.accepts, told)
+        phases: list[Phase] = []
+        grammar = read(schema, Notation.JSON_SCHEMA, "start", LIMITS, phases)
+        with timed("constraint", phases):
+            compiled = automaton(grammar, self.vocabulary, LIMITS)
+        return Made(compiled, grammar.accepts, {one.name: one.milliseconds for one in phases})
 
 
 class LLGuidanceSchemas(LLGuidance):
@@ -98,25 +81,9 @@ class XGrammarSchemas(XGrammar):
         return Made(compiled, accepts, {})
 
 
-SCHEMA_ENGINES: dict[str, type[Any]] = {
+#: Those that read schemas, by their names among all engines.
+SCHEMA_ENGINES: dict[str, Callable[[Vocabulary], SchemaPeer]] = {
     OURS: OurSchemas,
     "llguidance": LLGuidanceSchemas,
     "xgrammar": XGrammarSchemas,
-}
-
-
-def spellings(instance: object, declared: object) -> dict[str, str]:
-    """An instance as texts, by what was chosen: order, separators, whether ASCII only."""
-    return {
-        f"{order}/{gaps}/{letters}": json.dumps(value, ensure_ascii=ascii_only, **how)
-        for order, value in (("declared", declared), ("file", instance))
-        for gaps, how in _GAPS.items()
-        for letters, ascii_only in (("raw", False), ("ascii", True))
-    }
-
-
-_GAPS: dict[str, dict[str, Any]] = {
-    "spaced": {},
-    "compact": {"separators": (",", ":")},
-    "indented": {"indent": 2},
 }

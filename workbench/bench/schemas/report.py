@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 from workbench.bench.peers.registry import OURS
@@ -57,24 +58,30 @@ def _times(of: dict[str, list[SchemaRecord]]) -> str:
 
 
 def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
-    """What is accepted of the instances of what compiles; in brackets the wrong ones."""
+    """What is accepted of the instances of what compiles; spellings that fare alike in one line."""
     table: list[tuple[str, ...]] = [("accepted, by spelling", "of valid", "", "of invalid", "")]
     for records in of.values():
         sums: dict[str, Tally] = {}
         for record in records:
             for spelling, tally in record.tallies.items():
                 sums.setdefault(spelling, Tally()).add(tally)
-        for spelling, tally in sums.items():
-            valid, invalid = (
-                _share(tally.valid, tally.of_valid),
-                _share(tally.invalid, tally.of_invalid),
-            )
-            missed = f"({tally.of_valid - tally.valid} of {tally.of_valid} not)"
-            title = f"{records[0].engine} {spelling}"
-            table.append(
-                (title, valid, missed, invalid, f"({tally.invalid} of {tally.of_invalid})")
-            )
+        for order in dict.fromkeys(spelling.split("/")[0] for spelling in sums):
+            its = {name: tally for name, tally in sums.items() if name.startswith(order)}
+            alike = len({astuple(tally) for tally in its.values()}) == 1
+            for spelling, tally in [*its.items()][: 1 if alike else None]:
+                name = f"{order} order, however spelt" if alike else spelling
+                table.append((f"{records[0].engine}, {name}", *_accepted(tally)))
     return aligned(table)
+
+
+def _accepted(tally: Tally) -> tuple[str, ...]:
+    """The shares, each with those that are judged wrongly."""
+    return (
+        _share(tally.valid, tally.of_valid),
+        f"({tally.of_valid - tally.valid} of {tally.of_valid} not)",
+        _share(tally.invalid, tally.of_invalid),
+        f"({tally.invalid} of {tally.of_invalid})",
+    )
 
 
 def _phases(records: Sequence[SchemaRecord]) -> str:

@@ -8,14 +8,14 @@ import re
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.bench.peers.registry import ENGINES, OURS
-from workbench.bench.schemas.declared import in_declared_order
-from workbench.bench.schemas.engines import SCHEMA_ENGINES, Made, SchemaPeer, spellings
+from workbench.bench.schemas.declared import spellings
+from workbench.bench.schemas.engines import SCHEMA_ENGINES, Made, SchemaPeer
 from workbench.bench.schemas.records import SchemaRecord, Tally
 from workbench.errors import WorkbenchError
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -88,7 +88,7 @@ def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
             reason=told,
             keyword=told[:60],
         )
-    tallies, wrong = _judged(made, row)
+    tallies, wrong = judged(made.accepts, row)
     return SchemaRecord(
         **about,
         status="compiled",
@@ -126,25 +126,26 @@ def _quickest(peer: SchemaPeer, text: str) -> tuple[Made, list[float], float]:
     return best, times, min(cpu)
 
 
-def _judged(made: Made, row: dict[str, Any]) -> tuple[dict[str, Tally], dict[str, list[str]]]:
+def judged(
+    accepts: Callable[[str], bool], row: dict[str, Any]
+) -> tuple[dict[str, Tally], dict[str, list[str]]]:
     """What is accepted of the instances, by spelling; and which are judged wrongly."""
     tallies: dict[str, Tally] = {}
     wrong: dict[str, list[str]] = {}
     for number, test in enumerate(row["tests"]):
         known: dict[str, bool] = {}
-        declared = in_declared_order(row["schema"], test["data"])
-        for spelling, text in spellings(test["data"], declared).items():
+        for spelling, text in spellings(row["schema"], test["data"]).items():
             if text not in known:
-                known[text] = _accepts(made, text)
+                known[text] = _accepted(accepts, text)
             tallies.setdefault(spelling, Tally()).count(test["valid"], known[text])
             if known[text] != test["valid"]:
                 wrong.setdefault(str(number), []).append(spelling)
     return tallies, wrong
 
 
-def _accepts(made: Made, text: str) -> bool:
+def _accepted(accepts: Callable[[str], bool], text: str) -> bool:
     try:
-        return made.accepts(text)
+        return accepts(text)
     except (UnicodeEncodeError, WorkbenchError):  # half a character; too much for the limits
         return False
 

@@ -1,0 +1,130 @@
+"""Schemas with instances: how they are spelt, who accepts what, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from workbench.bench.schemas.declared import in_declared_order, spellings
+from workbench.bench.schemas.records import SchemaRecord, Tally
+from workbench.bench.schemas.report import report
+from workbench.bench.schemas.run import Plan, measured
+from workbench.bench.schemas.worker import judged
+from workbench.cli.main import app
+
+A_B: dict[str, Any] = {"properties": {"a": {}, "b": {}}}
+B_A: dict[str, Any] = {"properties": {"b": {}, "a": {}}}
+NESTED = {"properties": {"o": A_B, "l": {"items": A_B}}}
+DEFINED = {
+    "$defs": {"x": {"properties": {"n": {"$ref": "#/$defs/x"}, "v": {}}}},
+    "$ref": "#/$defs/x",
+}
+
+#   schema                                    instance                              ordered                               because
+ORDERS = [
+    (A_B,                                     {"b": 1, "a": 2},                     {"a": 2, "b": 1},                     "as the properties are declared"),
+    (A_B,                                     {"z": 0, "b": 1, "y": 0},             {"b": 1, "z": 0, "y": 0},             "others last, as they stand"),
+    (NESTED,                                  {"o": {"b": 1, "a": 2}},              {"o": {"a": 2, "b": 1}},              "inside a property"),
+    (NESTED,                                  {"l": [{"b": 1, "a": 2}]},            {"l": [{"a": 2, "b": 1}]},            "inside items"),
+    (DEFINED,                                 {"v": 1, "n": {"v": 1, "n": {}}},     {"n": {"n": {}, "v": 1}, "v": 1},     "through references, also in circles"),
+    ({"allOf": [B_A], **A_B},                 {"b": 1, "a": 2},                     {"a": 2, "b": 1},                     "its own first, wherever they stand"),
+    ({"anyOf": [B_A, A_B]},                   {"a": 1, "b": 2},                     {"b": 2, "a": 1},                     "the first mention counts"),
+    ({"if": B_A, "then": A_B},                {"a": 1, "b": 2},                     {"b": 2, "a": 1},                     "conditions speak of the same value"),
+    ({"patternProperties": {"^o": A_B}},      {"ox": {"b": 1, "a": 2}},             {"ox": {"a": 2, "b": 1}},             "names that fit a pattern"),
+    ({"additionalProperties": A_B},           {"x": {"b": 1, "a": 2}},              {"x": {"a": 2, "b": 1}},              "all other names"),
+    ({"prefixItems": [A_B], "items": B_A},    [{"b": 1, "a": 2}, {"a": 1, "b": 2}], [{"a": 2, "b": 1}, {"b": 2, "a": 1}], "items by their place"),
+    ({"items": [A_B], "additionalItems": B_A}, [{"b": 1, "a": 2}, {"a": 1, "b": 2}], [{"a": 2, "b": 1}, {"b": 2, "a": 1}], "as draft 7 has them"),
+    ({"$ref": "https://elsewhere/x"},         {"b": 1, "a": 2},                     {"b": 1, "a": 2},                     "nothing is fetched"),
+    (True,                                    {"b": 1, "a": 2},                     {"b": 1, "a": 2},                     "nothing is declared"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("schema", "instance", "ordered", "because"), ORDERS, ids=[row[3] for row in ORDERS]
+)
+def test_declared_order(schema: Any, instance: Any, ordered: Any, because: str) -> None:
+    assert json.dumps(in_declared_order(schema, instance)) == json.dumps(ordered), because
+
+
+def test_an_instance_has_twelve_spellings() -> None:
+    texts = spellings(A_B, {"b": "é", "a": 1})
+    assert len(texts) == 12
+    assert texts["declared/spaced/raw"] == '{"a": 1, "b": "é"}'
+    assert texts["declared/compact/ascii"] == '{"a":1,"b":"\\u00e9"}'
+    assert texts["file/indented/raw"] == '{\n  "b": "é",\n  "a": 1\n}'
+
+
+def test_each_spelling_is_judged() -> None:
+    row = {"schema": A_B, "tests": [{"data": {"a": 1}, "valid": True}, {"data": 1, "valid": False}]}
+    tallies, wrong = judged(lambda text: " " not in text, row)
+    assert tallies["declared/spaced/raw"] == Tally(0, 1, 1, 1)
+    assert tallies["declared/compact/raw"] == Tally(1, 1, 1, 1)
+    assert len(wrong["0"]) == 8
+    assert len(wrong["1"]) == 12
+
+
+ROWS = [
+    {"id": "one", "schema": {"type": "integer"}, "tests": [{"data": 1, "valid": True}, {"data": "", "valid": False}]},
+    {"id": "two", "schema": {"type": "array", "uniqueItems": True}, "tests": [{"data": [], "valid": True}]},
+    {"id": "three", "schema": {"type": 5}, "tests": []},
+]  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    written = tmp_path / "schemas.jsonl"
+    written.write_text("\n".join(map(json.dumps, ROWS)))
+    return written
+
+
+def test_a_file_is_measured_in_a_process(file: Path) -> None:
+    told = list(measured(Plan(file, ("workbench",), "all-bytes")))
+    one, two, three = (record for record in told if isinstance(record, SchemaRecord))
+    assert (one.status, two.status, three.status) == ("compiled", "refused", "refused")
+    assert one.tallies["file/compact/raw"] == Tally(1, 1, 0, 1)
+    assert one.ms is not None
+    assert one.ms <= (one.first_ms or 0)
+    assert two.keyword == "uniqueItems"
+    assert any(isinstance(record, dict) for record in told), "what memory it took"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["bench", "--vocab", "all-bytes", "--peers", "none", *arguments])
+
+
+def test_command_tells_shares_and_refusals(file: Path) -> None:
+    result = run("--schemas", str(file), "--only", "o")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[1].split()[2:4] == ["1", "50.0"], "one of two: 'three' has no o"
+    assert "workbench, declared order, however spelt" in result.stdout
+    assert any(line.startswith("refused    1 uniqueItems") for line in lines)
+
+
+def test_error_where_there_is_no_file() -> None:
+    result = run("--schemas", "nowhere.jsonl")
+    assert result.exit_code == 2
+    assert "there is no file 'nowhere.jsonl'" in result.stderr
+
+
+def test_report_names_wrong_judgements() -> None:
+    about: dict[str, Any] = {
+        "engine": "workbench",
+        "version": "0",
+        "suite": "",
+        "subset": "",
+        "chars": 1,
+    }
+    wrong = SchemaRecord(
+        **about, id="x", status="compiled", ms=1.0, cpu_ms=1.0, first_ms=2.0, parts={"read": 1.0},
+        tallies={"declared/a": Tally(0, 1, 0, 0), "declared/b": Tally(1, 1, 0, 0)},
+        wrong={"3": ["declared/a"], "4": ["file/a"]},
+    )  # fmt: skip
+    told = report([wrong], [{"engine": "workbench", "kilobytes": 2048}])
+    assert "wrong x test 3: declared/a" in told
+    assert "test 4" not in told
+    assert "workbench, declared/a" in told, "spellings that fare differently stand apart"
