@@ -155,6 +155,18 @@ def test_finite(texts: Texts, members: tuple[str, ...] | None) -> None:
     assert texts.finite(100) == members
 
 
+def test_half_a_pair_is_no_text() -> None:
+    for texts in (
+        Texts.everything(),
+        Texts.of(["a\ud83d"]),
+        ~Texts.of(["\ude00"]),
+        Texts.pattern(""),
+    ):
+        assert not texts.contains("a\ud83d")
+        assert not texts.machine().accepts(rb'"a\ud83d"')
+    assert Texts.of(["a\ud83d"]).is_empty
+
+
 def test_bounds_of_any_size() -> None:
     even = Texts.pattern("^(?:ab)*$")
     assert (even & Texts.lengths(10**9 + 1, 10**9 + 1)).is_empty

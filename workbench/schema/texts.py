@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,6 +16,9 @@ from workbench.schema.formats import strings_of
 from workbench.schema.searching import search
 from workbench.schema.spelling import literals
 from workbench.schema.words import all_but_words_machine, words_machine
+
+#: Half a surrogate pair: Python's strings may hold one, and no UTF-8 does.
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,8 @@ class Texts:
 
     @staticmethod
     def of(words: Iterable[str]) -> Texts:
-        """Exactly these strings."""
-        return Texts(words=frozenset(words))
+        """Exactly these strings; one with half a surrogate pair is none."""
+        return Texts(words=frozenset(word for word in words if not _HALF.search(word)))
 
     @staticmethod
     def lengths(low: int = 0, high: int | None = None) -> Texts:
@@ -112,8 +116,8 @@ class Texts:
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member."""
-        if self.words is not None:
-            return text in self.words
+        if self.words is not None or _HALF.search(text):
+            return self.words is not None and text in self.words
         if len(text) < self.low or (self.high is not None and len(text) > self.high):
             return False
         return text not in self.without and (self.content is None or self.content.contains(text))
