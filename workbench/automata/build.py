@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.automata.determinize import determinize
 from workbench.automata.dfa import Dfa
+from workbench.automata.direct import direct_dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa
@@ -16,6 +17,8 @@ from workbench.syntax.regex_tree import Regex
 
 #: A machine of at most so many states, and so many a state of its Nfa, is made at once.
 _FEW, _TIMES = 64, 4
+#: A regex of more states is a long text, as a rule, whose machine is made at once too.
+_LONG = 4_096
 
 
 def regex_dfa(regex: Regex, limits: Limits = LIMITS) -> Dfa:
@@ -39,7 +42,10 @@ def machine_of(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | LazyDfa:
     """The same, of an Nfa."""
     # a machine that has many more states than its regex seldom ends soon
     most = min(limits.states, SMALL, _FEW + _TIMES * len(nfa))
-    return small_dfa(nfa, most) or LazyDfa(nfa, limits)
+    made = small_dfa(nfa, most)
+    if made is None and len(nfa) > _LONG:
+        made = direct_dfa(nfa, limits)
+    return made or LazyDfa(nfa, limits)
 
 
 def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
@@ -47,9 +53,11 @@ def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> D
 
     Raises: LimitError where subsets or the time pass a budget.
     """
-    small = small_dfa(nfa, min(limits.states, SMALL))
-    if small is not None:
-        return small
+    made = small_dfa(nfa, min(limits.states, SMALL))
+    if made is None:
+        made = direct_dfa(nfa, limits)
+    if made is not None:
+        return made
     return minimize(determinize(nfa, limits, clock), limits, clock)
 
 

@@ -41,7 +41,11 @@ def ready() -> None:
     program.anything()
     code, data = program.arrays()
     check_size(code, data, [0], LIMITS)
-    small_dfa(program_nfa(code, data))
+    from workbench.automata.direct import direct_dfa  # it is built on what stands here
+
+    nfa = program_nfa(code, data)
+    small_dfa(nfa)
+    direct_dfa(nfa)
 
 
 def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
@@ -91,16 +95,16 @@ def _smallest(
     kept = find_blocks(table, made, ends, blocks, cords, space)
     columns, marks = np.empty(count, np.int32), np.empty(count, np.uint64)
     renamed = np.empty(count, np.uint16)
-    width = _columns(table, made, blocks[SET], marks, columns, renamed)
+    width = find_columns(table, made, blocks[SET], marks, columns, renamed)
     for symbol in range(symbols):
         classes[symbol] = renamed[classes[symbol]]
     small, small_ends = np.empty((kept, width), np.int32), np.empty(kept, np.bool_)
-    _normal(table, ends, blocks[SET], columns, space, small, small_ends)
+    write_normal(table, ends, blocks[SET], columns, space, small, small_ends)
     return True, classes, small, small_ends
 
 
 @inner
-def _normal(
+def write_normal(
     table: Ints, ends: Flags, blocks: Ints, columns: Ints, space: Ints, small: Ints,
     small_ends: Flags,
 ) -> None:  # fmt: skip
@@ -127,7 +131,7 @@ def _normal(
 
 
 @inner
-def _columns(
+def find_columns(
     table: Ints, rows: int, blocks: Ints, marks: Bits, columns: Ints, renamed: Classes
 ) -> int:
     """Write the number of each symbol class where equal columns are one, and the first of each."""

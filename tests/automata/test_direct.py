@@ -1,0 +1,81 @@
+"""Machines without sets, held against the machines made of sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.automata.determinize import determinize
+from workbench.automata.direct import direct_dfa
+from workbench.automata.minimize import minimize
+from workbench.automata.nfa import Nfa, NfaBuilder
+from workbench.automata.thompson import thompson
+from workbench.limits import Limits
+from workbench.source import Source
+from workbench.syntax.regex_parser import parse_regex
+
+
+def nfa_of(pattern: str) -> Nfa:
+    return thompson(parse_regex(Source(pattern, "regex")))
+
+
+def assert_same(nfa: Nfa) -> None:
+    made, right = direct_dfa(nfa), minimize(determinize(nfa))
+    if made is not None:
+        assert np.array_equal(made.table, right.table)
+        assert np.array_equal(made.classes, right.classes)
+        assert np.array_equal(made.finals, right.finals)
+        assert made.initial == right.initial
+
+
+@pytest.mark.parametrize(
+    ("pattern", "made", "because"),
+    [
+        ("abc", True, "one way"),
+        (
+            '"(?P<SUBSTRING_OF>abcbcé)"',
+            True,
+            "each letter leads to one state of the suffix automaton",
+        ),
+        ("(?P<TEXT_UNTIL>aab)", True, "and of the phrase"),
+        ("[^x]{3}é*", True, "characters of several bytes"),
+        ("(ab|ac)d", True, "options share the letters they begin with"),
+        ("a*a", False, "'a' goes round, and out"),
+        ("(a|b)*a(a|b)", False, "sets are what tells where the text is"),
+    ],
+)
+def test_made_where_a_symbol_leads_to_one_state(pattern: str, made: bool, because: str) -> None:
+    assert (direct_dfa(nfa_of(pattern)) is not None) is made, because
+    assert_same(nfa_of(pattern))
+
+
+def test_none_past_the_most() -> None:
+    assert direct_dfa(nfa_of("abcdef"), Limits(states=6)) is None
+    assert direct_dfa(nfa_of("abcdef"), Limits(states=7)) is not None
+
+
+def test_none_of_a_language_without_texts() -> None:
+    assert direct_dfa(nfa_of(r"a[^\s\S]")) is None
+
+
+EDGES = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0x61, 0x64), st.integers(0, 2), st.integers(0, 5)),
+    max_size=12,
+)
+SILENT = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=5)
+
+
+@given(EDGES, SILENT, st.sets(st.integers(0, 5), min_size=1))
+def test_the_same_as_by_sets(
+    edges: list[tuple[int, int, int, int]], silent: list[tuple[int, int]], finals: set[int]
+) -> None:
+    builder = NfaBuilder()
+    for _ in range(6):
+        builder.new_state()
+    for source, low, more, target in edges:
+        builder.edge(source, low, low + more, target)
+    for source, target in silent:
+        builder.epsilon(source, target)
+    assert_same(builder.build(0, finals))
