@@ -176,6 +176,8 @@ WRONG = [
     (A + "x: InitVar[int]", "unsupported_type", "InitVar[int]", "an InitVar is not kept, so no instance could be given back"),
     (A + "x: Date", "undefined_name", "Date", "the type Date is not defined"),
     (A + "x: list['Date']", "undefined_name", "'Date'", "the type Date is not defined"),
+    (A + "x: typing.Sequence[int]", "unsupported_type", "typing.Sequence", "expected int, float, bool, str, None, list, tuple, dict, set, a Literal, an Enum or a dataclass, not typing.Sequence"),
+    (A + "x: np.ndarray", "unsupported_type", "np.ndarray", "expected int, float, bool, str, None, list, tuple, dict, set, a Literal, an Enum or a dataclass, not np.ndarray"),
     (A + "x: list", "unsupported_type", "list", "expected list[…], not list alone"),
     (A + "x: list[int, str]", "unsupported_type", "list[int, str]", "expected one type between the brackets of list"),
     (A + "x: dict[str]", "unsupported_type", "dict[str]", "expected two types between the brackets of dict"),

@@ -42,7 +42,6 @@ INSTEAD = {
     "complex": "use tuple[float, float]",
     "object": "name the types it may have, as in int | str",
     "Any": "name the types it may have, as in int | str",
-    "typing.Any": "name the types it may have, as in int | str",
     "Sequence": "use list or tuple",
     "Mapping": "use dict",
 }
@@ -132,11 +131,11 @@ class Annotations:
         return self._unknown(node, name, meant)
 
     def _unknown(self, node: ast.expr, name: str, meant: str) -> NoReturn:
-        last = meant.rpartition(".")[2]
-        if meant in INSTEAD or "." in meant:
-            hint = INSTEAD.get(meant) or INSTEAD.get(last) or "use str, or a dataclass of its parts"
+        last = name.rpartition(".")[2]
+        if last in INSTEAD or "." in meant:
+            hint = INSTEAD.get(last, "use str, or a dataclass of its parts")
             self._refuse(node, f"expected {_USUAL}, not {name}", hint)
-        hint = INSTEAD.get(last, f"define {name} in the text as a dataclass or an Enum")
+        hint = f"define {name} in the text as a dataclass or an Enum"
         self.names.text.refuse(f"the type {name} is not defined", node, hint, "undefined_name")
 
     def _subscripted(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:

@@ -68,5 +68,5 @@ def _value(
     try:
         known = ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return OPAQUE  # it is never shown but in the repr of the member
+        return OPAQUE  # calls write a member by its name; only JSON asks for its value
     return literal_or(repr(known), OPAQUE)

@@ -30,7 +30,6 @@ REGEXES = {
         rf"'(?:[^'\\\x00-\x1f\x7f]|{_ESCAPE})*'|"
         rf'"(?:[^"\\\x00-\x1f\x7f]|{_ESCAPE})*"'
     ),
-    Scalar.NONE: "None",
 }
 
 
@@ -40,9 +39,7 @@ def _regex(scalar: Scalar) -> Regex:
 
 
 def scalar_rule(scalar: Scalar, span: Span) -> Expression:
-    """All ways to write the values of a type that holds no others."""
-    if scalar is Scalar.NONE:
-        return Literal(b"None", span)
+    """All ways to write the values of a scalar; ``None`` has but one, and no regex."""
     return Pattern(regex_at(_regex(scalar), span), Stop.ANYWHERE, REGEXES[scalar], span)
 
 
