@@ -117,6 +117,15 @@ def test_error_with_pointer_and_place(schema: Any, message: str, place: str) -> 
     assert error.source.text[error.span.start : error.span.end] == place
 
 
+def test_what_has_no_instance_leaves_no_rule() -> None:
+    text = {"type": "string"}
+    dead: dict[str, Any] = {"type": "object", "required": ["a"], "properties": {"a": text}}
+    dead |= {"maxProperties": 1, "not": {"additionalProperties": text}}
+    assert _names({**_OBJECT, "properties": {"x": dead, "y": _OBJECT}}) == ["start", "schema", "y"]
+    with pytest.raises(BuildError, match="no JSON value is an instance"):
+        _made(dead)
+
+
 def test_an_unknown_format_is_a_note() -> None:
     (note,) = _made({"type": "string", "format": "colour"}).notes
     assert note.pointer == "/format"

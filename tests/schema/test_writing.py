@@ -27,6 +27,10 @@ _ANY: dict[str, Any] = {}
 _ABC: dict[str, Any] = {"type": "object", "properties": {"a": _INTEGER, "b": _STRING, "c": _ANY}}
 _CLOSED = {**_ABC, "additionalProperties": False}
 _ARRAY: dict[str, Any] = {"type": "array"}
+#: An object with a string and nothing else, one member of which is none: no such object exists, and
+#: the algebra cannot tell.
+_DEAD: dict[str, Any] = {"type": "object", "required": ["a"], "properties": {"a": _STRING},
+                         "maxProperties": 1, "not": {"additionalProperties": _STRING}}  # fmt: skip
 
 #: What a schema has that could be written wrongly, and the schema.
 SCHEMAS: list[tuple[str, Any]] = [
@@ -73,6 +77,9 @@ SCHEMAS: list[tuple[str, Any]] = [
     ("two that differ of three", {**_ARRAY, "items": {"enum": [1, "a", None]}, "uniqueItems": True,
      "minItems": 2}),
     ("one of two objects", {"anyOf": [{**_CLOSED, "required": ["a"]}, {**_CLOSED, "required": ["b"]}]}),
+    ("a member that cannot be", {**_CLOSED, "properties": {"a": _DEAD, "b": _INTEGER}}),
+    ("items that cannot be", {**_ARRAY, "items": _DEAD}),
+    ("one alternative cannot be", {"anyOf": [_DEAD, {**_CLOSED, "required": ["b"]}]}),
     ("an object or a list", {"type": ["object", "array", "null"], "items": _INTEGER,
      "properties": {"a": _INTEGER}, "additionalProperties": False}),
     ("a list of itself", {"$ref": "#/$defs/l", "$defs": {"l": {"type": "array", "items": {"$ref":

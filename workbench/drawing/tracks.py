@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import railroad
@@ -131,7 +132,7 @@ class Tracks:
     def _separated(self, items: Sequence[Expression]) -> Iterator[Item]:
         """The items of a sequence; ``x (',' x)*`` as the one loop everybody draws."""
         skip = False
-        for here, following in zip(items, [*items[1:], None], strict=True):
+        for here, following in zip_longest(items, items[1:]):
             if skip:
                 skip = False
             elif (between := _separator(here, following)) is not None:

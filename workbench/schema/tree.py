@@ -12,6 +12,7 @@ from functools import cache
 from workbench.errors import BuildError
 from workbench.limits import LIMITS, Limits
 from workbench.schema.algebra import Algebra
+from workbench.schema.living import living
 from workbench.schema.options import SchemaOptions
 from workbench.schema.reading import Document, schema_source
 from workbench.schema.refusals import SchemaNote
@@ -60,7 +61,8 @@ def schema_grammar(
     """
     algebra = Algebra(Document(source), limits)
     instances = algebra.root
-    if is_nothing(instances.values):
+    rules = [] if is_nothing(instances.values) else _rules(instances, algebra, options, limits)
+    if not rules:
         raise BuildError(
             "no JSON value is an instance of this schema",
             source,
@@ -68,7 +70,6 @@ def schema_grammar(
             "leave out one of the conditions that contradict each other",
             kind="empty_grammar",
         )
-    rules = _rules(instances, algebra, options, limits)
     return SchemaGrammar(GrammarTree(tuple(rules), source), tuple(algebra.notes), instances)
 
 
@@ -86,7 +87,10 @@ def ready() -> None:
 def _rules(
     instances: Later, algebra: Algebra, options: SchemaOptions, limits: Limits
 ) -> list[Rule]:
-    """The start, whatever it calls in the order it is found, and the punctuation at the end."""
+    """The start, whatever it calls in the order it is found, and the punctuation at the end.
+
+    No rule at all where there is no instance.
+    """
     spacing = Spacing.of(options, instances.span)
     writing = Writing(algebra, spacing, limits)
     start = writing.new_name("start")
@@ -96,7 +100,8 @@ def _rules(
     for name, later in writing.waiting:  # grows while it is read
         writing.clock.check()
         _write(name, later, writing)
-    return [Rule(start, whole, instances.span, instances.span), *writing.rules, *spacing.rules]
+    rules = [Rule(start, whole, instances.span, instances.span), *writing.rules, *spacing.rules]
+    return living(rules, start) if writing.without_text else rules
 
 
 def _write(name: str, later: Later, writing: Writing) -> None:
@@ -107,14 +112,16 @@ def _write(name: str, later: Later, writing: Writing) -> None:
     place = len(rules)
     for shape in shapes:
         here = len(rules)
-        if len(shapes) == 1:
-            options.append(_body(shape, name, later, writing))
-            continue
+        own = len(shapes) > 1
         kind = "object" if isinstance(shape, Objects) else "array"
-        its_name = writing.new_name(f"{name}_{kind}")
+        its_name = writing.new_name(f"{name}_{kind}") if own else name
         body = _body(shape, its_name, later, writing)
-        rules.insert(here, Rule(its_name, body, span, span))  # before the rules it calls
-        options.append(Nonterminal(its_name, span))
+        if body is not None and own:
+            rules.insert(here, Rule(its_name, body, span, span))  # before the rules it calls
+            body = Nonterminal(its_name, span)
+        if body is not None:
+            options.append(body)
+    writing.without_text |= not options
     rules.insert(place, Rule(name, any_of(options, span), span, span))
 
 
@@ -132,7 +139,7 @@ def in_every_order(shapes: Sequence[Objects]) -> Iterator[Objects]:
             yield replace(shape, properties=others)
 
 
-def _body(shape: Objects | Arrays, name: str, owner: Later, writing: Writing) -> Expression:
+def _body(shape: Objects | Arrays, name: str, owner: Later, writing: Writing) -> Expression | None:
     if isinstance(shape, Objects):
         return object_expression(shape, name, owner, writing)
     return array_expression(shape, name, owner, writing)

@@ -59,6 +59,8 @@ class Writing:
         self.rules: list[Rule] = []
         #: Sets that have a rule which is still to be written.
         self.waiting: list[tuple[str, Later]] = []
+        #: Whether a rule was written that has no text.
+        self.without_text = False
         self._names: dict[str, int] = {rule.name: 1 for rule in spacing.rules}
         #: By the identity of ``Later.raw``: a reference to a set is the set.
         self._calls: dict[int, str] = {}
@@ -145,8 +147,13 @@ class Writing:
 
     def bracketed(
         self, brackets: bytes, inside: Expression | None, may_be_empty: bool, span: Span
-    ) -> Expression:
-        """What stands in brackets (None: nothing can), with blanks around it and instead of it."""
+    ) -> Expression | None:
+        """What stands in brackets (None: nothing can), with blanks around it and instead of it.
+
+        None where there has to be something and nothing can.
+        """
+        if inside is None and not may_be_empty:
+            return None
         blank = self.spacing.blank
         blanks = () if blank is None else (blank,)
         row: list[Expression] = [Literal(brackets[:1], span), *blanks]

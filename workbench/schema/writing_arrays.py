@@ -23,8 +23,10 @@ _NESTED = 12
 _State = tuple[int, tuple[int, ...]]
 
 
-def array_expression(shape: Arrays, name: str, owner: Later, writing: Writing) -> Expression:
+def array_expression(shape: Arrays, name: str, owner: Later, writing: Writing) -> Expression | None:
     """The texts of the arrays of a shape of ``owner``; ``name`` begins the names of further rules.
+
+    None where there are none, which not every shape shows before.
 
     Raises: BuildError of kind ``unsupported_schema`` where items must differ and are too many;
             LimitError.

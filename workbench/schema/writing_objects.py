@@ -25,8 +25,12 @@ _MOST_CONDITIONS = 5
 _State = tuple[int, int, int]
 
 
-def object_expression(shape: Objects, name: str, owner: Later, writing: Writing) -> Expression:
+def object_expression(
+    shape: Objects, name: str, owner: Later, writing: Writing
+) -> Expression | None:
     """The texts of the objects of a shape of ``owner``; ``name`` begins the names of further rules.
+
+    None where there are none, which not every shape shows before.
 
     Raises: BuildError, LimitError.
     """
