@@ -39,7 +39,7 @@ class Ignoring:
         span = bodies[0].span
         choice = bodies[0] if len(bodies) == 1 else Choice(bodies, span)
         options = grammar.options
-        begins = not options or options.get("allow_initial_skip") is True
+        begins = options is None or options.get("allow_initial_skip") is True
         return Ignoring(Rule(name, Repetition(choice, 0, None, span), span, span), begins)
 
     @property

@@ -70,7 +70,7 @@ def _brought(source: Source, imports: tuple[Imported, ...], own: set[str]) -> di
         for part in needed(name):
             spans.setdefault(part, one.span)
     for name in spans:
-        given.setdefault(name, f"common__{name}" if name in own else name)
+        given.setdefault(name, f"COMMON__{name}" if name in own else name)
     brought = {}
     for one in imports:
         brought[one.alias] = _here(one.path[-1], one.alias, one.span, given)

@@ -133,6 +133,7 @@ class LarkGrammar:
     imports: tuple[Imported, ...] = ()
     ignored: tuple[Body, ...] = ()
     declared: tuple[tuple[str, Span], ...] = ()
+    #: Those of llguidance; None where the grammar sets none.
     options: Mapping[str, object] | None = None
 
 

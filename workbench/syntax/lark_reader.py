@@ -37,12 +37,12 @@ class _Statements(Bodies):
         imports: list[Imported] = []
         ignored: list[Body] = []
         declared: list[tuple[str, Span]] = []
-        options: dict[str, object] = {}
+        options: dict[str, object] | None = None
         while not cursor.ahead(end):
             statement = cursor.take("STATEMENT")
             if statement is None:
                 if cursor.take("OPTIONS"):
-                    options.update(self._options())
+                    options = {**(options or {}), **self._options()}
                 else:
                     definitions.append(self._definition())
                 continue
@@ -52,10 +52,10 @@ class _Statements(Bodies):
                 case "%ignore":
                     ignored.append(self.choice())
                 case "%declare":
-                    while name := cursor.take("NAME"):
+                    while not self.at_definition() and (name := cursor.take("NAME")):
                         declared.append((cursor.text(name), Span(name.start, name.end)))
                 case "%override" | "%extend" as changing:
-                    definitions.append(self._definition(changing))
+                    definitions.append(self._definition(changing[1:]))
                 case other:
                     raise self._no_statement(statement, other)
         return LarkGrammar(
