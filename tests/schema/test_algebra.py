@@ -27,6 +27,11 @@ def test_contains_what_the_specification_says(schema: Any, one: Any, other: Any)
         raw, settled = root.raw, root.values
     except BuildError:
         assume(False)
+    for shape in settled.objects:
+        assert shape.required <= shape.properties.keys()
+        assert shape.high is None or max(shape.low, len(shape.required)) <= shape.high
+    for row in settled.arrays:
+        assert row.high is None or row.low <= row.high
     for instance in (one, other):
         try:
             found = raw.contains(instance)

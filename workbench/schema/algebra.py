@@ -51,6 +51,7 @@ class Algebra:
         #: No JSON value, and all of them.
         self.nothing = self._later(frozenset((_NOTHING,)), root, lambda _: self.no_values)
         self.anything = self._later(frozenset(), root, lambda _: self.all_values)
+        self.nothing.empty, self.anything.empty = True, False
         self.any_array = Arrays((), self.anything)
         self.any_object = Objects({}, frozenset(), ((Texts.everything(), self.anything),))
         self.no_values = Values(False, frozenset(), Numbers.nothing(), Texts.nothing(), (), ())

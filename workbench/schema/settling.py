@@ -20,31 +20,45 @@ def settled(algebra: Algebra, values: Values) -> Values:
     """The same set, ready to be written out."""
     if not values.arrays and not values.objects:
         return values
-    empty = algebra.emptiness.surely
-    arrays = [_array(algebra, shape) for shape in values.arrays if not empty(shape)]
-    objects = [
-        ordered
-        for shape in values.objects
-        if not empty(shape)
-        for ordered in in_each_order(algebra, _object(algebra, shape))
-    ]
-    return replace(values, arrays=tuple(arrays), objects=tuple(objects))
+    arrays = [_array(algebra, shape) for shape in values.arrays]
+    objects = [_object(algebra, shape) for shape in values.objects]
+    return replace(
+        values,
+        arrays=tuple(shape for shape in arrays if shape is not None),
+        objects=tuple(
+            ordered
+            for shape in objects
+            if shape is not None
+            for ordered in in_each_order(algebra, shape)
+        ),
+    )
 
 
-def _object(algebra: Algebra, shape: Objects) -> Objects:
-    """Without forbidden properties, and without counts that hold anyway."""
+def _object(algebra: Algebra, shape: Objects) -> Objects | None:
+    """Without forbidden properties, and without counts that hold anyway; None if it is empty.
+
+    A question about a shape gives up earlier than those about its parts, so what they say counts.
+    """
     is_empty = algebra.is_empty
+    if algebra.emptiness.surely(shape):
+        return None
     properties = {name: later for name, later in shape.properties.items() if not is_empty(later)}
+    if not shape.required <= properties.keys():
+        return None
     extras = tuple(extra for extra in shape.extras if not is_empty(extra[1]))
     low = shape.low if shape.low > len(shape.required) else 0
     high = shape.high
+    if not extras and len(properties) < low:
+        return None
     if high is not None and not extras and len(properties) <= high:
         high = None
     return replace(shape, properties=properties, extras=extras, low=low, high=high)
 
 
-def _array(algebra: Algebra, shape: Arrays) -> Arrays:
-    """Without items that have no value, and without what asks nothing."""
+def _array(algebra: Algebra, shape: Arrays) -> Arrays | None:
+    """Without items that have no value, and without what asks nothing; None if it is empty."""
+    if algebra.emptiness.surely(shape):
+        return None
     prefix, rest = list(shape.prefix), shape.rest
     asked: list[Contains] = []
     for one in shape.contains:
@@ -59,6 +73,8 @@ def _array(algebra: Algebra, shape: Arrays) -> Arrays:
         if (high is None or index < high) and algebra.is_empty(item):
             high = index
             break
+    if high is not None and high < shape.low:
+        return None
     prefix = prefix if high is None else prefix[:high]
     shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(asked))
     if shape.unique is not None and _differ_anyway(algebra, shape):
