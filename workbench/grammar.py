@@ -235,8 +235,8 @@ class Grammar(Language):
                 f"a text of a {self.notation.label} grammar stands for nothing but itself",
                 "schemas and dataclasses have values",
             )
-        if not self.accepts(text):
-            raise WorkbenchError("the grammar does not accept this text", "see Grammar.check")
+        if not (verdict := self.check(text)).accepted:
+            raise WorkbenchError(f"the grammar does not accept this text: it {verdict}")
         return self.value(text)
 
     @cached_property

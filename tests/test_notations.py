@@ -1,0 +1,99 @@
+"""Every notation at the front door: who reads which file, what starts a grammar, what a text stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from workbench.errors import WorkbenchError
+from workbench.grammar import Grammar
+from workbench.notations import Notation
+
+#: One language in every notation: two names.
+TEXTS = {
+    Notation.REGEX: '"(ann|bob)"',
+    Notation.KBNF: """start ::= '"' ('ann' | 'bob') '"';""",
+    Notation.JSON_SCHEMA: '{"enum": ["ann", "bob"]}',
+    Notation.GBNF: 'root ::= "\\"" ("ann" | "bob") "\\""',
+    Notation.LARK: 'start: "\\"" ("ann" | "bob") "\\""',
+}
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+@pytest.mark.parametrize("notation", TEXTS)
+def test_a_text_of_each_notation(notation: Notation) -> None:
+    grammar = Grammar.from_text(TEXTS[notation], notation)
+    assert grammar.notation is notation
+    assert [grammar.accepts(text) for text in ('"ann"', '"bob"', '"ada"', "ann")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_every_notation_is_read() -> None:
+    assert {*TEXTS, Notation.DATACLASS} == {*Notation}
+    for notation in Notation:
+        with pytest.raises(WorkbenchError):
+            Grammar.from_text("((( [", notation)
+
+
+@pytest.mark.parametrize(
+    ("name", "notation"),
+    [
+        ("a.regex", Notation.REGEX),
+        ("dir/a.schema.json", Notation.JSON_SCHEMA),
+        ("a.dataclass.py", Notation.DATACLASS),
+        ("a.gbnf", Notation.GBNF),
+        ("a.json", None),
+        ("gbnf", None),
+    ],
+)
+def test_a_file_s_notation_is_in_its_name(name: str, notation: Notation | None) -> None:
+    assert Notation.of_file(name) is notation
+
+
+def test_gbnf_starts_where_its_authors_start() -> None:
+    assert Grammar.from_text('root ::= "a"', Notation.GBNF).accepts("a")
+    assert Grammar.from_text('root ::= "a"\nstart ::= "b"', Notation.GBNF).accepts("b"), (
+        "one is named so"
+    )
+    assert Grammar.from_gbnf('x ::= "a"', root="x").accepts("a")
+
+
+def test_what_a_text_stands_for() -> None:
+    point = Grammar.from_dataclass(Point)
+    assert point.parse("Point(x=3)") == Point(3)
+    assert Grammar.from_dataclass(Point, style="json").parse('{"x": 3, "y": 4}') == Point(3, 4)
+    assert Grammar.from_json_schema({"type": "array"}).parse("[1, null]") == [1, None]
+    with pytest.raises(WorkbenchError, match="fails at column 9: expected"):
+        point.parse("Point(x=y)")
+    with pytest.raises(WorkbenchError, match="stands for nothing but itself"):
+        Grammar.from_regex("a").parse("a")
+
+
+def test_a_schema_may_be_a_text_or_an_object() -> None:
+    for schema in ('{"const": 1}', {"const": 1}):
+        assert Grammar.from_json_schema(schema).accepts("1")
+    assert Grammar.from_json_schema(True).accepts("[]")
+    compact = Grammar.from_json_schema({"type": "array"}, whitespace="compact")
+    assert [compact.accepts(text) for text in ("[1,2]", "[1, 2]")] == [True, False]
+    with pytest.raises(WorkbenchError, match="whitespace policy"):
+        Grammar.from_json_schema(True, whitespace="none")
+
+
+def test_rules_that_were_made_are_nobody_s_to_mend() -> None:
+    loop = "a digit without an end"
+    assert any(
+        "no end" in one.message for one in Grammar.from_kbnf("start ::= #'[0-9]+';").advice
+    ), loop
+    assert not any(
+        "no end" in one.message for one in Grammar.from_json_schema({"type": "integer"}).advice
+    )
