@@ -147,8 +147,10 @@ def test_names_keep_their_declared_order(schema: Any, order: str | None, why: st
 REFUSED = [
     ({"properties": {"a": {"$ref": "other.json"}}}, "/properties/a/$ref", "nothing is fetched"),
     ({"$ref": "#/$defs/none"}, "/$ref", "nothing in this text is called"),
-    ({"$ref": "#"}, "the schema", "refers to itself"),
-    ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "the schema", "part of itself"),
+    ({"$ref": "#"}, "/$ref", "refers to itself"),
+    ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "/anyOf", "part of itself"),
+    ({"$id": "http://[", "$ref": "x"}, "/$ref", "nothing is fetched"),
+    ({"$ref": "http://[#x"}, "/$ref", "nothing is fetched"),
     ({"items": {"not": {"uniqueItems": True}}}, "/items/not/uniqueItems", "two items are equal"),
     ({"properties": {"a": {"pattern": r"(.)\1"}}}, "/properties/a/pattern", "no automaton"),
     (draft("draft-03", {}), "/$schema", "draft 3"),

@@ -163,7 +163,8 @@ class Algebra:
         except Circular as error:
             if error.later is not later:
                 raise
-            raise unsupported(later.node, "it is a part of itself, with nothing between") from None
+            why = "through it a schema is a part of itself, with nothing between"
+            raise unsupported(error.keyword or later.node, why) from None
 
     def _settled(self, values: Values) -> Values:
         return settled(self, values)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urljoin
 
 from workbench.schema.dialect import Dialect
 from workbench.schema.reading import Document, Node
@@ -38,7 +38,7 @@ class References:
         if address.startswith("#"):
             resource, fragment = holder, address[1:]
         else:
-            whole, fragment = urldefrag(urljoin(self.base(holder), address))
+            whole, _, fragment = _joined(self.base(holder), address).partition("#")
             found = self.named.get(whole)
             if found is None:
                 raise unsupported(
@@ -99,7 +99,7 @@ class References:
         """The address against which the references of a resource are read."""
         name = self.identifier(resource)
         around = self.base(self.resource(resource.parent)) if resource.parent else ""
-        return around if name is None else urldefrag(urljoin(around, name))[0]
+        return around if name is None else _joined(around, name).partition("#")[0]
 
     @property
     def named_resources(self) -> int:
@@ -124,6 +124,14 @@ class References:
                             base = self.base(self.resource(node))
                             self._named.setdefault(f"{base}#{name}", node)
         return self._named
+
+
+def _joined(base: str, address: str) -> str:
+    """An address as it is read at another; one that is none stays as it is written."""
+    try:
+        return urljoin(base, address)
+    except ValueError:
+        return address
 
 
 def _schemas(root: Node) -> Iterator[Node]:

@@ -19,7 +19,7 @@ from workbench.schema.refusals import unsupported, wrong
 from workbench.schema.resolve import References
 from workbench.schema.shapes import ARRAY_WORDS, OBJECT_WORDS, arrays_of, objects_of
 from workbench.schema.unevaluated import UNEVALUATED, restricted
-from workbench.schema.values import Later, Values
+from workbench.schema.values import Circular, Later, Values
 
 if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
@@ -68,7 +68,8 @@ class Subschemas:
         while (further := self._elsewhere(here)) is not None:
             passed.append(here)
             if further in passed:
-                raise unsupported(here, "it refers to itself, and to nothing else")
+                reference = (here.members or {})["$ref"]
+                raise unsupported(reference, "it refers to itself, and to nothing else")
             here = further
         later = self._tracked.get(here) if tracked else here.later
         if later is None:
@@ -134,6 +135,9 @@ class Subschemas:
                         values = meet(algebra, values, COMBINING[word](self, keyword, tracked))
                     except TooManyCases as error:
                         raise unsupported(keyword, str(error)) from None
+                    except Circular as error:
+                        error.keyword = error.keyword or keyword
+                        raise
         if asks:
             values = restricted(self, values, members)
         return values

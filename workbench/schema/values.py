@@ -111,6 +111,8 @@ class Circular(Exception):  # noqa: N818  # told to people as a BuildError by wh
     def __init__(self, later: Later) -> None:
         super().__init__(later.pointer)
         self.later = later
+        #: The keyword through which it came back to itself, once that is known.
+        self.keyword: Node | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
