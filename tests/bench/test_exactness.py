@@ -15,12 +15,13 @@ from tests.grammar_oracle import GrammarOracle
 from workbench.bench.exactness import made_up, run, walk
 from workbench.bench.exactness.columns import DEAD, Recogniser
 from workbench.bench.exactness.deciding import Decider, Spellings
-from workbench.bench.exactness.subjects import Subject
+from workbench.bench.exactness.subjects import Subject, known_subjects
 from workbench.bench.exactness.terms import characters_from
 from workbench.bench.exactness.walk import walked
 from workbench.cli.main import app
 from workbench.constraint.automaton import DfaConstraint
 from workbench.constraint.mask import TokenMask
+from workbench.notations import Notation
 from workbench.source import Source
 from workbench.syntax.kbnf_parser import parse_kbnf
 from workbench.vocabulary.toy import all_bytes, toy
@@ -28,7 +29,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def recogniser(notation: str, text: str) -> Recogniser:
-    return Subject("…", notation, text).recogniser()
+    return Subject("…", Notation(notation), text).recogniser()
 
 
 #   pattern                     alphabet   what it is there for
@@ -122,7 +123,9 @@ def test_mask_by_brute_force_is_the_definition() -> None:
     assert np.flatnonzero(mask).tolist() == [0, 1, 5, vocabulary.end]
 
 
-KNOWN = Subject("known", "kbnf", "start ::= 'a' start? 'b' | #'[0-9é]+';", examples=("aé1b",))
+KNOWN = Subject(
+    "known", Notation.KBNF, "start ::= 'a' start? 'b' | #'[0-9é]+';", examples=("aé1b",)
+)
 
 
 def test_a_walk_finds_nothing_wrong() -> None:
@@ -141,12 +144,22 @@ def test_a_wrong_mask_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(DfaConstraint, "mask", without_sevens)
     vocabulary = all_bytes()
-    subject = Subject("digits", "regex", "x[0-9]")
+    subject = Subject("digits", Notation.REGEX, "x[0-9]")
     found = walked(subject, vocabulary, Spellings(vocabulary), Random(1), 5)
     assert found.wrong == 1
     wrong = found.examples[0]
     assert (wrong.prefix, wrong.token, wrong.expected) == ("'x'", "b'7'", True)
     assert wrong.grammar == "x[0-9]"
+
+
+def test_grammars_of_every_notation_are_subjects() -> None:
+    vocabulary = all_bytes()
+    spellings = Spellings(vocabulary)
+    subjects = [s for s in known_subjects() if s.notation not in ("regex", "kbnf")]
+    assert {"json_schema", "dataclass"} <= {subject.notation for subject in subjects}
+    for subject in subjects:
+        found = walked(subject, vocabulary, spellings, Random(1), 10)
+        assert (found.status, found.wrong) == ("walked", 0), (subject.name, found.examples)
 
 
 def test_a_fault_is_counted_as_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +184,7 @@ def test_what_is_refused_is_held_against_the_recogniser(
     notation: str, text: str, status: str, wrong: int
 ) -> None:
     vocabulary = toy(("a", "b"))
-    subject = Subject("…", notation, text)
+    subject = Subject("…", Notation(notation), text)
     found = walked(subject, vocabulary, Spellings(vocabulary), Random(1), 5)
     assert (found.status, found.wrong, found.decisions) == (status, wrong, 0)
 
