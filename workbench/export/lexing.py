@@ -14,6 +14,7 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.nfa import BYTES
 from workbench.automata.operations import literals
+from workbench.errors import LimitError
 from workbench.export.neighbours import Neighbours
 from workbench.limits import Limits
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern
@@ -21,8 +22,8 @@ from workbench.syntax.ranges import intersection
 from workbench.syntax.regex_tree import Alternate, Characters, Concat, Ranges, Regex, Repeat
 from workbench.syntax.tree_printer import Leaf
 
-#: More sets of states, more places of a regex: nobody looks whether it would be read well.
-_SETS, _PLACES = 2_000, 200
+#: Of a regex with more places nobody looks whether it would be read well.
+_PLACES = 200
 
 #: The states the terminals at a place can be in, by the numbers of their machines.
 _Place = frozenset[tuple[int, State]]
@@ -31,12 +32,18 @@ _Place = frozenset[tuple[int, State]]
 def misread(rules: Mapping[str, Expression], start: str, limits: Limits) -> set[int]:
     """The ``id`` of every terminal that is cut short by another, and of the other.
 
-    Not of those of one character: there is nothing to cut, and nothing goes on.
+    Not of those of one character: there is nothing to cut, and nothing goes on. Where the time is
+    over before all is known, of all others.
 
     Cost:   a lexer's automaton for every set of terminals that may stand at one place.
-    Raises: LimitError past ``limits.seconds``.
     """
-    return set(_Lexers(rules, start, limits).found())
+    lexers = _Lexers(rules, start, limits)
+    if not lexers.long:
+        return set()
+    try:
+        return set(lexers.found())
+    except LimitError:
+        return lexers.long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,20 +74,21 @@ class _Lexers:
         around = Neighbours(rules, lambda _: False, id)
         self._leaves = around.leaves
         self._tables: list[_Table] = []
+        self._is_one: list[bool] = []
         numbers: dict[object, int] = {}
         #: The machine of each terminal: those that are written alike have one.
         self._machine = [self._number(leaf, numbers) for leaf in self._leaves]
-        behind: dict[int, set[int]] = {}
+        self._behind: dict[int, set[int]] = {}
         for left, right in around.pairs:
-            behind.setdefault(left, set()).add(right)
+            self._behind.setdefault(left, set()).add(right)
         #: The bytes that may follow each terminal.
         self._after = {
             number: frozenset[int]().union(*(self._table(other).begins for other in others))
-            for number, others in behind.items()
+            for number, others in self._behind.items()
         }
-        #: The sets of terminals that may stand at one place.
-        self._together = {frozenset(found) for found in behind.values()}
-        self._together.add(around.first(rules[start]))
+        self._first = around.first(rules[start])
+        #: The ``id`` of those of several characters.
+        self.long = {id(leaf) for leaf in self._leaves if not is_one(leaf)}
 
     def _number(self, leaf: Leaf, numbers: dict[object, int]) -> int:
         key = leaf.value if isinstance(leaf, Literal) else _pattern(leaf).text
@@ -92,23 +100,33 @@ class _Lexers:
                 else regex_dfa(_pattern(leaf).regex, self._limits)
             )
             self._tables.append(_Table.of(made))
+            self._is_one.append(is_one(leaf))
         return number
 
     def _table(self, leaf: int) -> _Table:
         return self._tables[self._machine[leaf]]
 
     def found(self) -> Iterator[int]:
-        for together in self._together:
-            if all(is_one(self._leaves[number]) for number in together):
-                continue
-            machines = self._cut(together)
-            for number in together:
-                leaf = self._leaves[number]
-                if self._machine[number] in machines and not is_one(leaf):
-                    yield id(leaf)
+        """Walk from the terminals a text begins with to those that may stand behind, and so on.
 
-    def _cut(self, together: frozenset[int]) -> set[int]:
-        """Which machines of the terminals at one place cut each other."""
+        What ends at one place may be several terminals; then all stand there that follow any.
+        """
+        waiting = [self._first]
+        seen = set(waiting)
+        for together in waiting:  # grows while it is read
+            machines, ends = self._cut(together)
+            for number in together:
+                if self._machine[number] in machines:
+                    yield id(self._leaves[number])
+            for ended in ends:
+                last = (n for n in together if self._machine[n] in ended)
+                there = frozenset[int]().union(*(self._behind.get(n, ()) for n in last))
+                if there and there not in seen:
+                    seen.add(there)
+                    waiting.append(there)
+
+    def _cut(self, together: frozenset[int]) -> tuple[set[int], set[frozenset[int]]]:
+        """Which machines of the terminals at one place cut each other; and which end together."""
         after: dict[int, frozenset[int]] = {}
         for number in together:
             machine = self._machine[number]
@@ -118,12 +136,14 @@ class _Lexers:
         for byte, column in enumerate(zip(*(t.classes for t in tables.values()), strict=True)):
             some.setdefault(column, []).append(byte)
         start: _Place = frozenset((machine, table.initial) for machine, table in tables.items())
-        seen, waiting, bad = {start}, [start], set[int]()
+        seen, waiting = {start}, [start]
+        bad, ends = set[int](), set[frozenset[int]]()
         for place in waiting:  # grows while it is read
-            self._clock.check("the terminals are too many to be told apart")
-            if len(waiting) > _SETS:
-                return set(tables)
-            ended = [m for m, state in place if place != start and tables[m].finals[state]]
+            self._clock.check()
+            self._limits.check("states", len(waiting))
+            ended = frozenset(m for m, state in place if tables[m].finals[state])
+            if ended:
+                ends.add(ended)
             for members in some.values():
                 there = _stepped(place, tables, members[0])
                 if not there:
@@ -134,7 +154,7 @@ class _Lexers:
                 if there not in seen:
                     seen.add(there)
                     waiting.append(there)
-        return bad
+        return {m for m in bad if not self._is_one[m]}, ends
 
 
 def _stepped(place: _Place, tables: Mapping[int, _Table], byte: int) -> _Place:
