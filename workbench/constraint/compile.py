@@ -224,5 +224,5 @@ def compile(
             "choose the method 'automaton'",
         )
     return labelled(
-        grammar, vocabulary, lambda text, signs: named.make(text, signs, limits, **options)
+        grammar, vocabulary, limits, lambda text, signs: named.make(text, signs, limits, **options)
     )

@@ -32,7 +32,10 @@ _HINT = "take a vocabulary with such tokens, or leave the label out"
 
 
 def labelled(
-    grammar: Grammar, vocabulary: Vocabulary, make: Callable[[Grammar, Vocabulary], Constraint]
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    make: Callable[[Grammar, Vocabulary], Constraint],
 ) -> Labelled:
     """The constraint of a grammar with labels, over the one that ``make`` makes for its signs.
 
@@ -46,7 +49,7 @@ def labelled(
                 f"{vocabulary.name} has no token for {label.name}, {label.what}",
                 _HINTS.get(label.name, _HINT),
             )
-    return Labelled(make(signed(grammar), tokens), vocabulary, tokens.labels)
+    return Labelled(make(signed(grammar), tokens), vocabulary, tokens.labels, limits)
 
 
 def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[bytes]:
@@ -103,14 +106,17 @@ class Labelled:
     """
 
     def __init__(
-        self, signed: Constraint, vocabulary: Vocabulary, labels: tuple[LabelTokens, ...]
+        self,
+        signed: Constraint,
+        vocabulary: Vocabulary,
+        labels: tuple[LabelTokens, ...],
+        limits: Limits = LIMITS,
     ) -> None:
         #: The same constraint, in which a label is a token of two bytes.
         self.signed = signed
         self.vocabulary = vocabulary
         self._labels = labels
-        self._limits: Limits = getattr(signed, "limits", LIMITS)
-        self._most = self._limits.rows_of(4 * ((len(vocabulary) + 31) // 32))
+        self._most = limits.rows_of(8 * ((len(vocabulary) + 31) // 32))  # two masks a row
         #: By the identity of the other's mask, which is kept so that no other takes its place.
         self._masks: dict[int, tuple[TokenMask, TokenMask]] = {}
 

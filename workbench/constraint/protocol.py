@@ -19,7 +19,7 @@ class Constraint(Protocol):
     The rule all exact members keep: a token is in the mask of a state if and only if
     some accepted text begins with the bytes read so far followed by the token's bytes;
     the end token is in it if and only if the text so far is accepted. Special tokens
-    never are.
+    never are. (Terminal labels read whole tokens: ``labelled`` says what holds beside them.)
     """
 
     @property
