@@ -185,6 +185,8 @@ def test_machines_of_combined_sets(numbers: Numbers) -> None:
         (N.integers() & N.interval(0, 1, open_low=True, open_high=True), ()),
         (N.multiples(0.25) & N.interval(0, 0.5), (0, Fraction(1, 4), Fraction(1, 2))),
         (N.interval(0, 1), None),
+        (N.interval(1, 0), ()),
+        (N.interval(0, 0, open_high=True), ()),
         (N.integers() & N.interval(0), None),
         (N.integers() & N.interval(0, 1000), None),
     ],
@@ -203,6 +205,16 @@ def test_floats_are_what_python_writes() -> None:
     assert N.interval(0.1).contains(Decimal("0.1"))
 
 
+@pytest.mark.parametrize("step", [7, 1024, 86_400, 100_000, "0.125", "2.5", "0.05"])
+def test_multiples(step: int | str) -> None:
+    numbers = N.multiples(Decimal(step))
+    machine = numbers.machine()
+    for k in range(-300, 300, 7):
+        for more in ("0", "1", "-0.1", "0.025", str(Decimal(step) / 2)):
+            number = Decimal(step) * k + Decimal(more)
+            assert machine.accepts(f"{number:f}".encode()) is numbers.contains(number)
+
+
 def test_error_multiples_that_fit_badly() -> None:
     with pytest.raises(LimitError, match="points of a period"):
         N.multiples(1) & ~N.multiples(Decimal("1.0000001"))
@@ -211,6 +223,12 @@ def test_error_multiples_that_fit_badly() -> None:
 def test_error_too_many_digits() -> None:
     with pytest.raises(LimitError, match="states"):
         N.multiples(1_000_003).machine()
+
+
+@pytest.mark.parametrize("number", [Decimal("1e999999999"), 10**1001, Decimal("-1e-99999999")])
+def test_error_a_number_nobody_writes_out(number: Decimal | int) -> None:
+    with pytest.raises(LimitError, match="digits"):
+        N.interval(number)
 
 
 def test_machines_are_made_once() -> None:

@@ -54,6 +54,7 @@ def machine_of(
     ways: Callable[[Place], Iterable[Way]], is_final: Callable[[Place], bool], limits: Limits
 ) -> Dfa:
     """The smallest machine whose states are the places reached from the beginning."""
+    clock = limits.clock()
     builder = NfaBuilder()
     begin = Place()
     numbers = {begin: builder.new_state()}
@@ -65,6 +66,7 @@ def machine_of(
                 waiting.append(there)
             builder.edge(numbers[here], low, high, numbers[there])
         limits.check("states", len(waiting), "choose bounds and multiples of fewer digits")
+        clock.check()
     return smallest(
         builder.build(0, {n for place, n in numbers.items() if is_final(place)}), limits
     )

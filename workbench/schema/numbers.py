@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import isfinite
 
 from workbench.automata.dfa import Dfa
+from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
 from workbench.schema.grids import EVERYTHING, INTEGERS, multiples
 from workbench.schema.numerals import numerals
@@ -138,8 +139,24 @@ class Numbers:
         return _machine(self, replace(limits, began=None))
 
 
+#: Digits before or after the point: ``1e999999999`` is quickly written, and never written out.
+_DIGITS = 1_000
+
+
 def exact(number: Number) -> Fraction:
-    """A number as a fraction; a float as the decimal Python writes it as."""
+    """A number as a fraction; a float as the decimal Python writes it as.
+
+    Raises: LimitError where it has more than ``_DIGITS`` digits.
+    """
+    if isinstance(number, float | Decimal):
+        decimal = Decimal(repr(number)) if isinstance(number, float) else number
+        too_long = not decimal.is_finite() or abs(decimal.adjusted()) > _DIGITS
+    else:
+        too_long = abs(number) > 10**_DIGITS
+    if too_long:
+        raise LimitError(
+            f"needs a number of more than {_DIGITS:,} digits", "states", "choose a smaller number"
+        )
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 

@@ -31,6 +31,8 @@ class Piece:
             return True
         if self.low is None or self.high is None:
             return False
+        if self.low >= self.high:
+            return True
         if self.low.number == self.high.number:
             return not self.grid.contains(self.low.number)
         if self.grid.between:

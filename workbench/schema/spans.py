@@ -8,8 +8,9 @@ Beside that runs what the digits leave when they are divided by the period of a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import gcd
 from typing import NamedTuple
 
 from workbench.automata.dfa import Dfa
@@ -21,6 +22,8 @@ from workbench.schema.grids import Grid
 from workbench.schema.pieces import Piece
 
 _ZERO = Fraction(0)
+#: States a remainder counts as: with 5,000 of them a machine takes a second.
+_SPENT = 20
 
 
 def of_spans(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
@@ -30,7 +33,10 @@ def of_spans(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
     """
     spans = _Spans.of(pieces)
     for steps in spans.grids:
-        limits.check("states", steps.modulus, "choose a multiple of fewer digits")
+        # what powers of ten leave is shared, where it is
+        tens = 10 ** (4 * len(str(steps.modulus))) if steps.grid.period == 1 else 1
+        told_apart = steps.modulus // gcd(steps.modulus, tens)
+        limits.check("states", _SPENT * told_apart, "choose a multiple of fewer digits")
     return reading.machine_of(spans.ways, spans.is_final, limits)
 
 
@@ -53,12 +59,39 @@ def _bound(size: Fraction) -> _Bound:
     return _Bound(size, tuple(map(int, whole)), tuple(map(int, part)))
 
 
-class _Steps(NamedTuple):
-    """A grid, the digits its step has after the point, and its period in units of the last."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Steps:
+    """A grid, the digits its step has after the point, and its period in units of the last.
+
+    What digits leave is remembered as the first that was met of those that no further digits tell
+    apart: multiples of 86,400 take 146 states in place of as many as there are remainders.
+    """
 
     grid: Grid
     places: int
     modulus: int
+    first: dict[object, int] = field(default_factory=dict)
+    known: dict[int, int] = field(default_factory=dict)
+
+    def after(self, left: int, digit: int) -> int:
+        """What is left after one more digit."""
+        left = (10 * left + digit) % self.modulus
+        return left if self.grid.period > 1 else self._known(left)
+
+    def _known(self, left: int) -> int:
+        if left not in self.known:
+            # by how many digits more: those that end on a multiple, where there are any
+            power, ends = 1, []
+            while power <= 10 * self.modulus:
+                missing = -left * power % self.modulus
+                ends.append(missing if missing < power else None)
+                power *= 10
+            self.known[left] = self.first.setdefault(tuple(ends), left)
+        return self.known[left]
+
+    def settled(self, left: int, read: int) -> int:
+        """What is left where only zeros may follow: nothing, or what is no multiple (−1)."""
+        return -1 if left and self.grid.period == 1 and read >= self.places else left
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +163,7 @@ class _Spans:
             for b, bound in zip(before, bounds, strict=True)
         )
         left = place.left or (0,) * len(self.grids)
-        left = tuple((10 * r + digit) % s.modulus for r, s in zip(left, self.grids, strict=True))
+        left = tuple(s.after(r, digit) for r, s in zip(left, self.grids, strict=True))
         return Place(reading.WHOLE, place.negative, at + 1, compared, left)
 
     def _at_point(self, place: Place) -> Place:
@@ -139,7 +172,8 @@ class _Spans:
             BELOW if place.read < len(bound.whole) else b
             for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
         )
-        return Place(reading.POINT, place.negative, 0, compared, place.left)
+        left = tuple(s.settled(r, 0) for r, s in zip(place.left, self.grids, strict=True))
+        return Place(reading.POINT, place.negative, 0, compared, left)
 
     def _fraction(self, place: Place, digit: int) -> Place:
         """One more digit after the point."""
@@ -150,7 +184,9 @@ class _Spans:
         )
         # −1 is a number between the points
         left = tuple(
-            (10 * r + digit) % s.modulus if r >= 0 and at < s.places else r if digit == 0 else -1
+            s.settled(s.after(r, digit), at + 1)
+            if r >= 0 and at < s.places
+            else (r if digit == 0 else -1)
             for r, s in zip(place.left, self.grids, strict=True)
         )
         return Place(reading.FRACTION, place.negative, min(at + 1, self.most_part), compared, left)

@@ -233,7 +233,9 @@ class _Nodes:
         node = self.known[key] = self._new()
         if not more:
             for sign in b"\\u":
-                self.rows[node][sign] = node = self._new()
+                following = self._new()
+                self.rows[node][sign] = following
+                node = following
             fourth = self._new()
             self.rows[node] |= dict.fromkeys(b"dD", fourth)
             for block, digits in enumerate((b"cC", b"dD", b"eE", b"fF")):
