@@ -24,9 +24,7 @@ GALLERY = load_gallery()
 
 def grammar_of(name: str) -> Grammar:
     example = GALLERY[name]
-    if example.notation == "regex":
-        return Grammar.from_regex(example.text)
-    return Grammar.from_kbnf(example.text, example.start)
+    return Grammar.from_text(example.text, example.notation, example.start)
 
 
 @pytest.mark.parametrize("name", GALLERY)

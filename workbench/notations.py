@@ -14,6 +14,7 @@ from typing import Any
 
 from workbench.limits import Limits
 from workbench.pushdown.advice import Advice
+from workbench.pushdown.apart import ready_apart
 from workbench.pushdown.build import ready as ready_for_rules
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
@@ -91,6 +92,7 @@ def written(source: Source, notation: Notation, start: str, limits: Limits) -> W
 def ready(notation: Notation) -> None:
     """Have made what a notation needs once a process; work with a clock asks for this first."""
     ready_for_rules()
+    ready_apart()
     if notation is Notation.KBNF:
         from workbench.syntax.kbnf_parser import ready as ready_for_kbnf
 

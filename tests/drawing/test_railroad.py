@@ -126,11 +126,7 @@ def test_a_narrow_picture_breaks_its_lines() -> None:
 @pytest.mark.parametrize("name", GALLERY)
 def test_every_example_is_drawn_whole(name: str) -> None:
     example = GALLERY[name]
-    grammar = (
-        Grammar.from_regex(example.text)
-        if example.notation == "regex"
-        else Grammar.from_kbnf(example.text, example.start)
-    )
+    grammar = Grammar.from_text(example.text, example.notation, example.start)
     source = grammar.tree or grammar.regex
     assert source is not None
     made = draw_railroad(source)

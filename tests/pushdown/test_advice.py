@@ -191,10 +191,7 @@ def test_long_chains_of_rules_take_no_long_time() -> None:
 @pytest.mark.parametrize("name", list(load_gallery()))
 def test_gallery_costs_little(name: str) -> None:
     example = load_gallery()[name]
-    if example.notation == "kbnf":
-        grammar = Grammar.from_kbnf(example.text, example.start)
-    else:
-        grammar = Grammar.from_regex(example.text)
+    grammar = Grammar.from_text(example.text, example.notation, example.start)
     began = time.thread_time()
     found = lint(grammar, seconds=0.1).advice
     assert time.thread_time() - began < 5, "some milliseconds are needed"

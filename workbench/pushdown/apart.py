@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -27,7 +28,15 @@ from workbench.pushdown.rule_program import RuleProgram, program_apart
 from workbench.pushdown.shape import rules_apart
 from workbench.pushdown.writer import Writer
 from workbench.pushdown.written_in import called, without_calls
-from workbench.syntax.grammar_tree import GrammarTree
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import (
+    Choice,
+    GrammarTree,
+    Literal,
+    Nonterminal,
+    Rule,
+    Sequence,
+)
 
 #: An automaton of at most so many states, and so many a state of its Nfa, is worth its making;
 #: otherwise the rules written into it are called instead. Items that are counted far make
@@ -50,6 +59,16 @@ def build_apart(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS
         raise
     check_something_left(Cfg(start, rules, program, tree.source, limits), tree)
     return _machine(program, program.names.index(start), limits)
+
+
+@cache
+def ready_apart() -> None:
+    """Have the kernels compiled; work with a clock asks for this first, once a process."""
+    nowhere = Span(0, 0)
+    call = Nonterminal("a", nowhere)
+    body = Choice((Literal(b"a", nowhere), Sequence((call, call), nowhere)), nowhere)
+    tree = GrammarTree((Rule("a", body, nowhere, nowhere),), Source("", "grammar"))
+    build_apart(tree, "a", Limits(seconds=600.0))
 
 
 def _machine(program: RuleProgram, start: int, limits: Limits) -> Dfa | Network:

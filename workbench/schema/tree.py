@@ -75,7 +75,7 @@ def schema_grammar(
 
 @cache
 def ready() -> None:
-    """Have the kernels that leaves need; work with a clock asks for this first, once a process."""
+    """Have the kernels that schemas need; work with a clock asks for this first, once a process."""
     some = {"a": {"type": "string", "pattern": "a", "not": {"const": "ab"}, "maxLength": 9}}
     schema: dict[str, object] = {
         "properties": {**some, "b": {"type": "integer", "minimum": 7}},
