@@ -1,0 +1,98 @@
+"""parse_lark() against lark: drawn grammars, and whether both accept the same small texts."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+from random import Random
+
+import pytest
+from lark import Lark
+from lark.exceptions import GrammarError, LarkError
+
+from workbench.errors import BuildError
+from workbench.grammar import Grammar
+
+TEXTS = ["".join(letters) for size in range(5) for letters in product("abc ", repeat=size)]
+#: Of each grammar so many texts are tried, and all of at most two letters.
+TRIED = 60
+
+
+class Drawing:
+    """Grammars drawn by chance, in Lark's own notation.
+
+    Terminals have no alternatives: Python's ``re``, which lark asks, takes the first that matches
+    and never looks at the others.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+
+    def grammar(self) -> str:
+        pick = self.random.choice
+        lines = [
+            f"?start: {self.choice(0)}",
+            f"x: {self.choice(0)} -> other",
+            f"!y.2: {self.choice(0)}",
+            't{p}: p | "c" p',
+            f"A: {self.terminal()}",
+            f"B.3: {self.terminal()} {self.terminal()}",
+            pick(['%ignore " "', "// nothing is ignored"]),
+        ]
+        return "\n".join(lines)
+
+    def choice(self, deep: int) -> str:
+        return " | ".join(self.row(deep) for _ in range(self.random.choice([1, 1, 2])))
+
+    def row(self, deep: int) -> str:
+        return " ".join(self.item(deep) for _ in range(self.random.choice([1, 2, 2, 3])))
+
+    def item(self, deep: int) -> str:
+        pick, part = self.random.choice, self.atom(deep)
+        return part if part[0] == "[" else part + pick([""] * 12 + ["?", "*", "+", "~2", "~1..2"])
+
+    def atom(self, deep: int) -> str:
+        leaves = ['"a"', '"b"', '"ab"', '"B"i', "/[ab]+/", "/.c/", '"a".."b"', "A", "B", "x", "y"]
+        kind = self.random.random()
+        if deep > 2 or kind < 0.8:
+            return self.random.choice(leaves)
+        if kind < 0.9:
+            return f"({self.choice(deep + 1)})"
+        return f"[{self.choice(deep + 1)}]" if kind < 0.95 else f"t{{{self.atom(3)}}}"
+
+    def terminal(self) -> str:
+        part = self.random.choice(['"a"', '"b"', "/[ab]/", "/b+/", '"c"i', "/a?c/"])
+        return part + self.random.choice(["", "", "+", "~2", "~1..2"])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_lark_accepts_the_same_texts(seed: int) -> None:
+    drawing = Drawing(seed)
+    text = drawing.grammar()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            theirs = Lark(text, parser="earley", lexer="dynamic_complete")
+    except GrammarError:
+        pytest.skip("lark has no such grammars: two of its rules expand alike")
+    small = [one for one in TEXTS if len(one) <= 2] + drawing.random.sample(TEXTS, TRIED)
+    wanted = {one for one in small if accepts(theirs, one)}
+    assert accepted_here(text, small) == wanted, text
+
+
+def accepted_here(text: str, small: list[str]) -> set[str]:
+    """The texts that are accepted; a grammar of no text, or of the empty one alone, is none."""
+    try:
+        ours = Grammar.from_lark(text)
+    except BuildError as error:
+        if error.kind not in ("unproductive", "empty_grammar"):
+            raise
+        return {""} if error.kind == "empty_grammar" else set()
+    return {one for one in small if ours.accepts(one)}
+
+
+def accepts(lark: Lark, text: str) -> bool:
+    try:
+        lark.parse(text)
+    except LarkError:
+        return False
+    return True
