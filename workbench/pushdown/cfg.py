@@ -16,6 +16,7 @@ from workbench.automata.program import EMPTY
 from workbench.limits import Limits
 from workbench.pushdown.terminals import Terminal, terminal_machine
 from workbench.source import Source
+from workbench.syntax.called import calls as calls
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -145,18 +146,6 @@ def least(
             known.add(name)
             waiting.extend(callers.get(name, ()))
     return frozenset(known)
-
-
-def calls(expression: Expression) -> Iterator[Nonterminal]:
-    """Every nonterminal in an expression, from left to right."""
-    match expression:
-        case Nonterminal():
-            yield expression
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from calls(part)
-        case Repetition(item=item):
-            yield from calls(item)
 
 
 def terminals(expression: Expression) -> Iterator[Terminal]:
