@@ -37,26 +37,35 @@ def live(algebra: Algebra, shapes: Iterable[Shape | None]) -> tuple[Shape, ...]:
 
     Raises: TooManyCases
     """
-    empty = algebra.emptiness.surely
     kept: list[Shape] = []
-    tried = 0
-    for shape in shapes:
-        tried += 1
+    looked_at = False
+    for tried, shape in enumerate(shapes):
         algebra.clock.check()
-        if shape is None or shape in kept:
-            continue
         if tried > _MOST_TRIED:
             raise TooManyCases
-        if len(kept) >= _FEW:
-            if len(kept) == _FEW:
-                kept = [one for one in kept if not empty(one)]
-            if empty(shape) or any(_within(algebra, shape, other) for other in kept):
-                continue
-            kept = [other for other in kept if not _within(algebra, other, shape)]
-        kept.append(shape)
+        if shape is None or shape in kept:
+            continue
+        if not looked_at and len(kept) < _FEW:
+            kept.append(shape)
+            continue
+        if not looked_at:
+            for one in tuple(kept):
+                kept = _with(algebra, kept, one)
+            looked_at = True
+        kept = _with(algebra, kept, shape)
         if len(kept) > _MOST:
             raise TooManyCases
     return tuple(kept)
+
+
+def _with(algebra: Algebra, kept: list[Shape], shape: Shape) -> list[Shape]:
+    """Some shapes with one more, so far as it has values that no other has."""
+    others: list[Shape] = [other for other in kept if other is not shape]
+    if algebra.emptiness.surely(shape) or any(_within(algebra, shape, other) for other in others):
+        return others
+    others = [other for other in others if not _within(algebra, other, shape)]
+    others.append(shape)
+    return others
 
 
 def _within(algebra: Algebra, one: Arrays | Objects, other: Arrays | Objects) -> bool:

@@ -22,15 +22,11 @@ def settled(algebra: Algebra, values: Values) -> Values:
         return values
     arrays = [_array(algebra, shape) for shape in values.arrays]
     objects = [_object(algebra, shape) for shape in values.objects]
+    kept = [shape for shape in objects if shape is not None]
     return replace(
         values,
         arrays=tuple(shape for shape in arrays if shape is not None),
-        objects=tuple(
-            ordered
-            for shape in objects
-            if shape is not None
-            for ordered in in_each_order(algebra, shape)
-        ),
+        objects=tuple(in_each_order(algebra, kept)),
     )
 
 
