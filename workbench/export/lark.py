@@ -6,8 +6,9 @@ from itertools import chain
 
 from workbench.export.expansions import Expansions
 from workbench.export.laid_out import laid_out
-from workbench.export.lexing import Places, misread
+from workbench.export.lexing import Lexers
 from workbench.export.names import LARK, Names
+from workbench.export.places import Places
 from workbench.export.prepared import Prepared, Signs, prepared
 from workbench.export.spelled import spelled, terminal
 from workbench.export.terms import repeat
@@ -47,8 +48,8 @@ def write_lark(grammar: Grammar, start: str = "start") -> str:
     )  # fmt: skip
     made = prepared(grammar, signs)
     bodies = {rule.name: _filled(rule.body) for rule in made.rules}
-    limits = grammar.limits.begun()
-    while bad := misread(bodies, start, limits):
+    lexers = Lexers(grammar.limits.begun())
+    while bad := lexers.misread(bodies, start):
         bodies = {name: _spelled(body, bad) for name, body in bodies.items()}
     rules = [Rule(r.name, bodies[r.name], r.name_span, r.span) for r in made.rules]
     few = Expansions(Names.of(LARK, start, bodies, start)).of(tuple(rules))

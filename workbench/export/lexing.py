@@ -18,32 +18,15 @@ from workbench.errors import LimitError
 from workbench.export.neighbours import Neighbours
 from workbench.limits import Limits
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern
-from workbench.syntax.ranges import intersection
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Ranges, Regex, Repeat
+from workbench.syntax.regex_tree import Characters
 from workbench.syntax.tree_printer import Leaf
-
-#: Of a regex with more places nobody looks whether it would be read well.
-_PLACES = 200
 
 #: The states the terminals at a place can be in, by the numbers of their machines.
 _Place = frozenset[tuple[int, State]]
-
-
-def misread(rules: Mapping[str, Expression], start: str, limits: Limits) -> set[int]:
-    """The ``id`` of every terminal that is cut short by another, and of the other.
-
-    Not of those of one character: there is nothing to cut, and nothing goes on. Where the time is
-    over before all is known, of all others.
-
-    Cost:   a lexer's automaton for every set of terminals that may stand at one place.
-    """
-    lexers = _Lexers(rules, start, limits)
-    if not lexers.long:
-        return set()
-    try:
-        return set(lexers.found())
-    except LimitError:
-        return lexers.long
+#: Machines by their numbers.
+_Machines = frozenset[int]
+#: Machines that end at a place, bytes that can be read there, machines that read them.
+_Crossing = tuple[_Machines, frozenset[int], _Machines]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,79 +48,63 @@ class _Table:
         return _Table(rows, classes, dfa.finals.tolist(), dfa.initial, begins)
 
 
-class _Lexers:
-    """The automata of the terminals that may stand together."""
+class Lexers:
+    """The automata of terminals that may stand together, each made once for all rules asked of."""
 
-    def __init__(self, rules: Mapping[str, Expression], start: str, limits: Limits) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._clock = limits.clock()
-        around = Neighbours(rules, lambda _: False, id)
-        self._leaves = around.leaves
         self._tables: list[_Table] = []
-        self._is_one: list[bool] = []
-        numbers: dict[object, int] = {}
-        #: The machine of each terminal: those that are written alike have one.
-        self._machine = [self._number(leaf, numbers) for leaf in self._leaves]
-        self._behind: dict[int, set[int]] = {}
-        for left, right in around.pairs:
-            self._behind.setdefault(left, set()).add(right)
-        #: The bytes that may follow each terminal.
-        self._after = {
-            number: frozenset[int]().union(*(self._table(other).begins for other in others))
-            for number, others in self._behind.items()
-        }
-        self._first = around.first(rules[start])
-        #: The ``id`` of those of several characters.
-        self.long = {id(leaf) for leaf in self._leaves if not is_one(leaf)}
+        self._numbers: dict[object, int] = {}
+        self._known: dict[_Machines, tuple[list[_Crossing], frozenset[_Machines]]] = {}
 
-    def _number(self, leaf: Leaf, numbers: dict[object, int]) -> int:
+    def misread(self, rules: Mapping[str, Expression], start: str) -> set[int]:
+        """The ``id`` of every terminal that is cut short by another, and of the other.
+
+        Not of those of one character: there is nothing to cut, and nothing goes on. Where the
+        time is over before all is known, of all others.
+
+        Cost:   a lexer's automaton for every set of terminals that may stand at one place.
+        """
+        around = Neighbours(rules, lambda _: False, id)
+        long = {id(leaf) for leaf in around.leaves if not is_one(leaf)}
+        if not long:
+            return long
+        try:
+            machines = [self._number(leaf) for leaf in around.leaves]
+            return set(_Walk(self, around, machines).found(around.first(rules[start])))
+        except LimitError:
+            return long
+
+    def _number(self, leaf: Leaf) -> int:
+        """The machine of a terminal: those that are written alike have one."""
         key = leaf.value if isinstance(leaf, Literal) else _pattern(leaf).text
-        number = numbers.setdefault(key, len(self._tables))
-        if number == len(self._tables):
+        if key not in self._numbers:
             made = (
                 literals([leaf.value], self._limits)
                 if isinstance(leaf, Literal)
                 else regex_dfa(_pattern(leaf).regex, self._limits)
             )
+            self._numbers[key] = len(self._tables)
             self._tables.append(_Table.of(made))
-            self._is_one.append(is_one(leaf))
-        return number
+        return self._numbers[key]
 
-    def _table(self, leaf: int) -> _Table:
-        return self._tables[self._machine[leaf]]
+    def begins(self, machine: int) -> frozenset[int]:
+        """The bytes the texts of a machine may begin with."""
+        return self._tables[machine].begins
 
-    def found(self) -> Iterator[int]:
-        """Walk from the terminals a text begins with to those that may stand behind, and so on.
-
-        What ends at one place may be several terminals; then all stand there that follow any.
-        """
-        waiting = [self._first]
-        seen = set(waiting)
-        for together in waiting:  # grows while it is read
-            machines, ends = self._cut(together)
-            for number in together:
-                if self._machine[number] in machines:
-                    yield id(self._leaves[number])
-            for ended in ends:
-                last = (n for n in together if self._machine[n] in ended)
-                there = frozenset[int]().union(*(self._behind.get(n, ()) for n in last))
-                if there and there not in seen:
-                    seen.add(there)
-                    waiting.append(there)
-
-    def _cut(self, together: frozenset[int]) -> tuple[set[int], set[frozenset[int]]]:
-        """Which machines of the terminals at one place cut each other; and which end together."""
-        after: dict[int, frozenset[int]] = {}
-        for number in together:
-            machine = self._machine[number]
-            after[machine] = after.get(machine, frozenset()) | self._after.get(number, frozenset())
-        tables = {machine: self._tables[machine] for machine in sorted(after)}
+    def walked(self, machines: _Machines) -> tuple[list[_Crossing], frozenset[_Machines]]:
+        """The places of a lexer at which machines end and others go on; and all that end."""
+        if machines in self._known:
+            return self._known[machines]
+        tables = {machine: self._tables[machine] for machine in sorted(machines)}
         some: dict[object, list[int]] = {}
         for byte, column in enumerate(zip(*(t.classes for t in tables.values()), strict=True)):
             some.setdefault(column, []).append(byte)
         start: _Place = frozenset((machine, table.initial) for machine, table in tables.items())
         seen, waiting = {start}, [start]
-        bad, ends = set[int](), set[frozenset[int]]()
+        crossings: list[_Crossing] = []
+        ends = set[_Machines]()
         for place in waiting:  # grows while it is read
             self._clock.check()
             self._limits.check("states", len(waiting))
@@ -146,15 +113,64 @@ class _Lexers:
                 ends.add(ended)
             for members in some.values():
                 there = _stepped(place, tables, members[0])
-                if not there:
-                    continue
-                cut = {m for m in ended if not after[m].isdisjoint(members)}
-                if cut:
-                    bad |= cut | {m for m, _ in there}
-                if there not in seen:
+                if ended and there:
+                    going = frozenset(machine for machine, _ in there)
+                    crossings.append((ended, frozenset(members), going))
+                if there and there not in seen:
                     seen.add(there)
                     waiting.append(there)
-        return {m for m in bad if not self._is_one[m]}, ends
+        self._known[machines] = crossings, frozenset(ends)
+        return self._known[machines]
+
+
+class _Walk:
+    """The sets of terminals that stand at one place, in the texts of some rules."""
+
+    def __init__(self, lexers: Lexers, around: Neighbours, machine: list[int]) -> None:
+        self._lexers = lexers
+        self._leaves = around.leaves
+        #: The machine of each terminal.
+        self._machine = machine
+        self._behind: dict[int, set[int]] = {}
+        for left, right in around.pairs:
+            self._behind.setdefault(left, set()).add(right)
+        #: The bytes that may follow each terminal.
+        self._after = {
+            number: frozenset[int]().union(*(lexers.begins(machine[other]) for other in others))
+            for number, others in self._behind.items()
+        }
+
+    def found(self, first: frozenset[int]) -> Iterator[int]:
+        """Walk from the terminals a text begins with to those that may stand behind, and so on.
+
+        What ends at one place may be several terminals; then all stand there that follow any.
+        """
+        waiting = [first]
+        seen = set(waiting)
+        for together in waiting:  # grows while it is read
+            machines, ends = self._cut(together)
+            for number in together:
+                if self._machine[number] in machines and not is_one(self._leaves[number]):
+                    yield id(self._leaves[number])
+            for ended in ends:
+                last = (n for n in together if self._machine[n] in ended)
+                there = frozenset[int]().union(*(self._behind.get(n, ()) for n in last))
+                if there and there not in seen:
+                    seen.add(there)
+                    waiting.append(there)
+
+    def _cut(self, together: frozenset[int]) -> tuple[set[int], frozenset[_Machines]]:
+        """Which machines of the terminals at one place cut each other; and which end together."""
+        after: dict[int, frozenset[int]] = {}
+        for number in together:
+            machine = self._machine[number]
+            after[machine] = after.get(machine, frozenset()) | self._after.get(number, frozenset())
+        crossings, ends = self._lexers.walked(frozenset(after))
+        bad = set[int]()
+        for ended, members, going in crossings:
+            cut = {machine for machine in ended if not after[machine].isdisjoint(members)}
+            bad |= cut | going if cut else set()
+        return bad, ends
 
 
 def _stepped(place: _Place, tables: Mapping[int, _Table], byte: int) -> _Place:
@@ -177,69 +193,3 @@ def is_one(leaf: Leaf) -> bool:
 def _pattern(leaf: Leaf) -> Pattern:
     assert isinstance(leaf, Pattern), "machines are regexes or rules by now"
     return leaf
-
-
-class Places:
-    """The places of a regex at which a character is read, with those that may come next.
-
-    Source: Glushkov 1961; Brüggemann-Klein & Wood 1998, "One-unambiguous regular languages".
-    """
-
-    def __init__(self, regex: Regex) -> None:
-        self._sets: list[Ranges] = []
-        self._next: list[set[int]] = []
-        #: Whether an option of a choice reads nothing: Python's ``re`` would take it at once.
-        self._empty_option = False
-        skips, self._first, _ = self._read(regex)
-        #: Whether no text is empty.
-        self.reads_something = not skips
-
-    @property
-    def go_one_way(self) -> bool:
-        """Whether a character decides how to go on: then ``re`` finds the longest match."""
-        if self._empty_option or len(self._sets) > _PLACES:
-            return False
-        return all(map(self._apart, (self._first, *self._next)))
-
-    def _apart(self, places: set[int]) -> bool:
-        order = sorted(places)
-        return not any(
-            intersection(self._sets[one], self._sets[other])
-            for at, one in enumerate(order)
-            for other in order[at + 1 :]
-        )
-
-    def _read(self, regex: Regex) -> tuple[bool, set[int], set[int]]:
-        """Whether a part may read nothing, and the places it may begin and end at."""
-        match regex:
-            case Characters(ranges):
-                self._sets.append(ranges)
-                self._next.append(set())
-                here = {len(self._sets) - 1}
-                return False, here, here
-            case Concat(parts):
-                empty, first, last = True, set[int](), set[int]()
-                for part in parts:
-                    may_skip, begins, ends = self._read(part)
-                    self._link(last, begins)
-                    first = first | begins if empty else first
-                    last = last | ends if may_skip else ends
-                    empty = empty and may_skip
-                return empty, first, last
-            case Alternate(options):
-                read = [self._read(option) for option in options]
-                self._empty_option |= any(skips for skips, _, _ in read)
-                firsts = set[int]().union(*(begins for _, begins, _ in read))
-                lasts = set[int]().union(*(ends for _, _, ends in read))
-                return any(skips for skips, _, _ in read), firsts, lasts
-            case Repeat(part, low, high):
-                may_skip, begins, ends = self._read(part)
-                if high is None or high > 1:
-                    self._link(ends, begins)
-                return low == 0 or may_skip, begins, ends
-            case _:
-                raise AssertionError("all that terms are made of")
-
-    def _link(self, ends: set[int], begins: set[int]) -> None:
-        for place in ends:
-            self._next[place] |= begins
