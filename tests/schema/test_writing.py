@@ -74,6 +74,8 @@ SCHEMAS: list[tuple[str, Any]] = [
     ("contains at most one", {**_ARRAY, "contains": _STRING, "maxContains": 1}),
     ("contains exactly one of two", {**_ARRAY, "contains": _STRING, "maxContains": 1, "minItems": 2}),
     ("differing booleans", {**_ARRAY, "items": {"type": "boolean"}, "uniqueItems": True}),
+    ("two places that differ", {**_ARRAY, "prefixItems": [{"enum": [1, "a"]}, {"enum": ["a", 2]}],
+     "maxItems": 2, "uniqueItems": True}),
     ("two that differ of three", {**_ARRAY, "items": {"enum": [1, "a", None]}, "uniqueItems": True,
      "minItems": 2}),
     ("one of two objects", {"anyOf": [{**_CLOSED, "required": ["a"]}, {**_CLOSED, "required": ["b"]}]}),

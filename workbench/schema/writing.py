@@ -141,6 +141,12 @@ class Writing:
             return self.pair(Literal(b'"%b"' % name.encode(), key), later, span)
         return self.pair(any_of(self.strings(Texts.of([name]), key), key), later, span)
 
+    def other(self, names: Texts, later: Later, owner: Later) -> list[tuple[Expression, ...]]:
+        """A name of a set that is not declared, the colon, and a value."""
+        place = owner if later.raw is self.algebra.all_values else later  # nobody said a word of it
+        span = place.span
+        return [self.pair(name, later, span) for name in self.strings(names, span)]
+
     def pair(self, names: Expression, later: Later, span: Span) -> tuple[Expression, ...]:
         """A name, the colon, and a value of a set."""
         return (names, self.spacing.colon, self.of(later, span))

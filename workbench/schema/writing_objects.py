@@ -87,9 +87,9 @@ def _row(shape: Objects, owner: Later, writing: Writing) -> Expression:
             row += pair if is_first else [comma, *pair]
             is_first = False
     extras = [
-        in_a_row([comma, *writing.pair(key, later, later.span)], span)
+        in_a_row([comma, *pair], span)
         for names, later in shape.extras
-        for key in writing.strings(names, later.span)
+        for pair in writing.other(names, later, owner)
     ]
     if extras:
         row.append(Repetition(any_of(extras, span), 0, None, span))
@@ -126,8 +126,7 @@ class _ObjectGraph:
         elif not full:
             for names, later in self._shape.extras:
                 for more, those, held in self._meeting(met, names, later):
-                    for key in self._writing.strings(those, later.span):
-                        pair = self._writing.pair(key, held, held.span)
+                    for pair in self._writing.other(those, held, self._owner):
                         yield self._read(state, pair), self._after(state, 0, more)
 
     def _pair(self, name: str, held: Later) -> tuple[Expression, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.errors import BuildError
 from workbench.schema.refusals import unsupported
-from workbench.schema.values import Arrays, Later, Values, canonical, item_of
+from workbench.schema.values import Arrays, Later, Values, canonical
 from workbench.schema.writing import Writing, in_a_row
 from workbench.syntax.grammar_tree import Expression
 
@@ -32,30 +32,34 @@ class UniqueGraph:
         self._shape = shape
         self._name = name
         self._writing = writing
+        #: The values, each with its bit; and the bits of each place, the last one that of all
+        #: places after the prefix.
         self._bits: dict[object, int] = {}
-        #: The expression of each value, by its bit.
-        self._held: dict[int, Expression] = {}
-        places = range(len(shape.prefix) + 1)
-        #: The bits of each place, the last one that of all places after the prefix.
-        self._bits_at = [self._few(item_of(shape, place)) for place in places]
+        is_short = shape.high is not None and shape.high <= len(shape.prefix)
+        places = shape.prefix if is_short else (*shape.prefix, shape.rest)
+        values = [self._few(items) for items in places]
+        bits = [[self._bit(value) for value in few] for few in values]
+        self._bits_at = bits
         most = len(self._bits) if shape.high is None else min(shape.high, len(self._bits))
         sets = sum(comb(len(self._bits), size) for size in range(most + 1))
         if shape.contains or sets > _MOST_SETS:
             raise self._refusal()
+        #: The expression of each value, by its bit.
+        self._held = {
+            bit: writing.of(writing.algebra.constant(value, items.node), items.span)
+            for items, few, its_bits in zip(places, values, bits, strict=True)
+            for value, bit in zip(few, its_bits, strict=True)
+        }
 
-    def _few(self, items: Later) -> list[int]:
-        """The bits of the values of a set; new values get new ones."""
+    def _few(self, items: Later) -> list[Any]:
+        """The values of a set of a few."""
         few = finite(items.values, _MOST_SETS)
         if few is None:
             raise self._refusal()
-        bits = []
-        for value in few:
-            bit = self._bits.setdefault(canonical(value), 1 << len(self._bits))
-            if bit not in self._held:
-                constant = self._writing.algebra.constant(value, items.node)
-                self._held[bit] = self._writing.of(constant, items.span)
-            bits.append(bit)
-        return bits
+        return few
+
+    def _bit(self, value: Any) -> int:  # noqa: ANN401  # a JSON value, exact
+        return self._bits.setdefault(canonical(value), 1 << len(self._bits))
 
     def edges(self, state: int) -> Iterator[tuple[Expression | None, int]]:
         """The items that may come next: all those that were not there yet."""
