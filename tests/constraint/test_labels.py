@@ -6,6 +6,7 @@ import string
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,15 +163,27 @@ def with_image(words: list[bytes]) -> Vocabulary:
     return Vocabulary((*words, None, None), end=end, special=(end + 1,), names={end + 1: "[IMG]"})
 
 
-@pytest.mark.parametrize("method", ["automaton", "composed", "domino", "online"])
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("automaton", {}),
+        ("composed", {}),
+        ("domino", {}),
+        ("online", {}),
+        ("online", {"how": "trie"}),
+        ("online", {"checker": "synchromesh"}),
+    ],
+)
 @settings(max_examples=60, deadline=None)
 @given(tree=TREES, words=WORDS)
-def test_masks_and_steps_are_those_of_the_twin(method: str, tree: Tree, words: list[bytes]) -> None:
+def test_masks_and_steps_are_those_of_the_twin(
+    method: str, options: dict[str, Any], tree: Tree, words: list[bytes]
+) -> None:
     vocabulary = with_image(words)
     twin = Twin(tree, vocabulary)
     grammar = Grammar.from_regex(written(tree))
     try:
-        constraint = compile(grammar, vocabulary, method)
+        constraint = compile(grammar, vocabulary, method, **options)
     except VocabularyError:
         assert not twin.is_alive(tree)
         return
