@@ -66,9 +66,6 @@ class Grid:
     def __and__(self, other: Grid) -> Grid:
         return _both(self, other)
 
-    def __or__(self, other: Grid) -> Grid:
-        return ~(~self & ~other)
-
 
 EVERYTHING = Grid(Fraction(1), 1, frozenset([0]), between=True)
 NOTHING = Grid(Fraction(1), 1, frozenset(), between=False)
