@@ -65,7 +65,7 @@ def over_tokens(pattern: str) -> tuple[Graph, Graph]:
     dfa = Grammar.from_regex(pattern).dfa
     assert dfa is not None
     graph = draw_token_fsa(compose(dfa, WORDS), dfa)
-    return graph, fold_tokens(graph, foot_of(draw_dfa(dfa)))
+    return graph, fold_tokens(graph, foot_of(draw_dfa(dfa), {node.id for node in graph.nodes}))
 
 
 WORDS = toy(("a", "b", "ab", "aba", "abab", "ab!", "!", "!a", "x"))

@@ -88,13 +88,38 @@ def test_the_tokens_of_an_edge_are_as_many_as_it_counts(
 def test_a_rung_of_a_ladder_is_found_at_its_foot() -> None:
     dfa = Grammar.from_regex("a{1,9}y|b").dfa
     assert dfa is not None
-    feet = foot_of(draw_dfa(dfa))
-    assert feet
     parts = fsa_parts("a{1,9}y|b")
+    feet = foot_of(draw_dfa(dfa), {node.id for node in parts.whole().nodes})
+    assert feet
     rung, foot = next(iter(feet.items()))
     assert {n.id for n in parts.around(rung, 2).nodes} == {
         n.id for n in parts.around(foot, 2).nodes
     }
+
+
+#: No token ends where the x do begin: what stands for them is the state behind the first.
+PASSED = toy(("(x", "x", ")"))
+
+
+@pytest.mark.parametrize(
+    "text", ["start ::= '(' #'x{0,9}' ')';", "start ::= '(' #'x{0,9}' start? ')';"]
+)
+def test_a_ladder_is_drawn_by_its_first_rung_where_tokens_pass_over_its_foot(text: str) -> None:
+    grammar = Grammar.from_kbnf(text)
+    parts: list[TokenFsaParts | TokenPdaParts] = [TokenPdaParts(compose_pda(grammar.rules, PASSED))]
+    if grammar.dfa is not None:
+        fsa = compose(grammar.dfa, PASSED)
+        parts.append(TokenFsaParts(fsa, grammar.dfa, draw_dfa(grammar.dfa)))
+    for each in parts:
+        assert each.feet
+        whole = each.whole()
+        names = {node.id for node in whole.nodes}
+        assert set(each.feet.values()) <= names
+        loops = [edge for edge in whole.edges if edge.source == edge.target]
+        assert loops
+        for loop in loops:
+            assert any(e.source == loop.source and e.target != e.source for e in whole.edges)
+        assert {node.id for node in each.around("", 3).nodes} <= names
 
 
 def test_the_nearest_states_come_from_both_sides() -> None:

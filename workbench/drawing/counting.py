@@ -46,10 +46,17 @@ def fold_counts(graph: Graph) -> Graph:
     )
 
 
-def foot_of(graph: Graph) -> dict[str, str]:
-    """For each rung of a ladder the state it is drawn as."""
+def foot_of(graph: Graph, there: Container[str]) -> dict[str, str]:
+    """For each rung of a ladder the state it is drawn as, of those that are ``there``.
+
+    A machine over tokens may have no use for the foot itself: then the first rung it has is one.
+    """
     ladders = _ladders(graph, _ways_out(graph))
-    return {rung: first for first, rungs in ladders.items() for rung in rungs}
+    feet = {}
+    for first, rungs in ladders.items():
+        foot = next((state for state in (first, *rungs) if state in there), first)
+        feet |= {state: foot for state in (first, *rungs) if state != foot}
+    return feet
 
 
 def fold_tokens(graph: Graph, feet: Mapping[str, str]) -> Graph:

@@ -112,7 +112,8 @@ class TokenFsaParts:
     def __init__(self, fsa: TokenFsa, dfa: Dfa, characters: Graph) -> None:
         self._fsa = fsa
         self._dfa = dfa
-        self.feet = foot_of(characters)
+        used = np.flatnonzero((fsa.rows.counts > 0) | fsa.finals)
+        self.feet = foot_of(characters, {str(state) for state in (fsa.initial, *used.tolist())})
         self._mask = np.zeros(len(dfa), np.bool_)
         self._mask[[int(node.id) for node in characters.nodes]] = True
 
@@ -198,7 +199,7 @@ class TokenPdaParts:
         self._note = note or "the stack holds one dot at the beginning; the last edge takes it off"
         self._machine = machine
         self._nodes = token_pda_nodes(machine)
-        self.feet = foot_of(draw_network(machine.network))
+        self.feet = foot_of(draw_network(machine.network), {node.id for node in self._nodes})
 
     @property
     def states(self) -> int:
