@@ -25,7 +25,8 @@ _WRITTEN_IN = 8_000
 _AT_ONCE = 64
 
 #: Apart: the states of a rule that is not written in, however seldom it is called, and the states
-#: that copies of a rule may add.
+#: that copies of a rule may add. Over schemas in use, 150 to 5,000 and 0 to 1,000 took the same
+#: time within what the machine's other work made of it.
 _LARGE, _COPIED = 500, 40
 
 
