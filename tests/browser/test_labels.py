@@ -1,0 +1,30 @@
+"""Terminal labels in a browser: heavy edges with their names, and what the inspector says of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_labels_are_seen_in_pictures_and_told_of_tokens(visit: Any, dark: bool) -> None:
+    with visit("?example=koo_bullets&tab=tokens", dark=dark) as v:
+        v.wait_run()
+        v.page.wait_for_function("wb.state.drawn?.tab === 'tokens'")
+        edges = v.page.locator("#wb-picture .edge.terminal")
+        assert edges.count() > 0
+        assert "PARAGRAPH_TOKEN" in edges.first.text_content()
+        # it looks like no other edge
+        strokes = v.page.evaluate(
+            """['.edge.terminal path', '.edge:not(.terminal) path'].map((which) =>
+               getComputedStyle(document.querySelector('#wb-picture ' + which)).stroke)"""
+        )
+        assert strokes[0] != strokes[1]
+        labelled = v.page.evaluate("wb.state.steps.findIndex((step) => step.label)")
+        assert labelled > 0
+        v.page.locator("#wb-run .tok").nth(labelled).click()
+        v.page.wait_for_function("i => wb.state.selected === i", arg=labelled)
+        told = v.page.locator("#wb-run .tokenfacts").inner_text()
+        assert "PARAGRAPH_TOKEN" in told
+        v.shot(f"labels_{'dark' if dark else 'light'}")
