@@ -153,6 +153,7 @@ REFUSED = [
     ({"$ref": "http://[#x"}, "/$ref", "nothing is fetched"),
     ({"items": {"not": {"uniqueItems": True}}}, "/items/not/uniqueItems", "two items are equal"),
     ({"properties": {"a": {"pattern": r"(.)\1"}}}, "/properties/a/pattern", "no automaton"),
+    ({"format": "idn-hostname"}, "/format", "idn-hostname"),
     (draft("draft-03", {}), "/$schema", "draft 3"),
     ({"type": 5}, "/type", "the name of a type"),
     ({"type": "any"}, "/type", "array, boolean"),

@@ -19,6 +19,8 @@ TEXT_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
 NUMBER_WORDS = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 )
+#: Formats of the specification that ask Unicode's tables about what letters stand together.
+_UNDECIDED = ("idn-hostname", "idn-email")
 
 
 def texts_of(subschemas: Subschemas, members: dict[str, Node]) -> Texts:
@@ -49,6 +51,8 @@ def pattern_of(subschemas: Subschemas, keyword: Node, pattern: str) -> Texts:
 def _format(subschemas: Subschemas, keyword: Node) -> Texts:
     if not isinstance(keyword.value, str):
         raise wrong(keyword, "the name of a format, as text")
+    if keyword.value in _UNDECIDED:
+        raise unsupported(keyword, f"no automaton decides the format {keyword.value!r}")
     texts = Texts.format(keyword.value)
     if texts is None:
         message = f"nobody here knows the format {keyword.value!r}; it is taken as an annotation"
