@@ -27,6 +27,8 @@ def visible(text: str | bytes) -> str:
 
 def printable(text: str) -> str:
     """Text made for reading, with only what no picture can hold spelt out: spaces stay."""
+    if text.isprintable():  # the same categories, asked of all characters at once
+        return text
     return "".join(c if c in " \n" else _spelt(c) for c in text)
 
 

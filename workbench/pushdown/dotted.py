@@ -31,6 +31,10 @@ def _shortest(network: Network, start: State, goals: set[State]) -> list[int]:
     came: dict[State, tuple[State, int]] = {}
     waiting = deque([start])
     seen = {start}
+    # of the symbols of a class one is enough: the first, for they all lead to one state
+    symbols: dict[int, int] = {}
+    for symbol, its_class in enumerate(network.classes.tolist()):
+        symbols.setdefault(its_class, symbol)
     while waiting:
         here = waiting.popleft()
         if here in goals:
@@ -39,8 +43,9 @@ def _shortest(network: Network, start: State, goals: set[State]) -> list[int]:
                 here, symbol = came[here]
                 path.append(symbol)
             return path[::-1]
-        for symbol, its_class in enumerate(network.classes.tolist()):
-            there = int(network.table[here, its_class])
+        row = network.table[here].tolist()
+        for its_class, symbol in symbols.items():
+            there = row[its_class]
             if there != DEAD and there not in seen:
                 seen.add(there)
                 came[there] = here, symbol

@@ -64,12 +64,13 @@ def pda(network: Network) -> Pda:
 
     Source: Koo et al. 2024, §3.1 and Figure 6; Allauzen & Riley 2012, §4.5.
     """
-    found = [network.initial]
+    found, known = [network.initial], {network.initial}
     raw: list[tuple[State, State, Ranges, tuple[State, ...], tuple[State, ...]]] = []
     for state in found:
         for target, ranges, pops, pushes in _edges_from(network, state):
             raw.append((state, target, ranges, pops, pushes))
-            if target not in found:
+            if target not in known:
+                known.add(target)
                 found.append(target)
     number = {state: i for i, state in enumerate(found)}
     last = len(found)
@@ -108,8 +109,8 @@ def _edges_from(
     """Every edge of a state: (target, bytes read, popped, pushed)."""
     for inner, pushed in network.openings(state):
         targets: dict[State, list[int]] = {}
-        for byte in range(256):
-            target = int(network.table[inner, network.classes[byte]])
+        row = network.table[inner, network.classes[:256]].tolist()
+        for byte, target in enumerate(row):
             if target != DEAD:
                 targets.setdefault(target, []).append(byte)
         for target, members in targets.items():
