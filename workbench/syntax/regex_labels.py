@@ -9,7 +9,7 @@ Source: terminal labels, Koo et al. 2024, §2.5.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workbench.source import Span
 from workbench.syntax.ranges import ANY_BYTE
@@ -36,7 +36,7 @@ class Label:
     #: What it reads, for people.
     what: str
     #: The texts of its tokens, at a place. Tokens may begin and end inside a character: bytes.
-    spelt: Callable[[Span], Regex]
+    spelt: Callable[[Span], Regex] = field(repr=False)
 
 
 def _bytes(ranges: Ranges) -> Callable[[Span], Regex]:
