@@ -99,6 +99,13 @@ def test_a_reference_means_a_place_in_the_same_text(schema: Any, why: str) -> No
     assert not fits(schema, 1), why
 
 
+def test_items_that_an_option_has_evaluated_are_so_beside_an_option_that_allows_all() -> None:
+    schema = {"anyOf": [{"items": {"type": "string"}}, True], "unevaluatedItems": False}
+    assert fits(schema, ["a"])
+    assert not fits(schema, [1])
+    assert not fits({"not": schema}, ["a"])
+
+
 def test_a_schema_may_refer_to_itself() -> None:
     tree = {"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": False}
     assert fits(tree, {"next": {"next": {}}})

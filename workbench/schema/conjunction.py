@@ -63,7 +63,9 @@ def join(algebra: Algebra, sets: Iterable[Values]) -> Values:
         texts = either(texts, values.texts)
         arrays += values.arrays
         objects += values.objects
-    if algebra.any_array in arrays and not any(shape.also or shape.evaluated for shape in arrays):
+    if algebra.any_array in arrays and all(
+        shape.evaluated == 0 and not shape.also for shape in arrays
+    ):
         arrays = [algebra.any_array]
     if algebra.any_object in objects and all(shape.evaluated is None for shape in objects):
         objects = [algebra.any_object]
