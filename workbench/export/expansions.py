@@ -70,7 +70,7 @@ class Expansions:
 
     def _apart(self, node: Expression) -> Expression:
         name = self._names.fresh(f"{self._rule}_part")
-        self._made.append(Rule(name, node, node.span, node.span))
+        self._made.append(Rule(name, self._few(node, _RULE), node.span, node.span))
         return Nonterminal(name, node.span)
 
 

@@ -157,12 +157,15 @@ class _Preparation:
         return self._counts.repeated(item, low, high, self._rule)
 
     def _leaf(self, leaf: Leaf) -> Expression:
+        if isinstance(leaf, Literal):
+            self._leaves.regex(leaf)  # it has to be text
+            return leaf
         own = self._signs.own(self._grammar, leaf)
         if own is not None:
             return self._renamed(own) if isinstance(own, Except) else own
         regex = self._leaves.regex(leaf)
         if regex is not None:
-            return leaf if isinstance(leaf, Literal) else self._regex(regex, leaf.span)
+            return self._regex(regex, leaf.span)
         folded = self._leaves.folded(leaf)
         if cuts_characters(folded):
             self._cutting[id(leaf)] = folded

@@ -5,7 +5,7 @@ Nodes made here compare equal where they are written alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from workbench.source import Span
 from workbench.syntax.ranges import union
@@ -181,22 +181,42 @@ def _is_letter(regex: Regex) -> bool:
 
 
 def _rows_counted(parts: list[Regex]) -> list[Regex]:
-    """``x y x y z`` becomes ``(xy){2} z``, and ``x y (xy)*`` becomes ``(xy)+``."""
-    for width in range(2, min(_ROW, len(parts)) + 1):
-        at = 0
-        while at + width <= len(parts):
-            row, end = parts[at : at + width], at + width
-            low, high = 1, 1
-            while parts[end : end + width] == row:
-                low, high, end = low + 1, high + 1, end + width
-            more = parts[end] if end < len(parts) else None
-            whole = Concat(tuple(row), NOWHERE)
-            if isinstance(more, Repeat) and more.part == whole:
-                made = repeat(
-                    whole, low + more.low, None if more.high is None else high + more.high
-                )
-                parts = [*parts[:at], made, *parts[end + 1 :]]
-            elif low > 1 and not all(map(_is_letter, row)):
-                parts = [*parts[:at], repeat(whole, low, high), *parts[end:]]
-            at += 1
+    """``x y x y z`` becomes ``(xy){2} z``, ``x y (xy)*`` and ``(xy)* x y`` become ``(xy)+``."""
+    at = 0
+    while at < len(parts):
+        for row in _rows(parts, at):
+            whole, end = _beside(parts, at, row)
+            if whole is not None:
+                parts = [*parts[:at], whole, *parts[end:]]
+                break
+        at += 1
     return parts
+
+
+def _rows(parts: list[Regex], at: int) -> Iterator[tuple[Regex, ...]]:
+    """The rows that may stand repeated from a place on, the shortest first."""
+    first = parts[at]
+    if isinstance(first, Repeat) and isinstance(first.part, Concat):
+        yield first.part.parts
+    for width in range(2, min(_ROW, len(parts) - at) + 1):
+        yield tuple(parts[at : at + width])
+
+
+def _beside(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
+    """All copies of a row that stand beside each other as one count, and where they end."""
+    whole, width = Concat(row, NOWHERE), len(row)
+    low, high, found, end = 0, 0, 0, at
+    endless = False
+    while end < len(parts):
+        here = parts[end]
+        if isinstance(here, Repeat) and here.part == whole:
+            low, high, end = low + here.low, high + (here.high or 0), end + 1
+            endless |= here.high is None
+        elif tuple(parts[end : end + width]) == row:
+            low, high, end = low + 1, high + 1, end + width
+        else:
+            break
+        found += 1
+    if found < 2 or (found == low == high and all(map(_is_letter, row))):
+        return None, end
+    return repeat(whole, low, None if endless else high), end
