@@ -13,6 +13,8 @@ from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Se
 from workbench.syntax.lark_nodes import Body, Both, Definition, Not
 from workbench.syntax.rule_attributes import Wanted
 
+#: What a body is inside a terminal.
+_Operand = Callable[[Body], Expression]
 #: What a label shows of the text it stands for.
 _LABEL = 40
 #: A key of llguidance's schemas, which no draft has.
@@ -25,15 +27,13 @@ class Asking:
 
     source: Source
     beyond: Beyond | None
-    #: What a body is inside a terminal.
-    operand: Callable[[Body], Expression]
     #: All terminals that expressions are made of.
     called_by: Callable[..., dict[str, Expression]]
 
-    def operation(self, body: Both | Not) -> Expression:
+    def operation(self, body: Both | Not, operand: _Operand) -> Expression:
         """``A & B`` or ``~A``."""
         if isinstance(body, Not):
-            beyond, part = self._asked("'~'", body.span), self.operand(body.part)
+            beyond, part = self._asked("'~'", body.span), operand(body.part)
             machine = beyond.but(None, part, self.called_by(part))
             return Automaton(machine, self._label(body.span), body.span)
         beyond = self._asked("'&'", body.span)
@@ -41,19 +41,19 @@ class Asking:
         others = [part.part for part in body.parts if isinstance(part, Not)]
         if len(wholes) == len(others) == 1:
             # ``A & ~B`` is a difference: all texts but those of B would be made for nothing
-            whole, part = self.operand(wholes[0]), self.operand(others[0])
+            whole, part = operand(wholes[0]), operand(others[0])
             machine = beyond.but(whole, part, self.called_by(whole, part))
         else:
-            parts = [self.operand(part) for part in body.parts]
+            parts = [operand(part) for part in body.parts]
             machine = beyond.both(parts, self.called_by(*parts))
         return Automaton(machine, self._label(body.span), body.span)
 
-    def cut(self, one: Definition, want: Wanted) -> Expression:
+    def cut(self, one: Definition, want: Wanted, operand: _Operand) -> Expression:
         """A rule that is one terminal, which its attributes cut short."""
         beyond = self._asked(f"the attribute {want.name!r}", want.span)
-        body, span = self.operand(one.body), one.body.span
+        body, span = operand(one.body), one.body.span
         if want.end is not None:
-            body = Sequence((body, self.operand(cast("Body", want.end))), span)
+            body = Sequence((body, operand(cast("Body", want.end))), span)
         if want.lazy:
             body = Automaton(beyond.shortest(body, self.called_by(body)), one.name, span)
         if want.characters is not None:

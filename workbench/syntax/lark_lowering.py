@@ -8,13 +8,14 @@ lexer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from workbench.errors import ParseError
 from workbench.limits import Clock
 from workbench.source import Source, Span
 from workbench.syntax.beyond import Beyond
-from workbench.syntax.called import called, without_idle
+from workbench.syntax.called import without_idle
 from workbench.syntax.chunks import pieces
 from workbench.syntax.class_text import class_text
 from workbench.syntax.grammar_tree import (
@@ -47,11 +48,15 @@ from workbench.syntax.lark_nodes import (
     Schema,
     is_terminal,
 )
+from workbench.syntax.lark_terminals import Terminals
 from workbench.syntax.lark_uses import Scope, Uses
 from workbench.syntax.names import Names
 from workbench.syntax.regex_tree import Characters
 from workbench.syntax.renaming import renamed
 from workbench.syntax.rule_attributes import wanted
+
+#: Where a terminal's own body stands.
+_TERMINAL = Scope(lexical=True)
 
 
 def lowered(
@@ -86,22 +91,20 @@ class _Lowering:
         self.declared = dict(grammar.declared)
         self.names = names
         names.taken.update(prefix + name for name in self.known)
-        self.asking = Asking(source, beyond, self._operand, self._called_by)
+        self.uses = Uses(source, self.known, self._fresh)
+        self.terminals = Terminals(source, self.known, prefix, self._inside(), self._written)
+        self.asking = Asking(source, beyond, self.terminals.called_by)
         #: Rules that parts of terminals come to, and those of other grammars inside.
         self.more: list[Rule] = []
         self.inner: list[Rule] = []
-        self.uses = Uses(source, self.known, self._fresh)
         self.counting = Counting(self._fresh)
-        self.terminals: dict[str, Expression] = {}
-        #: Rules that are cut short, and the places of the lazy ones among them.
-        self.lexemes: dict[str, Expression] = {}
+        #: The places of lazy rules.
         self.lazy: dict[str, Span] = {}
-        self.lowering: set[str] = set()
-        #: Terminals and the like that machines were made of.
-        self.absorbed: set[str] = set()
+        #: Uses of templates that are written.
+        self.used: list[Rule] = []
         self.ignoring: Ignoring | None = None
         if grammar.ignored:
-            bodies = tuple(map(self._operand, grammar.ignored))
+            bodies = tuple(map(self._inside(), grammar.ignored))
             self.ignoring = Ignoring.of(grammar, bodies, self._fresh("ignored"))
 
     def rules(self) -> list[Rule]:
@@ -112,20 +115,23 @@ class _Lowering:
             if not one.parameters and not one.indexed
         ]
         while self.uses.waiting:
-            made.append(self._rule(*self.uses.waiting.popleft()))
-        made = self._apart(made)
+            self._write_use(*self.uses.waiting.popleft())
+        made = self._apart(made + self.used)
         if self.ignoring is not None:
             made = [*self.ignoring.begun(made, self.start, self.names), self.ignoring.rule]
         made += self.more + self.counting.rules + self.inner
         # what has become part of a machine is no rule any more, nor is what a schema did not need
-        idle = self.absorbed.union(rule.name for rule in self.inner)
+        idle = self.terminals.absorbed.union(rule.name for rule in self.inner)
         return without_idle(made, idle - {self.start})
+
+    def _write_use(self, name: str, one: Definition, scope: Scope) -> None:
+        self.used.append(self._rule(name, one, scope))
 
     def _apart(self, rules: list[Rule]) -> list[Rule]:
         """The rules, where no terminal goes on past the match of a lazy one beside it."""
         if not self.lazy or self.asking.beyond is None:
             return rules
-        whole = self.terminals.keys() | self.lexemes.keys()
+        whole = self.terminals.found.keys() | self.terminals.cut.keys()
         bodies = {rule.name: rule.body for rule in rules if rule.name not in whole}
         if self.ignoring is not None:
             bodies[self.ignoring.rule.name] = self.ignoring.rule.body
@@ -133,7 +139,7 @@ class _Lowering:
             return rules
         inner = frozenset(rule.name for rule in self.inner)
         competing = Competing(
-            self.source, bodies, self.lazy, inner, self.asking.beyond, self._called_by
+            self.source, bodies, self.lazy, inner, self.asking.beyond, self.terminals.called_by
         )
         return competing.resolved(rules, self.start)
 
@@ -141,13 +147,14 @@ class _Lowering:
         if self.clock is not None:
             self.clock.check("the grammar is very long; shorten it")
         want = wanted(self.source, one.attributes)
-        if want.plain:
-            body = self._terminal(name, one) if one.is_terminal and not one.parameters else None
-            body = body or self._lower(one.body, scope)
-        else:
-            body = self.lexemes[name] = self.asking.cut(one, want)
+        if not want.plain:
+            body = self.terminals.cut[name] = self.asking.cut(one, want, self._inside(scope))
             if want.lazy:
                 self.lazy[name] = one.name_span
+        elif one.is_terminal and not one.parameters and not one.indexed:
+            body = self.terminals.of(name, one)
+        else:
+            body = self._lower(one.body, scope)
         return Rule(name, body, one.name_span, one.span)
 
     def _skipping(self, terminal: Expression, scope: Scope) -> Expression:
@@ -184,7 +191,7 @@ class _Lowering:
                 self.more += rules
                 return self._skipping(leaf, scope)
             case Both() | Not():
-                return self._skipping(self.asking.operation(body), scope)
+                return self._skipping(self.asking.operation(body, self._inside(scope)), scope)
             case _:
                 return self._skipping(body, scope)
 
@@ -265,35 +272,13 @@ class _Lowering:
         ]
         return Nonterminal(f"{prefix}start", span)
 
-    def _operand(self, body: Body) -> Expression:
-        return self._lower(body, Scope(lexical=True))
+    def _inside(self, scope: Scope = _TERMINAL) -> Callable[[Body], Expression]:
+        """How bodies are lowered that stand inside a terminal."""
+        return lambda body: self._lower(body, replace(scope, lexical=True))
 
-    def _terminal(self, name: str, one: Definition) -> Expression:
-        """What a terminal is, lowered once."""
-        if name not in self.terminals:
-            if name in self.lowering:
-                message = f"the terminal {one.name!r} is made of itself"
-                hint = "a rule may call itself: write its name in small letters"
-                raise ParseError(message, self.source, one.name_span, hint)
-            self.lowering.add(name)
-            self.terminals[name] = self._lower(one.body, Scope(lexical=True))
-            self.lowering.discard(name)
-        return self.terminals[name]
-
-    def _called_by(self, *bodies: Expression) -> dict[str, Expression]:
-        """All terminals that expressions are made of."""
-        rules: dict[str, Expression] = {}
-        waiting = [name for body in bodies for name in called(body)]
-        of_pieces = {rule.name: rule.body for rule in (*self.more, *self.counting.rules)}
-        while waiting:
-            name = waiting.pop()
-            if name in rules:
-                continue
-            one = self.known.get(name.removeprefix(self.prefix))
-            if name in self.lexemes:
-                rules[name] = self.lexemes[name]
-                continue
-            rules[name] = of_pieces[name] if one is None else self._terminal(name, one)
-            waiting += called(rules[name])
-        self.absorbed.update(rules)
-        return rules
+    def _written(self, name: str) -> Expression | None:
+        """A rule that nobody wrote as such; a use of a template is written now."""
+        if (use := self.uses.taken(name)) is not None:
+            self._write_use(*use)
+        others = (*self.used, *self.more, *self.counting.rules, *self.inner)
+        return next((rule.body for rule in others if rule.name == name), None)

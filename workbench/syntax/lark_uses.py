@@ -85,6 +85,14 @@ class Uses:
         scope = Scope(one.is_terminal, parameter=number)
         return self._use((use.name, number), f"{use.name}_{number}", one, scope, use.span)
 
+    def taken(self, name: str) -> tuple[str, Definition, Scope] | None:
+        """A rule that was to be written later, to be written now."""
+        for place, waiting in enumerate(self.waiting):
+            if waiting[0] == name:
+                del self.waiting[place]
+                return waiting
+        return None
+
     def _definition(self, name: str, span: Span) -> Definition:
         if name not in self.known:
             raise undefined(self.source, Nonterminal(name, span), self.known)
