@@ -67,6 +67,9 @@ class Followed(StrEnum):
 #: Rules one token may end in the picture of a machine in which it may end any number.
 _SHOWN_POPS = 2
 
+#: Of machines with more states a part is made into a picture at a time; of all it takes seconds.
+_MANY = 10_000
+
 #: Edges of the machine over proper tokens before it is made small; half a second's work.
 _SPELT_OUT = 20_000
 
@@ -99,9 +102,11 @@ def missing(grammar: Grammar, machine: Machine) -> str:
         return "rules that nest need a stack: see Stack machine and Rules"
     if machine in (Machine.STACK, Machine.RULES) and grammar.tree is None:
         try:
-            _ = grammar.machine
+            states = len(grammar.machine)
         except LimitError:
             return "too many states to make them all: Characters shows a part of them"
+        if states > _MANY:
+            return "too many states to draw them all: Characters shows a part of them"
     return ""
 
 
@@ -130,7 +135,7 @@ def draw(grammar: Grammar, machine: Machine) -> Drawn:
         return Drawn(Whole(draw_pda(pda(grammar.rules))), Followed.STACK)
     characters = characters_of(grammar)
     assert characters is not None, "missing() speaks for the others"
-    if isinstance(characters, LazyDfa):
+    if isinstance(characters, LazyDfa) or len(characters) > _MANY:
         return Drawn(LazyParts(characters), Followed.CHARACTERS)
     return Drawn(Whole(draw_dfa(characters)), Followed.CHARACTERS)
 

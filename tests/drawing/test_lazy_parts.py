@@ -4,9 +4,10 @@ import pytest
 
 from workbench.automata.lazy import LazyDfa
 from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
+from workbench.drawn import Machine, draw, draw_tokens, missing
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
-from workbench.limits import Limits
+from workbench.limits import LIMITS, Limits
 from workbench.vocabulary.toy import toy
 
 EXPLODES = "(a|b)*a(a|b){20}"
@@ -78,3 +79,21 @@ def test_limits_are_kept_while_a_part_is_made() -> None:
     assert LazyParts(tight).around("", 30).nodes
     with pytest.raises(LimitError, match="1 megabytes"):
         LazyParts(tight).around("", 30_000)
+
+
+def test_of_a_machine_with_very_many_states_a_part_is_drawn() -> None:
+    text = " ".join(map(str, range(2_500)))
+    grammar = Grammar.from_regex(f"(?P<SUBSTRING_OF>{text})")
+    assert grammar.dfa is not None
+    assert missing(grammar, Machine.RULES).startswith("too many states to draw them all")
+    drawn = draw(grammar, Machine.CHARACTERS)
+    part = drawn.parts.around("0", 20)
+    assert drawn.parts.states == len(grammar.dfa) > 10_000
+    assert 0 < len(part.nodes) <= 20
+    assert part.note == "too many states to draw them all: this is the part around one"
+    with pytest.raises(LimitError, match="too many states to draw them all"):
+        drawn.parts.whole()
+    over_tokens = draw_tokens(grammar, drawn, toy(["1", "12", "2 ", " "]), LIMITS)
+    labels = {label for edge in over_tokens.parts.around("0", 8).edges for label in edge.labels}
+    assert labels <= {"1", "12", "2·", "·"}
+    assert labels

@@ -1,4 +1,4 @@
-"""Machines with too many states to make them all: in come a centre and a number, out comes a part.
+"""Machines with too many states to draw them all: in come a centre and a number, out comes a part.
 
 A regex such as ``(a|b)*a(a|b){20}`` has two million states, of which a text meets as many as it has
 characters. What is drawn is what can be reached from one of them, made as it is looked at.
@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.dfa import DEAD, State
+from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import character_edges
 from workbench.automata.lazy import UNKNOWN, LazyDfa
 from workbench.constraint.signs import LEAD, SIGNS
@@ -27,20 +27,20 @@ from workbench.syntax.regex_labels import LABELS, Label
 from workbench.syntax.regex_tree import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-_NOTE = "too many states to make them all: this is the part around one"
+_NOTE = "too many states to {} them all: this is the part around one"
 
 #: States met on the way that are looked at for ways into a part.
 _REMEMBERED = 4_096
 
 
 class LazyParts:
-    """The character automaton of a regex that would explode."""
+    """The character automaton of a regex that would explode, or one with very many states."""
 
-    #: Nobody knows how many there are.
-    states = 0
-
-    def __init__(self, machine: LazyDfa) -> None:
+    def __init__(self, machine: LazyDfa | Dfa) -> None:
         self.machine = machine
+        #: Of one that is made as it is read nobody knows how many there are: 0.
+        self.states = len(machine) if isinstance(machine, Dfa) else 0
+        self._done = "draw" if self.states else "make"
         #: What each state between characters reads, of those looked at so far.
         self._onward: dict[State, list[tuple[Ranges, State]]] = {}
         self._into: dict[State, dict[State, None]] = {}
@@ -48,7 +48,9 @@ class LazyParts:
 
     def whole(self) -> Graph:
         raise LimitError(
-            "too many states to make them all", "states", "the part around a state can be drawn"
+            f"too many states to {self._done} them all",
+            "states",
+            "the part around a state can be drawn",
         )
 
     def around(self, centre: str, count: int) -> Graph:
@@ -75,7 +77,8 @@ class LazyParts:
         machine = self.machine
         nodes = tuple(state_node(s, machine.initial, machine.is_final(s)) for s in ends)
         links = {str(s): [str(t) for t in self._targets(s)] for s in kept}
-        return cut(Graph(name, nodes, edges, _NOTE), {str(s) for s in kept}, Links(links))
+        note = _NOTE.format(self._done)
+        return cut(Graph(name, nodes, edges, note), {str(s) for s in kept}, Links(links))
 
     def near(self, centre: str, count: int) -> list[State]:
         """The states nearest to one, along edges either way; of ways into it those met so far."""
@@ -121,10 +124,9 @@ class LazyParts:
 class LazyTokenParts:
     """The machine over tokens of the same: the rows of the states that are drawn are walked."""
 
-    states = 0
-
     def __init__(self, characters: LazyParts, vocabulary: Vocabulary) -> None:
         self._characters = characters
+        self.states = characters.states
         self._vocabulary = vocabulary
         self._rows: dict[State, tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]] = {}
 
@@ -178,10 +180,11 @@ class LazyTokenParts:
 
     @staticmethod
     def _stepped(
-        machine: LazyDfa, states: npt.NDArray[np.int64], classes: npt.NDArray[np.uint16]
+        machine: LazyDfa | Dfa, states: npt.NDArray[np.int64], classes: npt.NDArray[np.uint16]
     ) -> npt.NDArray[np.int64]:
-        for state in np.unique(states[machine.table[states, classes] == UNKNOWN]).tolist():
-            machine.successor(state, 0)  # makes the whole row
+        if isinstance(machine, LazyDfa):
+            for state in np.unique(states[machine.table[states, classes] == UNKNOWN]).tolist():
+                machine.successor(state, 0)  # makes the whole row
         return machine.table[states, classes].astype(np.int64)
 
     @cached_property
