@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from workbench.source import Span
 from workbench.syntax.cursor import Cursor
-from workbench.syntax.gbnf_escapes import unescaped
+from workbench.syntax.gbnf_escapes import ESCAPES
 from workbench.syntax.kbnf_escapes import Unescaped
 from workbench.syntax.kbnf_scanner import Part
 
@@ -56,7 +56,7 @@ def _value(cursor: Cursor, hint: str) -> Value:
     start = cursor.here.start
     if part := cursor.take("STRING"):
         inside = Span(part.start + 1, part.end - 1)
-        return Value(unescaped(cursor.source, inside), Span(part.start, part.end))
+        return Value(ESCAPES.unescaped(cursor.source, inside), Span(part.start, part.end))
     if part := cursor.take("NAME"):
         return Value(cursor.text(part), Span(part.start, part.end))
     bracket = cursor.expect("LPAR", "a string, a name or '('", hint)

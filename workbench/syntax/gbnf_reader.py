@@ -9,7 +9,7 @@ from workbench.syntax.chunks import pieces
 from workbench.syntax.class_text import class_text
 from workbench.syntax.cursor import NESTING, Cursor
 from workbench.syntax.gbnf_arguments import take_arguments
-from workbench.syntax.gbnf_escapes import class_ranges, unescaped
+from workbench.syntax.gbnf_escapes import ESCAPES, class_ranges
 from workbench.syntax.gbnf_macros import MACROS, OF_TOKENS, chunks_of, regex_of, tag_dispatch
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -187,7 +187,7 @@ class Reader:
 
     def _string(self, part: Part) -> Literal:
         self.cursor.check_length(part)
-        text = unescaped(self.source, Span(part.start + 1, part.end - 1)).text
+        text = ESCAPES.unescaped(self.source, Span(part.start + 1, part.end - 1)).text
         return Literal(text.encode(), Span(part.start, part.end))
 
     def _called(self, name: Part) -> Expression:

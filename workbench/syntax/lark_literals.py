@@ -8,27 +8,28 @@ character.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from workbench.errors import ParseError
 from workbench.limits import Clock
 from workbench.source import Source, Span
 from workbench.syntax.anchors_dropped import without_anchors
 from workbench.syntax.class_text import class_text
+from workbench.syntax.escapes import Escapes
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
 from workbench.syntax.kbnf_escapes import Unescaped
+from workbench.syntax.ranges import ANY_CHARACTER, intersection
 from workbench.syntax.regex_parser import Dialect, Flags, parse_regex
 from workbench.syntax.regex_tree import Characters, Regex
 
-_SIMPLE = {
-    "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", '"': '"', "/": "/",
-}  # fmt: skip
-_ESCAPE = re.compile(
-    r"""\\(?: (?P<simple>[nrtbf\\"/]) | x(?P<two>[0-9A-Fa-f]{2}) | u(?P<four>[0-9A-Fa-f]{4})
-            | U(?P<eight>[0-9A-Fa-f]{8}) )""",
-    re.VERBOSE,
-)
-_HALVES = re.compile(r"\\u([dD][89abAB][0-9A-Fa-f]{2})\\u([dD][c-fC-F][0-9A-Fa-f]{2})")
+#: Those of JSON and Python. Any other backslash is itself for Lark, and refused by llguidance.
+_ESCAPES = Escapes(
+    {
+        "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", '"': '"', "/": "/",
+    },
+    pairs=True,
+    hint="write a backslash itself as \\\\; the escapes are \\n \\r \\t \\b \\f \\\\ \\\" \\/ "
+    "\\xHH \\uHHHH \\UHHHHHHHH",
+)  # fmt: skip
 _FLAGS = {"i": "ignorecase", "m": "multiline", "s": "dotall", "x": "verbose"}
 
 
@@ -60,7 +61,7 @@ def character_range(source: Source, low: Span, high: Span) -> Pattern:
     if first > last:
         message = "expected a range from a lower to a higher character"
         raise ParseError(message, source, span, "swap the two ends")
-    ranges = ((first, last),)
+    ranges = intersection(ANY_CHARACTER, ((first, last),))
     return Pattern(Characters(ranges, span), Stop.ANYWHERE, class_text(ranges), span)
 
 
@@ -102,53 +103,4 @@ def _string(source: Source, span: Span) -> tuple[str, bool]:
     end = span.end - 1
     cased = source.text[end] == "i"
     inside = Span(span.start + 1, end - cased)
-    text = source.text[inside.start : inside.end]
-    if "\\" not in text:
-        return text, cased
-    return "".join(_characters(source, inside)), cased
-
-
-def _characters(source: Source, inside: Span) -> Sequence[str]:
-    told: list[str] = []
-    here = inside.start
-    while here < inside.end:
-        if source.text[here] != "\\":
-            told.append(source.text[here])
-            here += 1
-        elif halves := _HALVES.match(source.text, here, inside.end):
-            high, low = (int(half, 16) for half in halves.groups())
-            told.append(chr(0x10000 + ((high - 0xD800) << 10) + low - 0xDC00))
-            here = halves.end()
-        else:
-            match = _ESCAPE.match(source.text, here, inside.end)
-            if match is None:
-                raise _unknown(source, inside, here)
-            told.append(_value(source, match))
-            here = match.end()
-    return told
-
-
-def _value(source: Source, match: re.Match[str]) -> str:
-    if match["simple"]:
-        return _SIMPLE[match["simple"]]
-    code = int(match["two"] or match["four"] or match["eight"], 16)
-    if 0xD800 <= code < 0xE000 or code > 0x10FFFF:
-        span = Span(match.start(), match.end())
-        message = f"expected a character's number, and U+{code:04X} is none"
-        hint = "write the character itself, or its number: \\U0001F600"
-        raise ParseError(message, source, span, hint, "bad_escape")
-    return chr(code)
-
-
-def _unknown(source: Source, inside: Span, here: int) -> ParseError:
-    after = source.text[here + 1 : min(here + 2, inside.end)]
-    shown = after if after.isprintable() else repr(after)[1:-1]
-    # Lark itself would read the backslash as one, llguidance refuses it: so it is asked for
-    return ParseError(
-        f"expected an escape that exists after the backslash, not {shown}",
-        source,
-        Span(here, here + 1 + len(after)),
-        'write a backslash itself as \\\\; the escapes are \\n \\r \\t \\b \\f \\\\ \\" \\/ '
-        "\\xHH \\uHHHH \\UHHHHHHHH",
-        "bad_escape",
-    )
+    return _ESCAPES.unescaped(source, inside).text, cased
