@@ -144,6 +144,11 @@ def test_error_past_the_time() -> None:
         build_apart(members(150), limits=Limits(seconds=1e-9))
 
 
+def test_error_past_the_memory() -> None:
+    with pytest.raises(LimitError, match="1 megabytes"):
+        build_apart(members(1_500), limits=Limits(megabytes=1))
+
+
 def test_the_whole_machine_is_made_when_somebody_looks() -> None:
     flat = Grammar.from_json_schema({"type": "array", "items": {"type": ["integer", "boolean"]}})
     assert isinstance(flat.reader, Network)

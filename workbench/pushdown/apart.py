@@ -84,7 +84,7 @@ def _machine(program: RuleProgram, start: int, limits: Limits) -> Dfa | Network:
     automata = without_left_recursion(found, limits)
     if not called(automata[0]):
         return without_calls(automata[0])
-    made = assembled([program.names[rule] for rule in roots], automata)
+    made = assembled([program.names[rule] for rule in roots], automata, limits)
     return replace(made, together=False)
 
 

@@ -9,12 +9,16 @@ import numpy as np
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.flat import Classes, Ints
 from workbench.kernel import njit
+from workbench.limits import Limits
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.written_in import called
 
 
-def assembled(names: Sequence[str], rules: Mapping[int, Dfa]) -> Network:
-    """All automata in one numbering; the rules that are still called are renumbered in order."""
+def assembled(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Network:
+    """All automata in one numbering; the rules that are still called are renumbered in order.
+
+    Raises: LimitError where the table takes more than ``limits.megabytes``.
+    """
     reached = [0]
     for rule in reached:  # grows while it is read
         reached.extend(other for other in called(rules[rule]) if other not in reached)
@@ -27,6 +31,7 @@ def assembled(names: Sequence[str], rules: Mapping[int, Dfa]) -> Network:
         width = _tell_apart(classes, width, machine.classes[symbols], machine.table.shape[1])
     sizes = [len(machine) for machine in machines]
     offsets = np.cumsum([0, *sizes]).tolist()
+    limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
     for machine, offset in zip(machines, offsets, strict=False):
         _place(table, offset, classes, machine.classes[symbols], machine.table)

@@ -103,7 +103,7 @@ def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     rules = written_in(_automata(called_ones, writer, limits), limits)
     if not called(rules[0]):
         return without_calls(rules[0])
-    return assembled([program.names[rule] for rule in called_ones], rules)
+    return assembled([program.names[rule] for rule in called_ones], rules, limits)
 
 
 def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
@@ -117,7 +117,7 @@ def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
     order = program.reached_from(program.names.index(cfg.start))
     writer = Writer(program, {rule: i for i, rule in enumerate(order)}, frozenset(), limits)
     names = [program.names[rule] for rule in order]
-    return replace(assembled(names, _automata(order, writer, limits)), all_wait=True)
+    return replace(assembled(names, _automata(order, writer, limits), limits), all_wait=True)
 
 
 def _automata(called_ones: list[int], writer: Writer, limits: Limits) -> dict[int, Dfa]:
