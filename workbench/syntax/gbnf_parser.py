@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from typing import cast
 
 from workbench.errors import BuildError, ParseError
 from workbench.limits import Clock
@@ -18,9 +19,9 @@ from workbench.syntax.called import all_called, calls, without_idle
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.gbnf_lexemes import LEXEMES, SIGNS
 from workbench.syntax.gbnf_reader import Reader
-from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Rule, Sequence
+from workbench.syntax.grammar_tree import Expression, GrammarTree, Rule
 from workbench.syntax.kbnf_scanner import lexemes
-from workbench.syntax.rule_attributes import Wanted
+from workbench.syntax.rule_attributes import Wanted, cut_short
 
 
 def parse_gbnf(
@@ -83,33 +84,28 @@ class _Cutting:
             replace(rule, body=self._cut(rule.name)) if rule.name in self.wanted else rule
             for rule in self.written
         ]
-        return without_idle(rules, self.absorbed)
+        # any rule may be the start that is left: the first one and "root" often are
+        return without_idle(rules, self.absorbed - {"root", self.written[0].name})
 
     def _cut(self, name: str, asking: tuple[str, ...] = ()) -> Expression:
         if name in self.cut:
             return self.cut[name]
         want, body = self.wanted[name], self.bodies[name]
-        if self.beyond is None or name in asking:
-            raise ParseError(
-                f"the attribute {want.name!r} cannot be read" + " of a rule that calls itself"
-                if name in asking
-                else f"the attribute {want.name!r} cannot be read",
-                self.source,
-                want.span,
-                "only a rule whose texts need no stack can be cut short",
-                "unsupported",
-            )
-        rules = {}
-        for called in all_called(body, self.bodies):
-            inner = called in self.wanted
-            rules[called] = self._cut(called, (*asking, name)) if inner else self.bodies[called]
+        if name in asking:
+            raise self._refused(f"{want.name} of a rule that calls itself", want)
+        if self.beyond is None:
+            raise self._refused(f"the attribute {want.name!r}", want)
+        rules = {
+            called: self._cut(called, (*asking, name))
+            if called in self.wanted
+            else self.bodies[called]
+            for called in all_called(body, self.bodies)
+        }
         self.absorbed.update(rules)
-        if isinstance(want.end, Expression):
-            body = Sequence((body, want.end), body.span)
-        if want.lazy:
-            body = Automaton(self.beyond.shortest(body, rules), name, body.span)
-        if want.characters is not None:
-            machine = self.beyond.at_most(body, want.characters, rules)
-            body = Automaton(machine, name, body.span)
-        self.cut[name] = body
-        return body
+        end = cast("Expression | None", want.end)
+        self.cut[name] = cut_short(body, end, want, name, self.beyond, lambda _: rules)
+        return self.cut[name]
+
+    def _refused(self, what: str, want: Wanted) -> ParseError:
+        message, hint = f"{what} cannot be read", "a rule is cut short whose texts need no stack"
+        return ParseError(message, self.source, want.span, hint, "unsupported")

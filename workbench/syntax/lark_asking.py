@@ -9,9 +9,9 @@ from typing import cast
 from workbench.errors import ParseError, SourceError
 from workbench.source import Source, Span
 from workbench.syntax.beyond import Beyond
-from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Sequence
+from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree
 from workbench.syntax.lark_nodes import Body, Both, Definition, Not
-from workbench.syntax.rule_attributes import Wanted
+from workbench.syntax.rule_attributes import Wanted, cut_short
 
 #: What a body is inside a terminal.
 _Operand = Callable[[Body], Expression]
@@ -51,15 +51,8 @@ class Asking:
     def cut(self, one: Definition, want: Wanted, operand: _Operand) -> Expression:
         """A rule that is one terminal, which its attributes cut short."""
         beyond = self._asked(f"the attribute {want.name!r}", want.span)
-        body, span = operand(one.body), one.body.span
-        if want.end is not None:
-            body = Sequence((body, operand(cast("Body", want.end))), span)
-        if want.lazy:
-            body = Automaton(beyond.shortest(body, self.called_by(body)), one.name, span)
-        if want.characters is not None:
-            machine = beyond.at_most(body, want.characters, self.called_by(body))
-            body = Automaton(machine, one.name, span)
-        return body
+        end = None if want.end is None else operand(cast("Body", want.end))
+        return cut_short(operand(one.body), end, want, one.name, beyond, self.called_by)
 
     def schema(self, span: Span) -> GrammarTree:
         """The rules of a schema, read where it stands."""

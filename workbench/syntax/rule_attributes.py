@@ -5,12 +5,13 @@ llguidance's Lark and xgrammar's EBNF have them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from workbench.errors import ParseError
 from workbench.source import Source, Span
-from workbench.syntax.grammar_tree import Literal
+from workbench.syntax.beyond import Beyond, Rules
+from workbench.syntax.grammar_tree import Automaton, Expression, Literal, Sequence
 
 #: These say how something is sampled or kept, and nothing about the texts.
 _SILENT = frozenset({"capture", "stop_capture", "temperature"})
@@ -84,3 +85,26 @@ def _asked(source: Source, attribute: Attribute, want: Wanted) -> Wanted:
     message = f"there is no attribute {name!r} like this"
     hint = 'the attributes are lazy, stop="…", suffix="…", max_chars=10, capture, temperature=0.5'
     raise ParseError(message, source, span, hint)
+
+
+def cut_short(
+    body: Expression,
+    end: Expression | None,
+    want: Wanted,
+    label: str,
+    beyond: Beyond,
+    called_by: Callable[[Expression], Rules],
+) -> Expression:
+    """A body as its attributes want it, with what ends it; ``called_by`` tells its rules.
+
+    Raises: BuildError where its texts need a stack; LimitError.
+    """
+    span = body.span
+    if end is not None:
+        body = Sequence((body, end), span)
+    if want.lazy:
+        body = Automaton(beyond.shortest(body, called_by(body)), label, span)
+    if want.characters is not None:
+        machine = beyond.at_most(body, want.characters, called_by(body))
+        body = Automaton(machine, label, span)
+    return body
