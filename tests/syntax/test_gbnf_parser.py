@@ -29,6 +29,7 @@ MEANT = [
     ('root ::= "ab"{2} "c"{1,} "d"{,1}',     ["ababc", "ababccd"], ["abc", "ababcdd"], "counts, of a whole string"),
     ('root ::= "a"{ 1 , 2 }{2}',             ["aa", "aaaa"],       ["a", "aaaaa"],   "a count of a count"),
     ('root ::= ("a"+)? "b"*',                ["", "aab"],          ["ba"],           "signs after brackets"),
+    ('root ::= "a"{2, -1}',                  ["aa", "aaa"],        ["a"],            "no end, as xgrammar writes it"),
     ('root ::= "a"{0} "b"',                  ["b"],                ["ab"],           "no copy at all"),
     ('root ::= x "c"\nx ::= "a" (= "c")',    ["ac"],               ["a"],            "an assertion reads nothing"),
     ('root ::= root "a" | "b"',              ["b", "baa"],         ["a"],            "left recursion"),

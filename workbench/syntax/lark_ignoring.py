@@ -35,12 +35,13 @@ class Ignoring:
 
     @staticmethod
     def of(grammar: LarkGrammar, bodies: tuple[Expression, ...], name: str) -> Ignoring:
-        """Any of the bodies, any number of them."""
+        """Any of the bodies, any number of them or, if the grammar says so, one."""
         span = bodies[0].span
         choice = bodies[0] if len(bodies) == 1 else Choice(bodies, span)
-        options = grammar.options
-        begins = options is None or options.get("allow_initial_skip") is True
-        return Ignoring(Rule(name, Repetition(choice, 0, None, span), span, span), begins)
+        options = grammar.options or {}
+        begins = grammar.options is None or options.get("allow_initial_skip") is True
+        most = 1 if options.get("skip_repetition") == "once" else None
+        return Ignoring(Rule(name, Repetition(choice, 0, most, span), span, span), begins)
 
     @property
     def _call(self) -> Nonterminal:

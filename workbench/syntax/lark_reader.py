@@ -17,6 +17,13 @@ from workbench.syntax.lark_nodes import Body, Definition, Imported, LarkGrammar
 from workbench.syntax.rule_attributes import Attribute
 
 _ATTRIBUTE_HINT = "write for example [lazy]"
+#: Options of llguidance's, and those of their values that are known here.
+_OPTIONS: dict[str, tuple[object, ...]] = {
+    "allow_initial_skip": (True, False),
+    "skip_repetition": ("once",),
+    "no_forcing": (True, False),  # says how soon, and nothing about the texts
+    "allow_invalid_utf8": (False,),
+}
 
 
 def read(source: Source, clock: Clock | None = None) -> LarkGrammar:
@@ -73,9 +80,15 @@ class _Statements(Bodies):
     def _options(self) -> dict[str, object]:
         """options = ("%llguidance" | "%grammar_options") JSON."""
         value = self.cursor.expect("OBJECT", "an object of options", "write {}")
+        span = Span(value.start, value.end)
         if not isinstance(value.node, dict):
-            span = Span(value.start, value.end)
             raise self.cursor.error("expected an object of options", span, "write { … }")
+        for name, given in value.node.items():
+            if given not in _OPTIONS.get(name, ()):
+                told = f"the option {name!r} like this"
+                raise self.cursor.refused(
+                    told, span, "leave it out, if the texts may stay the same"
+                )
         return value.node
 
     def _imports(self, statement: Part) -> list[Imported]:

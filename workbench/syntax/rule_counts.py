@@ -24,7 +24,9 @@ def take_bounds(cursor: Cursor) -> Bounds | None:
     count = cursor.take("COUNT")
     if count is None:
         return None
-    bounds = [bound.strip() for bound in cursor.text(count)[1:-1].split(",")]
+    # xgrammar writes -1 where there is no end
+    written = cursor.text(count)[1:-1].replace("-1", "")
+    bounds = [bound.strip() for bound in written.split(",")]
     span = Span(count.start, count.end)
     if not any(bounds):
         message = "expected a number of copies in the braces"
