@@ -1,7 +1,9 @@
 """Lark text becomes a grammar tree, or an error a person understands.
 
-Both Lark's own notation and llguidance's variant are read; a mark of either says which is meant,
-and where they differ ``lark_literals`` and ``lark_lowering`` say what was chosen.
+Both Lark's own notation and llguidance's variant are read; where they differ, ``lark_ignoring``,
+``lark_literals`` and ``lark_lazy`` say what was chosen. Refused by name is what no text can show
+(tokens, ``max_tokens``), what stands elsewhere (files, ``@grammars``, modules but ``common``), and
+what no automaton reads (looking around in regexes).
 """
 
 from __future__ import annotations
