@@ -82,6 +82,7 @@ MISTAKEN = [
     ('start: "a',                 '"',                "never closed",            "syntax"),
     ("start: /a",                 "/",                "regex is never closed",   "syntax"),
     ('start: ("a"',               "(",                "never closed",            "syntax"),
+    ('start: ("a"\nb: "c"',       "(",                "never closed",            "syntax"),
     ('start: ["a")',              ")",                "expected ']'",            "syntax"),
     ('start: "a")',               ")",                "closes nothing",          "syntax"),
     ("start: 'a'",                "'",                "double quotes",           "syntax"),

@@ -37,6 +37,8 @@ class Signs:
     shown: Mapping[str, str]
     #: Opening brackets by the kind that closes each.
     closing: Mapping[str, str]
+    #: What stands between a rule's name and its body.
+    define: str
     #: What begins like this is never closed: how it is called, and how it is closed.
     unclosed: Sequence[tuple[str, str, str]]
     #: What people bring along from other notations: what it looks like, what to say, the way out.
@@ -166,7 +168,7 @@ class Cursor:
         return self.error(f"expected {wanted}{after}, not {self.found}", self._wrong(), hint)
 
     def _begins_a_rule(self) -> bool:
-        return self.ahead("NAME") and self.ahead("DEFINE", by=1)
+        return self.ahead("NAME") and self.ahead(self.signs.define, "ATTRIBUTES", by=1)
 
     def _badly_closed(self, bracket: Part | None) -> ParseError:
         found = self.found

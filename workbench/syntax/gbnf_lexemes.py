@@ -33,6 +33,7 @@ SIGNS = Signs(
     shown={"LPAR": "(", "LOOKAHEAD": "(=", "RPAR": ")", "BAR": "|", "DEFINE": "::=",
            "RBRACKET": "]"},
     closing={"LPAR": "RPAR", "LOOKAHEAD": "RPAR", "ATTRIBUTES": "RBRACKET"},
+    define="DEFINE",
     unclosed=(
         (r'"', "string", "'\"' on the same line"),
         (r"\[", "class", "']' on the same line"),

@@ -26,13 +26,12 @@ from workbench.syntax.large_counts import Counting, written_parts
 from workbench.syntax.names import Names
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex_tree import Characters, Ranges
-from workbench.syntax.rule_attributes import Attribute, Wanted, wanted
+from workbench.syntax.rule_attributes import Wanted, take_attributes, wanted
 from workbench.syntax.rule_counts import take_bounds
 
 _ITEM = "a string, a class, a rule's name or a bracket"
 _HINT = 'text stands between quotes, as in "text"'
 _RULE_HINT = "a rule is written name ::= …"
-_ATTRIBUTE_HINT = "write for example [lazy]"
 
 
 class Reader:
@@ -79,7 +78,7 @@ class Reader:
         cursor = self.cursor
         name = cursor.expect("NAME", "a rule", _RULE_HINT)
         if cursor.ahead("ATTRIBUTES"):
-            want = wanted(self.source, self._attributes())
+            want = wanted(self.source, take_attributes(cursor, self._attribute_value))
             if not want.plain:
                 self.wanted[cursor.text(name)] = want
         cursor.expect("DEFINE", "'::='", _RULE_HINT)
@@ -94,28 +93,13 @@ class Reader:
     def _at_rule(self) -> bool:
         return self.cursor.ahead("NAME") and self.cursor.ahead("DEFINE", "ATTRIBUTES", by=1)
 
-    def _attributes(self) -> list[Attribute]:
-        """attributes = "[" (attribute ("," attribute)*)? "]"."""
-        cursor = self.cursor
-        bracket = cursor.take("ATTRIBUTES")
-        assert bracket is not None, "looked for before"
-        cursor.enter(bracket)
-        told: list[Attribute] = []
-        while not cursor.ahead("RBRACKET"):
-            start = cursor.here.start
-            name = cursor.text(cursor.expect("NAME", "an attribute", _ATTRIBUTE_HINT))
-            value = self._attribute_value() if cursor.take("EQUALS") else None
-            told.append(Attribute(name, value, cursor.since(start)))
-            if not cursor.take("COMMA") and not cursor.ahead("RBRACKET"):
-                raise cursor.unexpected("',' or ']'", _ATTRIBUTE_HINT)
-        cursor.leave("',' or ']'", _ATTRIBUTE_HINT)
-        return told
-
     def _attribute_value(self) -> object:
         """value = number | string."""
         if number := self.cursor.take("NAME"):
             return self.cursor.text(number)
-        part = self.cursor.expect("STRING", "a number or a string", _ATTRIBUTE_HINT)
+        part = self.cursor.expect(
+            "STRING", "a number or a string", "write for example [max_chars=9]"
+        )
         return self._string(part)
 
     def _choice(self, start: int) -> Expression:

@@ -51,6 +51,7 @@ SIGNS = Signs(
     closing={
         "LPAR": "RPAR", "LBRACKET": "RBRACKET", "LBRACE": "RBRACE", "ATTRIBUTES": "RBRACKET",
     },
+    define="COLON",
     unclosed=(
         (r'"', "string", "'\"' on the same line"),
         (r"/", "regex", "'/' on the same line"),

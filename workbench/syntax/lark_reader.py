@@ -14,9 +14,8 @@ from workbench.syntax.kbnf_scanner import END, Part
 from workbench.syntax.lark_bodies import ITEM_HINT, RULE_HINT, STATEMENTS, Bodies
 from workbench.syntax.lark_lexemes import SIGNS, lark_lexemes
 from workbench.syntax.lark_nodes import Body, Definition, Imported, LarkGrammar
-from workbench.syntax.rule_attributes import Attribute
+from workbench.syntax.rule_attributes import Attribute, take_attributes
 
-_ATTRIBUTE_HINT = "write for example [lazy]"
 #: Options of llguidance's, and those of their values that are known here.
 _OPTIONS: dict[str, tuple[object, ...]] = {
     "allow_initial_skip": (True, False),
@@ -130,7 +129,9 @@ class _Statements(Bodies):
         cursor.take("MODIFIER")
         name = cursor.expect("NAME", "a rule", RULE_HINT)
         parameters = self._parameters() if cursor.ahead("LBRACE") else ()
-        attributes = self._attributes() if cursor.ahead("ATTRIBUTES") else ()
+        attributes: tuple[Attribute, ...] = ()
+        if cursor.ahead("ATTRIBUTES"):
+            attributes = take_attributes(cursor, self._attribute_value)
         indexed = cursor.take("PARAMETER") is not None
         if indexed:
             cursor.expect(
@@ -163,31 +164,10 @@ class _Statements(Bodies):
         cursor.expect("RBRACE", "',' or '}'", hint)
         return tuple(map(cursor.text, names))
 
-    def _attributes(self) -> tuple[Attribute, ...]:
-        """attributes = "[" (attribute ("," attribute)*)? "]"."""
-        cursor = self.cursor
-        bracket = cursor.take("ATTRIBUTES")
-        assert bracket is not None, "looked for before"
-        cursor.enter(bracket)
-        told: list[Attribute] = []
-        while not cursor.ahead("RBRACKET"):
-            told.append(self._attribute())
-            if not cursor.take("COMMA") and not cursor.ahead("RBRACKET"):
-                raise cursor.unexpected("',' or ']'", _ATTRIBUTE_HINT)
-        cursor.leave("',' or ']'", _ATTRIBUTE_HINT)
-        return tuple(told)
-
-    def _attribute(self) -> Attribute:
-        """attribute = name ("=" (number | item))?."""
-        cursor = self.cursor
-        start = cursor.here.start
-        name = cursor.text(cursor.expect("NAME", "an attribute", _ATTRIBUTE_HINT))
-        value: Body | str | None = None
-        if cursor.take("EQUALS"):
-            number = cursor.here.start
-            if cursor.take("NUMBER", "PRIORITY"):
-                cursor.take("PRIORITY")  # 0.7 looks like a number with a priority
-                value = self.source.text[number : cursor.since(number).end]
-            else:
-                value = self.item()
-        return Attribute(name, value, cursor.since(start))
+    def _attribute_value(self) -> Body | str:
+        """value = number | item."""
+        start = self.cursor.here.start
+        if not self.cursor.take("NUMBER", "PRIORITY"):
+            return self.item()
+        self.cursor.take("PRIORITY")  # 0.7 looks like a number with a priority
+        return self.source.text[start : self.cursor.since(start).end]

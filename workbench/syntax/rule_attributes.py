@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from workbench.errors import ParseError
 from workbench.source import Source, Span
 from workbench.syntax.beyond import Beyond, Rules
+from workbench.syntax.cursor import Cursor
 from workbench.syntax.grammar_tree import Automaton, Expression, Literal, Sequence
 
 #: These say how something is sampled or kept, and nothing about the texts.
 _SILENT = frozenset({"capture", "stop_capture", "temperature"})
 _DIGITS = 9
+_HINT = "write for example [lazy]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,26 @@ class Wanted:
     def plain(self) -> bool:
         """Whether nothing is said."""
         return not self.name
+
+
+def take_attributes(cursor: Cursor, value: Callable[[], object]) -> tuple[Attribute, ...]:
+    """attributes = "[" (attribute ("," attribute)*)? "]"; attribute = name ("=" value)?.
+
+    Raises: ParseError
+    """
+    bracket = cursor.take("ATTRIBUTES")
+    assert bracket is not None, "looked for before"
+    cursor.enter(bracket)
+    told: list[Attribute] = []
+    while not cursor.ahead("RBRACKET"):
+        start = cursor.here.start
+        name = cursor.text(cursor.expect("NAME", "an attribute", _HINT))
+        given = value() if cursor.take("EQUALS") else None
+        told.append(Attribute(name, given, cursor.since(start)))
+        if not cursor.take("COMMA") and not cursor.ahead("RBRACKET"):
+            raise cursor.unexpected("',' or ']'", _HINT)
+    cursor.leave("',' or ']'", _HINT)
+    return tuple(told)
 
 
 def wanted(source: Source, attributes: Iterable[Attribute]) -> Wanted:
