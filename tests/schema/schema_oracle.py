@@ -5,6 +5,7 @@ Draft 2020-12 by the letter, for what the generated schemas below hold.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,18 +90,20 @@ def plain(schema: dict[str, Any], value: Any, root: Any) -> bool:
         return False
     if isinstance(value, str):
         return (
-            schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", 99)
+            schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", math.inf)
             and re.search(schema.get("pattern", ""), value) is not None
         )
     if "number" in type_of(value):
         return (
-            schema.get("minimum", -99) <= value <= schema.get("maximum", 99)
-            and schema.get("exclusiveMinimum", -99) < value < schema.get("exclusiveMaximum", 99)
+            schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
+            and schema.get("exclusiveMinimum", -math.inf)
+            < value
+            < schema.get("exclusiveMaximum", math.inf)
             and ("multipleOf" not in schema or value % schema["multipleOf"] == 0)
         )
     if isinstance(value, list):
         distinct = not any(same(a, b) for i, a in enumerate(value) for b in value[:i])
-        return schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 99) and (
+        return schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", math.inf) and (
             distinct or not schema.get("uniqueItems")
         )
     if isinstance(value, dict):
@@ -108,7 +111,7 @@ def plain(schema: dict[str, Any], value: Any, root: Any) -> bool:
         for name, names in schema.get("dependentRequired", {}).items():
             asked |= set(names) if name in value else set()
         names_fit = all(check(schema.get("propertyNames", True), name, root).fits for name in value)
-        low, high = schema.get("minProperties", 0), schema.get("maxProperties", 99)
+        low, high = schema.get("minProperties", 0), schema.get("maxProperties", math.inf)
         return asked <= value.keys() and low <= len(value) <= high and names_fit
     return True
 
@@ -168,7 +171,7 @@ def elements(schema: dict[str, Any], value: list[Any], root: Any, result: Result
             result.items.add(index)
     if "contains" in schema:
         found = {i for i, held in enumerate(value) if check(schema["contains"], held, root).fits}
-        low, high = schema.get("minContains", 1), schema.get("maxContains", 99)
+        low, high = schema.get("minContains", 1), schema.get("maxContains", math.inf)
         result.fits = result.fits and low <= len(found) <= high
         result.items |= found
     if "unevaluatedItems" in schema:
