@@ -34,13 +34,13 @@
     const title = (branch) => [
       branch.from ? `${where(branch)}, from ${branch.from}` : where(branch) || "a run",
       `${wb.number(branch.steps.length)} tokens`, branch.outcome?.words ?? "not ended",
-      branch.text === wb.state.text ? "" : "of an earlier text of the grammar",
+      wb.key(branch) === wb.key(wb.state) ? "" : "of an earlier text of the grammar",
     ].filter(Boolean).join(" · ");
 
     function draw() {
       const held = chips.contains(document.activeElement);
       chips.replaceChildren(...kept.map((branch) => {
-        const chip = el("button", { type: "button", class: "branch" + (branch.text === wb.state.text ? "" : " old"), "aria-pressed": String(branch === now), tabindex: branch === now ? "0" : "-1", title: title(branch), onclick: () => doors.open(branch) }, String(branch.id));
+        const chip = el("button", { type: "button", class: "branch" + (wb.key(branch) === wb.key(wb.state) ? "" : " old"), "aria-pressed": String(branch === now), tabindex: branch === now ? "0" : "-1", title: title(branch), onclick: () => doors.open(branch) }, String(branch.id));
         if (where(branch)) chip.append(el("span", {}, ` ${where(branch)}`));
         return chip;
       }));
@@ -63,8 +63,8 @@
       add,
       /** The tokens before one of the branch that is shown, as a branch of their own. */
       cut(index, how) {
-        const { id, steps, text, notation, start, prompt, model, constraint, lookahead } = now;
-        return add({ how, from: id, at: index, steps: steps.slice(0, index), text, notation, start, prompt, model, constraint, lookahead });
+        const { id, steps, prompt, model, constraint, lookahead } = now;
+        return add({ how, from: id, at: index, steps: steps.slice(0, index), ...wb.grammarOf(now), prompt, model, constraint, lookahead });
       },
       show(branch) { now = branch; draw(); },
       now: () => now,

@@ -6,8 +6,8 @@
   /** The account in ``box``; ``put`` adds tests, ``counted`` is told what came and went. */
   wb.changeList = (box, server, put, counted) => {
     let before = null, request = 0, answered = "";
-    const now = () => ({ text: state.text, notation: state.notation, start: state.start });
-    const key = (held) => JSON.stringify([held.notation, held.start, held.text.trimEnd()]);
+    const now = () => wb.grammarOf(state);
+    const key = (held) => wb.key(held).trimEnd();
     const untouched = () => !before || key(before) === key(now());
 
     /** Compare with this one from here on. */
@@ -53,7 +53,7 @@
       if (of === answered) return;
       const mine = ++request;
       tell();
-      const answer = await wb.ask(server.what_changed, { ...now(), before: { text: before.text, notation: before.notation, start: before.start } });
+      const answer = await wb.ask(server.what_changed, { ...now(), before: wb.grammarOf(before) });
       if (mine !== request) return;
       answered = of;
       tell(answer);

@@ -13,7 +13,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   const incoming = wb.stream(props, watch, { take: record, arrived: () => { if (now) drawn(dirty); }, lost, over: "compare over", dropped: () => fail("the server ended it", "is it still running? Press Compare again") });
   find(".legend").append(wb.shades.legend("surprisal", []));
 
-  const here = () => ({ text: state.text, notation: state.notation, start: state.start, model: state.model });
+  const here = () => ({ ...wb.grammarOf(state), model: state.model });
   const ready = () => Boolean(state.compiled?.ok) && !state.pending && Boolean(choice?.loaded());
   /** Why nothing can be compared; nothing where it can, or where that is not known yet. */
   function hindrance() {
@@ -150,7 +150,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     if (now !== of) return; // another example was opened meanwhile
     tell(before);
     if (!answer.ok) { say(answer.why || answer.fault, "", "Not opened: "); return; }
-    if (now.about.text !== state.text || now.about.notation !== state.notation) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });
+    if (wb.key(now.about) !== wb.key(state)) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });
     else wb.emit("look", "workbench");
     const { temperature, max_tokens } = now.about, way = { constraint: answer.constraint, lookahead: answer.lookahead ?? undefined };
     const outcome = { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid };
@@ -180,7 +180,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     const own = state.example?.text.trimEnd() !== state.text.trimEnd();
     find(".given .title").textContent = (!own && state.example?.title) || "Your own";
     given.replaceChildren(...wb.colour(state.text.trimEnd(), state.notation).map(([piece, name]) => el("span", { class: name || null }, piece)));
-    find(".old").hidden = !now || (now.about.text === state.text && now.about.notation === state.notation);
+    find(".old").hidden = !now || wb.key(now.about) === wb.key(state);
     busy();
   }
   find(".edit").addEventListener("click", () => { wb.emit("look", "workbench"); wb.emit("focus editor"); });

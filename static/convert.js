@@ -13,10 +13,10 @@
       list.replaceChildren(...entries.map(([to, { label }]) => el("li", {}, el("button", { type: "button", onclick: () => convert(to) }, "to " + label))));
     }
     async function convert(to) {
-      const { text, notation, start, prompt, tests } = state;
+      const asked = wb.grammarOf(state), { prompt, tests } = state;
       told.textContent = "converting…";
-      const answer = await wb.ask(server.convert_grammar, { text, notation, start, to });
-      if (text !== state.text || notation !== state.notation) return;
+      const answer = await wb.ask(server.convert_grammar, { ...asked, to });
+      if (wb.key(asked) !== wb.key(state)) return;
       told.textContent = answer.fault || answer.why || "";
       if (!answer.ok) return;
       close();

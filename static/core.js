@@ -4,7 +4,7 @@ window.wb = (() => {
   "use strict";
   const listeners = new Map();
   const state = {
-    gallery: [], methods: [], example: null, notation: "regex", start: "start", text: "", tests: [], prompt: "",
+    gallery: [], methods: [], example: null, notation: "regex", start: "start", style: "", text: "", tests: [], prompt: "",
     compiled: null, drawn: null, pending: false, tab: "characters", steps: [], selected: -1, running: false, model: "", view: "workbench",
   };
 
@@ -13,6 +13,10 @@ window.wb = (() => {
     listeners.get(name).push(listener);
   };
   const emit = (name, detail) => { for (const listener of listeners.get(name) || []) listener(detail); };
+
+  /** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are. */
+  const grammarOf = ({ text, notation, start, style }) => ({ text, notation, start, style: style || "" });
+  const key = (held) => { const { text, notation, start, style } = grammarOf(held); return [notation, start, style, text].join("\n"); };
 
   /** An element with properties, data-/aria- attributes and children (text nodes for strings). */
   function el(tag, properties = {}, ...children) {
@@ -183,7 +187,7 @@ window.wb = (() => {
     for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
   }
 
-  return { state, on, emit, el, visible, tokenNodes, glyphs, bytesOf, hexOf, tokenBytes, spelt, percent, number, bits, debounce, copy, download, roving, bring, choose, radios, menu, ask, parts, mount };
+  return { state, on, emit, grammarOf, key, el, visible, tokenNodes, glyphs, bytesOf, hexOf, tokenBytes, spelt, percent, number, bits, debounce, copy, download, roving, bring, choose, radios, menu, ask, parts, mount };
 })();
 
 /* The theme is set before anything is painted: what was chosen last, or what the system says. */

@@ -56,6 +56,7 @@
     return {
       notation: held.notation,
       start: text(held.start, 200) || "start",
+      style: wb.notations[held.notation].styles?.slice(1).find(({ name }) => name === held.style)?.name ?? "",
       text: held.text,
       prompt: text(held.prompt) ?? "",
       tests: tests.filter(Boolean),
@@ -77,12 +78,12 @@
 
   /** What stands on the page now. */
   function now() {
-    const { notation, start, text, prompt, tests, tab } = wb.state;
-    return checked({ notation, start, text, prompt, tests, tab, settings: wb.run?.settings?.() ?? {}, compare: wb.compare?.settings() }) ?? { notation, start, text: "", prompt: "", tests: [], settings: {}, tab };
+    const { prompt, tests, tab } = wb.state, grammar = wb.grammarOf(wb.state);
+    return checked({ ...grammar, prompt, tests, tab, settings: wb.run?.settings?.() ?? {}, compare: wb.compare?.settings() }) ?? { ...grammar, text: "", prompt: "", tests: [], settings: {}, tab };
   }
 
   /** Two works are the same draft whatever tab is open and however the model is run. */
-  const written = (work) => JSON.stringify([work.notation, work.start, work.text.trimEnd(), work.prompt, work.tests.map(({ text, expect }) => [text, expect])]);
+  const written = (work) => JSON.stringify([work.notation, work.start, work.style, work.text.trimEnd(), work.prompt, work.tests.map(({ text, expect }) => [text, expect])]);
   const same = (one, other) => written(one) === written(other);
 
   wb.work = { checked, asExample, now, same };

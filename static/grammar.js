@@ -4,7 +4,7 @@
 wb.parts.grammar = ({ element, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const facts = find(".facts"), verdict = find(".verdict"), note = find(".note"), prompt = find("textarea.prompt"), aloud = find(".aloud");
+  const facts = find(".facts"), verdict = find(".verdict"), note = find(".note"), prompt = find("textarea.prompt"), aloud = find(".aloud"), style = find(".styles select");
   const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
   let request = 0, looking = 0;
 
@@ -27,14 +27,26 @@ wb.parts.grammar = ({ element, server }) => {
     wb.choose(kinds, "aria-checked", kinds.querySelector(`[data-notation="${notation}"]`));
     editor.area.placeholder = wb.notations[notation].begin.text;
     button("rules").hidden = !wb.notations[notation].rules;
+    const { styles = [], ask } = wb.notations[notation];
+    style.parentNode.hidden = !styles.length;
+    style.replaceChildren(...styles.map(({ name, label }) => el("option", { value: name }, label)));
+    style.setAttribute("aria-label", ask ?? "");
+    style.title = ask ?? "";
+    style.value = state.style || (styles[0]?.name ?? "");
   }
+  style.addEventListener("change", () => {
+    state.style = style.selectedIndex ? style.value : ""; // the usual one needs no room in a link
+    state.pending = true;
+    wb.emit("typed");
+    compileSoon.now();
+  });
   /** What stands here is found again in the tab of its notation. */
-  function keep() { written[state.notation] = { text: state.text, start: state.start, prompt: state.prompt, tests: state.tests }; }
+  function keep() { written[state.notation] = { ...wb.grammarOf(state), prompt: state.prompt, tests: state.tests }; }
   /** Turn to what was last written in a notation. */
   function turn({ dataset: { notation } }) {
     if (notation === state.notation) return;
     keep();
-    wb.emit("open", { ...wb.notations[notation].begin, ...written[notation], notation });
+    wb.emit("open", { ...(written[notation] ?? wb.notations[notation].begin), notation });
   }
   kinds.addEventListener("click", (event) => { const kind = event.target.closest("button"); if (kind) turn(kind); });
   wb.roving(kinds, turn);
@@ -84,7 +96,7 @@ wb.parts.grammar = ({ element, server }) => {
 
   // -- compiling -----------------------------------------------------------------------------------
   /** The example's name while its text is untouched: some are drawn over tokens of their own. */
-  const exampleNow = () => (state.example && state.example.notation === state.notation && state.example.text.trimEnd() === state.text.trimEnd() ? state.example.name : "");
+  const exampleNow = () => (state.example && wb.key(state.example).trimEnd() === wb.key(state).trimEnd() ? state.example.name : "");
 
   /** What there is to see in an example; once it is changed, how to have it back, in the same room. */
   function tellNote(untouched) {
@@ -99,7 +111,7 @@ wb.parts.grammar = ({ element, server }) => {
 
   async function compile() {
     const mine = ++request;
-    const asked = { text: state.text, notation: state.notation, start: state.start, example: exampleNow() };
+    const asked = { ...wb.grammarOf(state), example: exampleNow() };
     tellNote(asked.example);
     wb.emit("compiling");
     let answer = await wb.ask(server.compile_grammar, asked);
@@ -180,18 +192,19 @@ wb.parts.grammar = ({ element, server }) => {
   prompt.addEventListener("input", () => { state.prompt = prompt.value; });
   wb.on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
-    Object.assign(state, { text, start: example.start, prompt: example.prompt });
+    Object.assign(state, { text, start: example.start, style: example.style || "", prompt: example.prompt });
     use(example.notation);
     tellNote(true);
     prompt.value = example.prompt;
     editor.set(text, example.notation);
     tests.open(example);
     samples.open();
-    change.from({ text, notation: example.notation, start: example.start }, example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`);
+    change.from(wb.grammarOf(state), example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`);
     section(chosen);
     compileSoon.now();
   });
   wb.on("switch", (notation) => { // what stands here is of another notation
+    Object.assign(state, { style: wb.notations[notation].begin.style || "", start: "start" });
     use(notation);
     editor.notation(notation);
     section(chosen);

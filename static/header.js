@@ -94,7 +94,7 @@ wb.parts.header = ({ element, props, server }) => {
     if (example.tab) state.tab = example.tab;
     wb.emit("example", example);
   }
-  wb.on("open", (held) => show({ name: "", title: "Your own", note: "", start: "start", prompt: "", tests: [], accepts: [], rejects: [], ...held }));
+  wb.on("open", (held) => show({ name: "", title: "Your own", note: "", start: "start", style: "", prompt: "", tests: [], accepts: [], rejects: [], ...held }));
 
   wb.on("ready", async () => {
     const asked = new URLSearchParams(location.search);

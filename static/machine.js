@@ -42,9 +42,9 @@
     blank("", true);
 
     function asked(centre) {
-      const { text, notation, start, example } = state.compiled;
+      const { example } = state.compiled;
       const { chains, merged, size, direction } = chosen;
-      return { text, notation, start, example, tab, narrow: (direction || (box.clientWidth && box.clientWidth < 560 && !small ? "TB" : "LR")) === "TB", centre: centre || "", chains, merged, size: small ? 9 : size, direction: small ? "LR" : direction };
+      return { ...wb.grammarOf(state.compiled), example, tab, narrow: (direction || (box.clientWidth && box.clientWidth < 560 && !small ? "TB" : "LR")) === "TB", centre: centre || "", chains, merged, size: small ? 9 : size, direction: small ? "LR" : direction };
     }
 
     /** Draw, around a state where one is named; the old picture stays until the new one is there. */

@@ -64,15 +64,20 @@
     SPACE,
   ];
 
-  /** ``one`` is for sentences; ``rules`` says whether there is an outline of them, ``written`` whether other notations are converted to it, ``begin`` is what its tab opens with. */
+  const LAYOUTS = [["any", "any blanks"], ["one space", "one space"], ["compact", "no blanks"]];
+  const CALLS = [["call", "as calls"], ["json", "as JSON"]];
+  const named = (styles) => styles.map(([name, label]) => ({ name, label }));
+
+  /** ``one`` is for sentences; ``rules`` says whether there is an outline of them, ``written`` whether other notations are converted to it, ``styles`` in which
+      ways its texts may be laid out, the usual one first, ``begin`` is what its tab opens with. */
   wb.notations = {
     regex: { label: "Regex", one: "a regex", suffix: ".regex", written: true, table: REGEX, begin: { text: "[0-9]+" } },
     kbnf: { label: "KBNF", one: "a KBNF grammar", suffix: ".kbnf", written: true, table: KBNF, rules: true, begin: { text: "start ::= 'yes' | 'no';" } },
     json_schema: {
-      label: "JSON Schema", one: "a JSON Schema", suffix: ".schema.json", table: JSON_SCHEMA, rules: true,
-      begin: { text: '{\n  "type": "object",\n  "properties": {\n    "name": {"type": "string", "maxLength": 20},\n    "age": {"type": "integer", "minimum": 0, "maximum": 120}\n  },\n  "required": ["name", "age"],\n  "additionalProperties": false\n}', prompt: "A person in JSON: " },
+      label: "JSON Schema", one: "a JSON Schema", suffix: ".schema.json", table: JSON_SCHEMA, rules: true, ask: "White space", styles: named(LAYOUTS),
+      begin: { style: "one space", max_tokens: 64, text: '{\n  "type": "object",\n  "properties": {\n    "name": {"type": "string", "maxLength": 20},\n    "age": {"type": "integer", "minimum": 0, "maximum": 120}\n  },\n  "required": ["name", "age"],\n  "additionalProperties": false\n}', prompt: "A person in JSON: " },
     },
-    dataclass: { label: "Dataclass", one: "a Python dataclass", suffix: ".dataclass.py", table: DATACLASS, rules: true, begin: { text: "@dataclass\nclass Person:\n    name: str\n    age: int\n    tags: list[str]", prompt: "A person as a Python dataclass: " } },
+    dataclass: { label: "Dataclass", one: "a Python dataclass", suffix: ".dataclass.py", table: DATACLASS, rules: true, ask: "How instances are written", styles: named(CALLS), begin: { max_tokens: 64, text: "@dataclass\nclass Person:\n    name: str\n    age: int\n    tags: list[str]", prompt: "A person as a Python dataclass: " } },
     gbnf: { label: "GBNF", one: "a GBNF grammar", suffix: ".gbnf", written: true, table: GBNF, rules: true, begin: { text: 'root ::= "yes" | "no"' } },
     lark: { label: "Lark", one: "a Lark grammar", suffix: ".lark", written: true, table: LARK, rules: true, begin: { text: 'start: "yes" | "no"' } },
   };

@@ -12,7 +12,7 @@ wb.parts.picture = ({ element, server }) => {
   const main = wb.machine(pic, server, { picked: (id) => pick(id), edge: (one) => one && edges.show(one, shown, pic, state.tab), shown: arrived, lost: (id) => { lost = id; describe(); } });
   const together = wb.together(trio, server, { open: (name) => want(name, picked?.tab === name ? picked.id : ""), pick, edge: (one, record, from, tab) => edges.show(one, record, from, tab) });
   const stack = wb.stack(stackbox);
-  const asked = (more) => { const { text, notation, start, example } = state.compiled; return { text, notation, start, example, tab: state.tab, ...more }; };
+  const asked = (more) => ({ ...wb.grammarOf(state.compiled), example: state.compiled.example, tab: state.tab, ...more });
   const edges = wb.edges(find(".edgebox"), (edge, tab) => wb.ask(server.about_edge, asked({ tab, source: edge.source, target: edge.target })));
   const search = wb.find(find(".findbox"), { ask: (query) => wb.ask(server.find_states, asked({ query, of: listed })), go: centre });
   const rows = wb.rows(table, { choose: (of) => { listed = of; list(); }, place: (id) => want(listed, id) });
@@ -119,7 +119,7 @@ wb.parts.picture = ({ element, server }) => {
     if (why) return [why, false];
     const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
     const step = state.steps[index] ?? state.turn; // before its first token a run stands at its prompt
-    return step && state.compiled?.ok && state.ran === state.compiled.text ? [step, state.selected < 0] : [null, false];
+    return step && state.compiled?.ok && state.ran === wb.key(state.compiled) ? [step, state.selected < 0] : [null, false];
   }
   function follow() {
     if (!state.compiled?.ok) return;

@@ -8,7 +8,7 @@
 
   wb.questions = (server, settings) => {
     /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
-    const about = ({ text, notation, start, prompt, model, constraint, lookahead }, prefix) => ({ ...settings(), text, notation, start, prompt, model, constraint, lookahead, prefix });
+    const about = ({ prompt, model, constraint, lookahead, ...held }, prefix) => ({ ...settings(), ...wb.grammarOf(held), prompt, model, constraint, lookahead, prefix });
 
     async function explain(branch, index, tokens) {
       if (!branch) return null;
@@ -21,7 +21,7 @@
       if (!candidate) { wb.emit("why", null); return null; }
       const told = await wb.ask(server.why, { ...about(branch, []), so_far: soFar(branch, index), token: wb.hexOf(candidate) });
       if (!told.ok) return el("p", { class: "quiet" }, told.why || told.fault || "no reason is known");
-      if (branch.text === wb.state.text) wb.emit("why", told);
+      if (wb.key(branch) === wb.key(wb.state)) wb.emit("why", told);
       return wb.why(told);
     }
 

@@ -53,8 +53,8 @@
 
   const missing = (tab) => (pictures[tab]?.length ? "" : "not in this replay");
   const tabs = Object.fromEntries(["characters", "tokens", "stack", "rules", "railroad", "detokenizer", "table"].map((tab) => [tab, missing(tab)]));
-  const compiled = { ok: true, text: about.text, notation: about.notation, start: about.start, example: "", facts: [], problems: [], tabs };
-  Object.assign(state, { text: about.text, notation: about.notation, start: about.start, prompt: about.prompt, tests: [], tab: about.tab in tabs && !tabs[about.tab] ? about.tab : "together", compiled });
+  const compiled = { ok: true, ...wb.grammarOf(about), example: "", facts: [], problems: [], tabs };
+  Object.assign(state, { ...wb.grammarOf(about), prompt: about.prompt, tests: [], tab: about.tab in tabs && !tabs[about.tab] ? about.tab : "together", compiled });
 
   document.body.classList.add("replay");
   find(".theme").addEventListener("click", wb.toggleTheme);

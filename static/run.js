@@ -26,8 +26,8 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
   const here = () => {
-    const { text, notation, start, prompt, model } = state, { constraint, lookahead } = panel.settings();
-    return { text, notation, start, prompt, model, constraint, lookahead };
+    const { prompt, model } = state, { constraint, lookahead } = panel.settings();
+    return { ...wb.grammarOf(state), prompt, model, constraint, lookahead };
   };
 
   /** Let the model go on from where a branch stands. */
@@ -158,7 +158,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   function open(branch, look = true) {
     branches.show(branch);
     state.steps = branch.steps;
-    state.ran = branch.text;
+    state.ran = wb.key(branch);
     state.selected = -1;
     atNext = false;
     panel.fault("");
@@ -223,7 +223,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   /** Tell the picture and the editor. */
   function lights(step, rules = step?.rules) {
     wb.emit("step", step);
-    wb.emit("live rules", state.ran === state.text ? rules ?? [] : []);
+    wb.emit("live rules", state.ran === wb.key(state) ? rules ?? [] : []);
   }
 
   function busy() {

@@ -6,7 +6,6 @@
   /** The samples in ``box``; ``put`` adds tests. */
   wb.sampleList = (box, server, put) => {
     let seed = 0, request = 0, shown = ""; // the grammar whose samples stand there
-    const now = () => [state.notation, state.start, state.text].join("\n");
 
     function row(text, expect, what) {
       const has = state.tests.some((test) => test.text === text);
@@ -30,11 +29,10 @@
 
     /** Ask for samples of the grammar as it stands, if those shown are not. */
     async function ask() {
-      if (shown === now() || !state.compiled?.ok) return;
-      const mine = ++request, of = now();
+      if (shown === wb.key(state) || !state.compiled?.ok) return;
+      const mine = ++request, of = wb.key(state);
       if (!box.childNodes.length) box.replaceChildren(el("p", { class: "quiet" }, "drawing…"));
-      const { text, notation, start } = state;
-      const answer = await wb.ask(server.sample_texts, { text, notation, start, seed });
+      const answer = await wb.ask(server.sample_texts, { ...wb.grammarOf(state), seed });
       if (mine !== request) return;
       shown = of;
       const held = box.contains(document.activeElement);

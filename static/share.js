@@ -35,7 +35,7 @@
 
   /** What is not as everybody has it; the rest needs no room in a link. */
   function brief(work) {
-    const usual = { start: "start", prompt: "", tab: "" };
+    const usual = { start: "start", style: "", prompt: "", tab: "" };
     const kept = Object.entries(work).filter(([name, value]) => value !== usual[name] && (typeof value !== "object" || Object.keys(value).length));
     return JSON.stringify(Object.fromEntries(kept));
   }

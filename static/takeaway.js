@@ -14,7 +14,7 @@ wb.parts.takeaway = ({ element, server }) => {
 
   /** A whole machine, written by the server. */
   async function machine(form) {
-    const answer = await wb.ask(server.take_machine, { text: state.text, notation: state.notation, start: state.start, machine: machineNow(), form });
+    const answer = await wb.ask(server.take_machine, { ...wb.grammarOf(state), machine: machineNow(), form });
     if (answer.fault) { wb.notice(answer.fault); return; }
     wb.download(take.called() + "-" + answer.name, answer.type, Uint8Array.from(atob(answer.base64), (c) => c.charCodeAt(0)));
   }

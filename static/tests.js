@@ -31,8 +31,7 @@
 
     async function check() {
       const mine = ++checking;
-      const { text, notation, start } = state;
-      const answer = await wb.ask(server.check_texts, { text, notation, start, texts: state.tests.map((test) => test.text) });
+      const answer = await wb.ask(server.check_texts, { ...wb.grammarOf(state), texts: state.tests.map((test) => test.text) });
       if (mine !== checking || !answer.results) return;
       results = new Map(answer.results.map((result) => [result.text, result]));
       show();
@@ -77,10 +76,10 @@
     /** Ask why a text is rejected; asked again, the answer goes. */
     async function ask(test, result) {
       if (asked?.test === test) { forget(); show(); return; }
-      const { text, notation, start } = state;
+      const about = wb.grammarOf(state);
       const at = result.at_end ? { so_far: hexOf(test.text), token: null } : { so_far: "", token: hexOf(test.text) };
-      const record = await wb.ask(server.why, { text, notation, start, ...at });
-      if (text !== state.text || notation !== state.notation || !state.tests.includes(test)) return;
+      const record = await wb.ask(server.why, { ...about, ...at });
+      if (wb.key(about) !== wb.key(state) || !state.tests.includes(test)) return;
       asked = { test, record };
       show();
       const panel = list.closest(".panel"), li = list.querySelector(".because")?.parentNode;
@@ -201,8 +200,8 @@
     // what is being typed is tried at once, before it is a test
     const trying = form.querySelector(".trying");
     const tryOut = wb.debounce(150, async () => {
-      const { text, notation, start } = state, tried = input.value;
-      const answer = tried && state.compiled?.ok ? await wb.ask(server.check_texts, { text, notation, start, texts: [tried] }) : {};
+      const tried = input.value;
+      const answer = tried && state.compiled?.ok ? await wb.ask(server.check_texts, { ...wb.grammarOf(state), texts: [tried] }) : {};
       if (tried !== input.value) return;
       const result = answer.results?.[0];
       trying.className = "trying " + (result ? (result.accepted ? "good" : result.at_end ? "quiet" : "no") : "quiet");

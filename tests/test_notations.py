@@ -97,3 +97,35 @@ def test_rules_that_were_made_are_nobody_s_to_mend() -> None:
     assert not any(
         "no end" in one.message for one in Grammar.from_json_schema({"type": "integer"}).advice
     )
+
+
+OBJECT = '{"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}'
+POINT = "@dataclass\nclass Point:\n    x: int\n"
+
+#   notation, text                style        a text in it          one of another style
+STYLED = [
+    (Notation.JSON_SCHEMA, OBJECT, "",          '{ "a":\n null}',     ""),
+    (Notation.JSON_SCHEMA, OBJECT, "one space", '{"a": null}',        '{"a":null}'),
+    (Notation.JSON_SCHEMA, OBJECT, "compact",   '{"a":null}',         '{"a": null}'),
+    (Notation.DATACLASS,   POINT,  "",          "Point(x=1)",         '{"x": 1}'),
+    (Notation.DATACLASS,   POINT,  "json",      '{"x": 1}',           "Point(x=1)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("notation", "text", "style", "good", "bad"), STYLED)
+def test_a_style_is_how_texts_are_laid_out(
+    notation: Notation, text: str, style: str, good: str, bad: str
+) -> None:
+    grammar = Grammar.from_text(text, notation, style=style)
+    assert grammar.accepts(good)
+    assert not grammar.accepts(bad)
+    assert grammar.parse(good) is not None
+
+
+@pytest.mark.parametrize("notation", list(Notation))
+def test_error_a_style_there_is_none_of(notation: Notation) -> None:
+    told = " or ".join(map(repr, notation.styles)) or "leave it out"
+    with pytest.raises(WorkbenchError) as raised:
+        Grammar.from_text("x", notation, style="sideways")
+    assert "no style 'sideways'" in raised.value.message
+    assert told in raised.value.hint

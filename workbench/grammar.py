@@ -24,6 +24,7 @@ from workbench.limits import LIMITS, Limits
 from workbench.notations import (
     Notation,
     Written,
+    check_style,
     written,
     written_dataclass,
     written_schema,
@@ -153,18 +154,20 @@ class Grammar(Language):
         notation: Notation,
         start: str = "start",
         *,
+        style: str = "",
         limits: Limits = LIMITS,
         name: str = "grammar",
     ) -> Grammar:
-        """The language of a text in any notation.
+        """The language of a text in any notation; ``style`` is one of ``notation.styles``.
 
-        Raises: ParseError, BuildError, LimitError.
+        Raises: ParseError, BuildError, LimitError; WorkbenchError for a style it has not.
         """
+        check_style(notation, style)
         if notation is Notation.REGEX:
             return Grammar.from_regex(text, limits=limits, name=name)
         ready_to_read(notation)
         source, work = Source(text, name), limits.begun()
-        read = written(source, notation, start, work)
+        read = written(source, notation, start, work, style)
         return Grammar._built(source, notation, read, work, limits)
 
     @staticmethod

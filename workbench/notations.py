@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from workbench.errors import WorkbenchError
 from workbench.limits import Limits
 from workbench.pushdown.advice import Advice
 from workbench.pushdown.apart import ready_apart
@@ -41,6 +42,11 @@ class Notation(StrEnum):
         return _SUFFIXES[self]
 
     @property
+    def styles(self) -> tuple[str, ...]:
+        """The ways its texts may be laid out, the usual one first; none where rules say it all."""
+        return _STYLES.get(self, ())
+
+    @property
     def is_translated(self) -> bool:
         """Whether programs write its rules, hundreds of them: those are built apart."""
         return self in (Notation.JSON_SCHEMA, Notation.DATACLASS)
@@ -67,6 +73,11 @@ _SUFFIXES = {
     Notation.GBNF: ".gbnf",
     Notation.LARK: ".lark",
 }
+#: White space in JSON; a constructor call, or JSON.
+_STYLES = {
+    Notation.JSON_SCHEMA: ("any", "one space", "compact"),
+    Notation.DATACLASS: ("call", "json"),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,12 +92,27 @@ class Written:
     notes: tuple[Advice, ...] = ()
 
 
-def written(source: Source, notation: Notation, start: str, limits: Limits) -> Written:
-    """Read a text in any notation that is made of rules.
+def written(
+    source: Source, notation: Notation, start: str, limits: Limits, style: str = ""
+) -> Written:
+    """Read a text in any notation that is made of rules; without a style in its usual one.
 
     Raises: ParseError, BuildError, LimitError.
     """
-    return _READERS[notation](source, start, limits)
+    return _READERS[notation](source, start, limits, style or next(iter(notation.styles), ""))
+
+
+def check_style(notation: Notation, style: str) -> None:
+    """Let pass what a notation has, and nothing at all.
+
+    Raises: WorkbenchError for a style it has not.
+    """
+    if style and style not in notation.styles:
+        known = " or ".join(map(repr, notation.styles))
+        raise WorkbenchError(
+            f"{notation.label} has no style {style!r}",
+            f"choose {known}" if known else "leave it out: the grammar says what is written",
+        )
 
 
 def ready(notation: Notation) -> None:
@@ -110,13 +136,13 @@ def ready(notation: Notation) -> None:
 # each reader is imported when a text of its notation comes: most work has one of them
 
 
-def _kbnf(source: Source, start: str, limits: Limits) -> Written:
+def _kbnf(source: Source, start: str, limits: Limits, _: str) -> Written:
     from workbench.syntax.kbnf_parser import parse_kbnf
 
     return Written(parse_kbnf(source, limits.clock()), start)
 
 
-def _gbnf(source: Source, start: str, limits: Limits) -> Written:
+def _gbnf(source: Source, start: str, limits: Limits, _: str) -> Written:
     from workbench.importing import Importing
     from workbench.syntax.gbnf_parser import parse_gbnf
 
@@ -126,15 +152,15 @@ def _gbnf(source: Source, start: str, limits: Limits) -> Written:
     return Written(tree, "root" if start == "start" and not named else start)
 
 
-def _lark(source: Source, start: str, limits: Limits) -> Written:
+def _lark(source: Source, start: str, limits: Limits, _: str) -> Written:
     from workbench.importing import Importing
     from workbench.syntax.lark_parser import parse_lark
 
     return Written(parse_lark(source, limits.clock(), Importing(source, limits), start), start)
 
 
-def _json_schema(source: Source, _: str, limits: Limits) -> Written:
-    return written_schema(source, limits)
+def _json_schema(source: Source, _: str, limits: Limits, style: str) -> Written:
+    return written_schema(source, limits, whitespace=style)
 
 
 def written_schema(source: Source, limits: Limits, **options: Any) -> Written:  # noqa: ANN401
@@ -150,11 +176,11 @@ def written_schema(source: Source, limits: Limits, **options: Any) -> Written:  
     return Written(made.tree, "start", json.loads, notes)
 
 
-def _dataclass(source: Source, start: str, limits: Limits) -> Written:
+def _dataclass(source: Source, start: str, limits: Limits, style: str) -> Written:
     from workbench.typed.tree import text_tree
 
     # of several definitions the last is meant where none is named
-    made = text_tree(source, limits=limits, root="" if start == "start" else start)
+    made = text_tree(source, style, limits, "" if start == "start" else start)
     return Written(made.tree, "start", made.parse)
 
 
@@ -172,7 +198,7 @@ def written_dataclass(cls: type | str, style: str, limits: Limits) -> Written:
     return Written(made.tree, "start", made.parse)
 
 
-_READERS: dict[Notation, Callable[[Source, str, Limits], Written]] = {
+_READERS: dict[Notation, Callable[[Source, str, Limits, str], Written]] = {
     Notation.KBNF: _kbnf,
     Notation.JSON_SCHEMA: _json_schema,
     Notation.DATACLASS: _dataclass,

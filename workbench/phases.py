@@ -13,7 +13,7 @@ from workbench.automata.small import ready as ready_for_regexes
 from workbench.automata.thompson import thompson
 from workbench.grammar import Grammar
 from workbench.limits import Limits
-from workbench.notations import Notation, written
+from workbench.notations import Notation, check_style, written
 from workbench.notations import ready as ready_to_read
 from workbench.pushdown.apart import build_apart
 from workbench.pushdown.build import context_free, whole_machine
@@ -39,14 +39,17 @@ def timed(name: str, phases: list[Phase]) -> Iterator[None]:
         phases.append(Phase(name, 1000 * (time.perf_counter() - started)))
 
 
-def read(text: str, notation: Notation, start: str, limits: Limits, phases: list[Phase]) -> Grammar:
+def read(
+    text: str, notation: Notation, start: str, style: str, limits: Limits, phases: list[Phase]
+) -> Grammar:
     """The grammar of a text, and how long each step of making it took.
 
-    Raises: ParseError, BuildError, LimitError.
+    Raises: ParseError, BuildError, LimitError; WorkbenchError for a style there is none of.
     """
+    check_style(notation, style)
     if notation is Notation.REGEX:
         return _read_regex(text, limits, phases)
-    return _read_rules(text, notation, start, limits, phases)
+    return _read_rules(text, notation, start, style, limits, phases)
 
 
 def _read_regex(text: str, limits: Limits, phases: list[Phase]) -> Grammar:
@@ -65,13 +68,13 @@ def _read_regex(text: str, limits: Limits, phases: list[Phase]) -> Grammar:
 
 
 def _read_rules(
-    text: str, notation: Notation, start: str, limits: Limits, phases: list[Phase]
+    text: str, notation: Notation, start: str, style: str, limits: Limits, phases: list[Phase]
 ) -> Grammar:
     """``Grammar.from_text`` for whatever is made of rules, phase by phase."""
     ready_to_read(notation)
     source, work = Source(text, "grammar"), limits.begun()
     with timed("read", phases):
-        read = written(source, notation, start, work)
+        read = written(source, notation, start, work, style)
     if notation.is_translated:
         with timed("automata", phases):
             apart = build_apart(read.tree, read.start, work)

@@ -195,13 +195,14 @@ def compile_text(
     start: str = "start",
     vocabulary: Vocabulary | None = None,
     limits: Limits = LIMITS,
+    style: str = "",
 ) -> Compiled:
     """Read and build a grammar, with a vocabulary its constraint too; bad text becomes problems."""
     phases: list[Phase] = []
     grammar: Grammar | None = None
     problems: tuple[Problem, ...] = ()
     try:
-        grammar = read(text, notation, start, limits, phases)
+        grammar = read(text, notation, start, style, limits, phases)
     except WorkbenchError as error:
         grammar, problems = None, (Problem.of(error),)
     compiled = Compiled(text, notation, limits, grammar, problems, phases)
@@ -229,19 +230,21 @@ class Pipeline:
     def __init__(self, limits: Limits = LIMITS, remembered: int = 64, at_once: int = 2) -> None:
         self.limits = limits
         self._remembered = remembered
-        self._memory: OrderedDict[tuple[str, Notation, str], Compiled] = OrderedDict()
+        self._memory: OrderedDict[tuple[str, Notation, str, str], Compiled] = OrderedDict()
         self._lock = threading.Lock()
         self._gate = threading.BoundedSemaphore(at_once)
 
-    def compile(self, text: str, notation: Notation, start: str = "start") -> Compiled:
+    def compile(
+        self, text: str, notation: Notation, start: str = "start", style: str = ""
+    ) -> Compiled:
         """What became of a text; from memory where it was asked for before."""
-        key = (text, notation, start)
+        key = (text, notation, start, style)
         with self._lock:
             if (known := self._memory.get(key)) is not None:
                 self._memory.move_to_end(key)
                 return known
         with self._gate:
-            made = compile_text(text, notation, start, limits=self.limits)
+            made = compile_text(text, notation, start, limits=self.limits, style=style)
         with self._lock:
             self._memory[key] = made
             while len(self._memory) > self._remembered:

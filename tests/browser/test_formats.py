@@ -106,3 +106,29 @@ def test_an_edit_is_told_by_a_text_gained_and_a_text_lost(visit: Any) -> None:
         box.get_by_text("the empty text").wait_for()
         v.type_grammar("(2[0-4]|[01][0-9]):[0-5][0-8]")
         box.get_by_text("the same language").wait_for()
+
+
+def test_the_style_of_a_schema_goes_with_it(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        choice = v.page.locator("#wb-grammar .styles select")
+        assert choice.is_hidden(), "a regex says all of it"
+        turn(v, "json_schema")
+        assert choice.input_value() == "one space"
+        choice.select_option("compact")
+        v.page.wait_for_function("wb.state.compiled.style === 'compact'")
+        v.page.click("#wb-run .go")
+        v.wait_run()
+        assert ": " not in v.page.inner_text("#wb-run .tokens")
+        choice.select_option("any")
+        v.page.wait_for_function("wb.state.compiled.style === ''")
+        assert v.page.locator("#wb-run .branch.old").count() == 1, "a run of another grammar"
+        choice.select_option("compact")
+        link = v.page.evaluate("wb.link()")
+        turn(v, "dataclass")
+        assert choice.input_value() == "call"
+        turn(v, "json_schema")
+        assert choice.input_value() == "compact"
+    with visit(link[link.index("#") :]) as v:
+        v.page.wait_for_function("wb.state.compiled?.style === 'compact'")
+        assert v.page.input_value("#wb-grammar .styles select") == "compact"

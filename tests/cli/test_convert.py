@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,13 @@ def test_error_when(arguments: tuple[str, ...], told: str, because: str) -> None
     result = convert(*arguments, stdin="")
     assert result.exit_code == 2, because
     assert told in result.stderr
+
+
+def test_a_schema_laid_out_otherwise() -> None:
+    schema = '{"type": "array", "items": {"const": 1}, "maxItems": 2}'
+    asked = ("-", "--from", "json_schema", "--to", "regex", "--style", "compact")
+    result = convert(*asked, stdin=schema)
+    assert result.exit_code == 0
+    assert re.fullmatch(result.stdout.strip(), "[1,1]")
+    assert not re.fullmatch(result.stdout.strip(), "[1, 1]")
+    assert "no style 'wide'" in convert(*asked[:-1], "wide", stdin=schema).stderr

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from workbench.notations import Notation
+
 # in a process of its own: Gradio's warnings are not ours
 ASKING = """
 import json
@@ -150,4 +152,5 @@ def test_every_endpoint_is_documented_with_types_and_defaults(told: Any) -> None
     notation = named["/generate"]["parameters"][1]
     assert notation["parameter_name"] == "notation"
     assert notation["parameter_default"] == "regex"
-    assert "Literal['regex', 'kbnf']" in notation["python_type"]["type"]
+    known = ", ".join(repr(str(each)) for each in Notation)
+    assert f"Literal[{known}]" in notation["python_type"]["type"]

@@ -167,3 +167,21 @@ def test_the_client_asks_the_address_the_page_is_at() -> None:
     other = client(wanted(notation="kbnf", start="top", constraint="unconstrained", model="org/it"))
     assert '    start="top",\n    constraint="unconstrained",\n    model="org/it",\n' in other
     assert "constraint=" not in written
+
+
+@pytest.mark.parametrize(
+    ("sent", "call", "option"),
+    [
+        ({"notation": "json_schema", "text": "true", "style": "one space"}, 'from_json_schema(GRAMMAR, whitespace="one space")', "--style 'one space'"),
+        ({"notation": "dataclass", "text": "class P:\n    x: int", "style": "json"}, 'from_dataclass(GRAMMAR, style="json")', "--style json"),
+        ({"notation": "gbnf", "text": 'top ::= "a"', "start": "top"}, 'from_gbnf(GRAMMAR, root="top")', "--start top"),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_a_grammar_is_said_in_each_program(
+    sent: dict[str, Any], call: str, option: str
+) -> None:
+    asked = wanted(**sent)
+    assert call in python(asked)
+    assert option in shell(asked)
+    line = f'{"style" if "style" in sent else "start"}="{sent.get("style", sent.get("start"))}",'
+    assert line in client(asked)

@@ -20,6 +20,7 @@ _STDIO = Path("-")
 def convert(
     named: Named | None = None,
     start: str = "start",
+    style: str = "",
     source: Annotated[
         Path | None,
         typer.Argument(metavar="FROM", help="A grammar, its notation told by its name; - stdin."),
@@ -45,7 +46,7 @@ def convert(
             raise WorkbenchError("expected one grammar, not two", "leave FROM or the option out")
         grammar, target = named.grammar, source
     else:
-        grammar = _read(source, from_, start)
+        grammar = _read(source, from_, start, style)
     text = export(grammar, _wanted(target, to))
     if target is None or target == _STDIO:
         typer.echo(text, nl=not text.endswith("\n"))
@@ -56,7 +57,7 @@ def convert(
         raise WorkbenchError(f"cannot write {target}: {error}", "name another file") from error
 
 
-def _read(source: Path | None, notation: str | None, start: str) -> Grammar:
+def _read(source: Path | None, notation: str | None, start: str, style: str) -> Grammar:
     if source is None:
         raise WorkbenchError("expected a grammar", "name a file, or one of the options for it")
     if notation is not None and notation not in list(Notation):
@@ -65,7 +66,7 @@ def _read(source: Path | None, notation: str | None, start: str) -> Grammar:
     if known is None:
         hint = f"say it with --from, or name the file {', '.join(n.suffix for n in Notation)}"
         raise WorkbenchError(f"the notation of {source} is not known by its name", hint)
-    return of_file(source, known, start)
+    return of_file(source, known, start, style)
 
 
 def _wanted(target: Path | None, notation: str | None) -> str:

@@ -44,6 +44,10 @@ _FILES = {
 }
 
 
+#: What is said beside a grammar, and what it is where nobody says it.
+_BESIDE = {"start": "start", "style": ""}
+
+
 def _parameters() -> list[inspect.Parameter]:
     """The options of a grammar, as parameters of a command."""
     kinds: dict[str, Any] = {
@@ -61,11 +65,19 @@ def _parameters() -> list[inspect.Parameter]:
     kinds["start"] = Annotated[
         str, typer.Option("--start", metavar="RULE", help="The rule a grammar begins with.")
     ]
+    kinds["style"] = Annotated[
+        str,
+        typer.Option(
+            "--style",
+            metavar="NAME",
+            help="How JSON is laid out (any, one space, compact), or a dataclass (call, json).",
+        ),
+    ]
     return [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default="start" if name == "start" else None,
+            default=_BESIDE.get(name),
             annotation=kind,
         )
         for name, kind in kinds.items()
@@ -78,7 +90,7 @@ _PARAMETERS = _parameters()
 def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose ``named`` is said by options; where it may be None, by none of them too.
 
-    A command that reads a file of its own besides may take ``start``, which is one of them.
+    A command that reads a file of its own besides may take ``start`` and ``style`` itself too.
     """
     hints = get_type_hints(command, include_extras=True)
     takes = inspect.signature(command).parameters
@@ -87,16 +99,15 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def asked(**given: Any) -> None:  # noqa: ANN401  # whatever the command takes
         options = {one.name: given.pop(one.name) for one in _PARAMETERS}
-        if "start" in takes:
-            given["start"] = options["start"]
-        unnamed = optional and all(v is None for name, v in options.items() if name != "start")
+        given |= {name: options[name] for name in _BESIDE if name in takes}
+        unnamed = optional and all(v is None for name, v in options.items() if name not in _BESIDE)
         with told():
             command(named=None if unnamed else _named(options), **given)
 
     own = [
         one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
         for one in takes.values()
-        if one.name not in ("named", "start")
+        if one.name != "named" and one.name not in _BESIDE
     ]
     # typer reads both
     asked.__signature__ = inspect.Signature([*own, *_PARAMETERS])  # type: ignore[attr-defined]
@@ -109,7 +120,7 @@ def _named(options: dict[str, Any]) -> Named:
 
     Raises: WorkbenchError where none or several were; ParseError, BuildError, LimitError.
     """
-    start = options.pop("start")
+    start, style = options.pop("start"), options.pop("style")
     given = {name: value for name, value in options.items() if value is not None}
     if len(given) != 1:
         ways = ", ".join(f"--{name.replace('_', '-')}" for name in options)
@@ -122,10 +133,10 @@ def _named(options: dict[str, Any]) -> Named:
     if name == "example":
         return _from_gallery(value)
     notation, _ = _FILES[name]
-    return Named(of_file(value, notation, start), _entry_of(value))
+    return Named(of_file(value, notation, start, style), _entry_of(value))
 
 
-def of_file(path: Path, notation: Notation, start: str = "start") -> Grammar:
+def of_file(path: Path, notation: Notation, start: str = "start", style: str = "") -> Grammar:
     """The grammar in a file; ``-`` is what comes in.
 
     Raises: WorkbenchError where the file cannot be read; ParseError, BuildError, LimitError.
@@ -136,7 +147,9 @@ def of_file(path: Path, notation: Notation, start: str = "start") -> Grammar:
         raise WorkbenchError(f"cannot read {path}: {error}", "name a UTF-8 text file") from error
     if notation is Notation.REGEX:
         text = text.removesuffix("\n")
-    return Grammar.from_text(text, notation, start, limits=LOCAL_LIMITS, name=str(path))
+    return Grammar.from_text(
+        text, notation, start, style=style, limits=LOCAL_LIMITS, name=str(path)
+    )
 
 
 def _from_gallery(name: str) -> Named:

@@ -35,36 +35,44 @@ class Endpoints:
     def __init__(self, handlers: Handlers) -> None:
         self._handlers = handlers
 
-    def compile(self, text: str, notation: _Notation = "regex", start: str = "start") -> _Answer:
+    def compile(
+        self, text: str, notation: _Notation = "regex", start: str = "start", style: str = ""
+    ) -> _Answer:
         """Read a grammar: facts, problems with their places, which machines there are.
 
         Args:
             text: The grammar.
-            notation: How it is written: a regex, or KBNF.
+            notation: How it is written.
             start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
 
         Returns:
             ok, facts, problems (message, hint, line, column, severity), phases with their times.
         """
-        return self._handlers.compile({"text": text, "notation": notation, "start": start})
+        return self._handlers.compile(_grammar(text, notation, start, style))
 
     def check(
-        self, text: str, notation: _Notation, tried: str | list[str], start: str = "start"
+        self,
+        text: str,
+        notation: _Notation,
+        tried: str | list[str],
+        start: str = "start",
+        style: str = "",
     ) -> _Answer:
         """Whether texts are accepted; if not, where each fails and what was expected there.
 
         Args:
             text: The grammar.
-            notation: How it is written: a regex, or KBNF.
+            notation: How it is written.
             tried: A text, or a list of them.
             start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
 
         Returns:
             results, one for each text: accepted, column, expected, at_end.
         """
         texts = tried if isinstance(tried, list) else [tried]
-        sent = {"text": text, "notation": notation, "start": start, "texts": texts}
-        return self._handlers.check(sent)
+        return self._handlers.check({**_grammar(text, notation, start, style), "texts": texts})
 
     def explain(
         self,
@@ -73,20 +81,22 @@ class Endpoints:
         so_far: str = "",
         token: str = "",
         start: str = "start",
+        style: str = "",
     ) -> _Answer:
         """Why a token is forbidden after a text: how far it came, and what could have read on.
 
         Args:
             text: The grammar.
-            notation: How it is written: a regex, or KBNF.
+            notation: How it is written.
             so_far: What was read before.
             token: What would come next; empty asks why the text may not end here.
             start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
 
         Returns:
             allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
         """
-        sent = {"text": text, "notation": notation, "start": start, "so_far": _hex(so_far)}
+        sent = {**_grammar(text, notation, start, style), "so_far": _hex(so_far)}
         return why(self._handlers, {**sent, "token": _hex(token) if token else None})
 
     def samples(
@@ -96,22 +106,24 @@ class Endpoints:
         count: int = 5,
         seed: int = 0,
         start: str = "start",
+        style: str = "",
     ) -> _Answer:
         """Texts of the language, and texts that one edit keeps out of it.
 
         Args:
             text: The grammar.
-            notation: How it is written: a regex, or KBNF.
+            notation: How it is written.
             count: How many of each, at most 50.
             seed: The same seed gives the same texts.
             start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
 
         Returns:
             samples, a list of texts; near_misses, a list of [text, what was done to a sample].
         """
 
         def answer() -> _Answer:
-            request = TextRequest.of({"text": text, "notation": notation, "start": start})
+            request = TextRequest.of(_grammar(text, notation, start, style))
             many = int(number_in({"count": count}, "count", 5, 1, _MOST_SAMPLES))
             own = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
             grammar = self._handlers.compiled(request).grammar
@@ -128,21 +140,23 @@ class Endpoints:
         notation: _Notation = "regex",
         so_far: str = "",
         start: str = "start",
+        style: str = "",
         model: str = "",
     ) -> _Answer:
         """The tokens that may come next after a text.
 
         Args:
             text: The grammar.
-            notation: How it is written: a regex, or KBNF.
+            notation: How it is written.
             so_far: What was generated before.
             start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
             model: Whose tokens; empty for the first model of the page.
 
         Returns:
             allowed, how many; tokens, the first 500 of them; final, whether the text may end.
         """
-        sent = {"text": text, "notation": notation, "start": start, "so_far": so_far}
+        sent = {**_grammar(text, notation, start, style), "so_far": so_far}
         return _answered(lambda: self._handlers.with_model({"model": model}).mask(sent))
 
     def draw(
@@ -151,21 +165,23 @@ class Endpoints:
         notation: _Notation = "regex",
         machine: _Machine = "characters",
         start: str = "start",
+        style: str = "",
         model: str = "",
     ) -> _Answer:
         """A machine of a grammar as a picture; of a large one the part around its beginning.
 
         Args:
             text: The grammar.
-            notation: How it is written: a regex, or KBNF.
+            notation: How it is written.
             machine: Which machine; nested rules have no machine of characters.
             start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
             model: Whose tokens, for machines over tokens; empty for the page's first model.
 
         Returns:
             svg and dot, texts; count, how much of it is shown; states and edges of the picture.
         """
-        sent = {"text": text, "notation": notation, "start": start, "tab": machine}
+        sent = {**_grammar(text, notation, start, style), "tab": machine}
 
         def answer() -> _Answer:
             drawn = self._handlers.with_model({"model": model}).draw(sent)
@@ -182,6 +198,7 @@ class Endpoints:
         temperature: float = 0.7,
         seed: int = 1,
         start: str = "start",
+        style: str = "",
         constraint: str = "automaton",
         model: str = "",
         lookahead: int | None = None,
@@ -190,12 +207,13 @@ class Endpoints:
 
         Args:
             text: The grammar.
-            notation: How it is written: a regex, or KBNF.
+            notation: How it is written.
             prompt: What the model reads first.
             max_tokens: The most tokens, up to 1,024.
             temperature: 0 takes the likeliest token every time.
             seed: The same seed gives the same text.
             start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
             constraint: automaton for the exact mask, unconstrained for none, or another method.
             model: Which model; empty for the first one of the page.
             lookahead: How far a token may reach, for methods with that option (domino).
@@ -205,13 +223,11 @@ class Endpoints:
             last stop, with the whole text.
         """
         sent = {
-            "text": text,
-            "notation": notation,
+            **_grammar(text, notation, start, style),
             "prompt": prompt,
             "max_tokens": max_tokens,
             "temperature": temperature,
             "seed": seed,
-            "start": start,
             "constraint": constraint,
             "model": model,
             "lookahead": lookahead,
@@ -236,6 +252,7 @@ class Endpoints:
         temperature: float = 0.7,
         seed: int = 1,
         start: str = "start",
+        style: str = "",
         model: str = "",
     ) -> Iterator[_Answer]:
         """Run methods of decoding on the same prompts with the same seeds, and measure each.
@@ -243,13 +260,14 @@ class Endpoints:
         Args:
             text: The grammar.
             methods: Their names, in a list or between commas; a wrong one is told all there are.
-            notation: How it is written: a regex, or KBNF.
+            notation: How it is written.
             prompt: What the model reads first, or a list of such texts.
             seeds: How many seeds.
             max_tokens: The most tokens of a run.
             temperature: 0 takes the likeliest token every time.
             seed: The first seed.
             start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
             model: Which model; empty for the first one of the page.
 
         Returns:
@@ -258,18 +276,20 @@ class Endpoints:
             not be); at last one with all of them as runs, or what was wrong with the question.
         """
         sent = {
-            "text": text,
-            "notation": notation,
+            **_grammar(text, notation, start, style),
             "methods": methods.split(",") if isinstance(methods, str) else methods,
             "prompts": [prompt] if isinstance(prompt, str) else prompt,
             "seeds": seeds,
             "max_tokens": max_tokens,
             "temperature": temperature,
             "seed": seed,
-            "start": start,
             "model": model,
         }
         yield from compared(self._handlers, sent)
+
+
+def _grammar(text: str, notation: str, start: str, style: str) -> _Answer:
+    return {"text": text, "notation": notation, "start": start, "style": style}
 
 
 def _answered(question: Callable[[], _Answer]) -> _Answer:

@@ -66,10 +66,11 @@ def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
     if name not in gallery:
         return ""
     example, asked = gallery[name], run.grammar
-    same = (example.text.rstrip("\n"), example.notation, example.start) == (
+    same = (example.text.rstrip("\n"), example.notation, example.start, "") == (
         asked.text.rstrip("\n"),
         asked.notation.value,
         asked.start,
+        asked.style,
     )
     return name if same else ""
 
@@ -78,8 +79,13 @@ def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
     asked = wanted.run.grammar
     if asked.notation is Notation.REGEX:
         return f"wb.Grammar.from_regex({text})"
-    start = "" if asked.start == "start" else f", start={quoted(asked.start)}"
-    return f"wb.Grammar.from_{asked.notation}({text}{start})"
+    more = ""
+    if asked.start != "start":
+        more = f", {'root' if asked.notation is Notation.GBNF else 'start'}={quoted(asked.start)}"
+    if asked.style:
+        name = "whitespace" if asked.notation is Notation.JSON_SCHEMA else "style"
+        more = f", {name}={quoted(asked.style)}"
+    return f"wb.Grammar.from_{asked.notation}({text}{more})"
 
 
 def _method(wanted: Wanted) -> str:
@@ -172,6 +178,8 @@ def shell(wanted: Wanted) -> str:
         document = _document(asked.text)
         if asked.start != "start":
             words += ["--start", asked.start]
+        if asked.style:
+            words += ["--style", asked.style]
     words += ["--prompt", run.prompt, "--max-tokens", str(run.max_tokens)]
     words += ["--temperature", repr(sampling.temperature), "--seed", str(sampling.seed)]
     if run.method != "automaton":
@@ -196,6 +204,7 @@ def client(wanted: Wanted) -> str:
     run, sampling, asked = wanted.run, wanted.run.sampling, wanted.run.grammar
     more = {
         "start": "" if asked.start == "start" else asked.start,
+        "style": asked.style,
         "constraint": "" if run.method == "automaton" else run.method,
         "model": "" if wanted.model == BUILTIN else wanted.model,
     }

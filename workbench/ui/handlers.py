@@ -118,7 +118,7 @@ class Handlers:
 
     def compiled(self, request: TextRequest) -> Compiled:
         """What became of a text, remembered by the text."""
-        return self.pipeline.compile(request.text, request.notation, request.start)
+        return self.pipeline.compile(request.text, request.notation, request.start, request.style)
 
     # -- pictures --------------------------------------------------------------------------
 

@@ -72,11 +72,14 @@ class TextRequest:
     text: str
     notation: Notation
     start: str = "start"
+    #: How its texts are laid out, of ``notation.styles``; empty for the usual way.
+    style: str = ""
 
     @staticmethod
     def of(sent: _Sent) -> TextRequest:
         start = text_in(sent, "start", 200) or "start"
-        return TextRequest(text_in(sent, "text"), notation_in(sent), start)
+        style = text_in(sent, "style", 40)
+        return TextRequest(text_in(sent, "text"), notation_in(sent), start, style)
 
 
 def tried_in(sent: _Sent) -> list[str]:

@@ -6,6 +6,7 @@ The pictures themselves are the page's to save; what is made here needs the mach
 from __future__ import annotations
 
 import base64
+from dataclasses import asdict
 from enum import StrEnum
 
 from workbench import __version__
@@ -53,8 +54,7 @@ def take_machine(handlers: Handlers, sent: Record) -> Record:
         content = att(compiled.grammar, machine, vocabulary, limits).archive(str(machine))
         return _file(f"{machine}.fst.zip", "application/zip", content)
     record = automaton(compiled.grammar, machine, vocabulary, limits)
-    grammar = {"notation": request.notation, "start": request.start, "text": request.text}
-    text = as_json.text({**record, "grammar": grammar})
+    text = as_json.text({**record, "grammar": asdict(request)})
     return _file(f"{machine}.json", "application/json", text.encode())
 
 
