@@ -42,6 +42,8 @@ SETS = {
     "very small": N.interval(Decimal("-1e-5"), Decimal("1e-5")),
 }
 ODD = ["0", "-0", "0.0", "-0.00", "1", "1.0", "1.000", "65535", "65536", "100.0", "99.99", "-12.0"]
+#: Integers as those are spelled that somebody called so.
+PLAIN = re.compile(r"0|-?[1-9][0-9]*")
 NO_NUMERALS = [
     "",
     "-",
@@ -85,7 +87,8 @@ def test_numerals_of_members_alone(name: str, data: st.DataObject) -> None:
     numbers = SETS[name]
     machine = numbers.machine()
     text = data.draw(plain | st.sampled_from(ODD))
-    assert machine.accepts(text.encode()) is numbers.contains(Decimal(text))
+    read = PLAIN.fullmatch(text) if numbers.plainly else True
+    assert machine.accepts(text.encode()) is (bool(read) and numbers.contains(Decimal(text)))
     text = data.draw(scientific)
     if machine.accepts(text.encode()):
         assert numbers.contains(Decimal(text))
@@ -213,6 +216,42 @@ def test_multiples(step: int | str) -> None:
         for more in ("0", "1", "-0.1", "0.025", str(Decimal(step) / 2)):
             number = Decimal(step) * k + Decimal(more)
             assert machine.accepts(f"{number:f}".encode()) is numbers.contains(number)
+
+
+INTEGERS = N.integers()
+#   numbers                              1.0    because
+SPELLED = [
+    (INTEGERS & N.interval(0, 9),        False, "the author said integer"),
+    (INTEGERS & N.of([1, 2]),            False, "so of listed numbers too"),
+    (INTEGERS & ~N.of([7]),              False, "whatever is taken away"),
+    (INTEGERS | N.nothing(),             False, "an option without numbers says nothing of them"),
+    (INTEGERS & N.interval(0) | INTEGERS & N.interval(None, -9), False, "both options are integers"),
+    (INTEGERS | N.everything(),          True,  "one option is a number"),
+    (INTEGERS | N.of([0.5]),             True,  "some are no integers"),
+    (N.of([1, 2]),                       True,  "listed numbers have every spelling"),
+    (N.multiples(1),                     True,  "a number that happens to be whole"),
+    (~~INTEGERS,                         True,  "a complement is one of values"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("numbers", "with_point", "because"), SPELLED)
+def test_integers_are_spelled_plainly(numbers: Numbers, with_point: bool, because: str) -> None:
+    machine = numbers.machine()
+    assert numbers.contains(Decimal("1.0"))
+    assert machine.accepts(b"1")
+    assert machine.accepts(b"1.0") is with_point, because
+    assert not machine.accepts(b"-0") or with_point
+
+
+@pytest.mark.parametrize("bound", [1.7976931348623157e308, 5e-324])
+def test_bounds_of_floats(bound: float) -> None:
+    machine = N.interval(-bound, bound).machine()
+    assert machine.accepts(repr(bound).encode())
+    assert machine.accepts(repr(-bound).encode())
+    digits, _, power = repr(bound).partition("e")
+    for more in (f"{digits}1e{power}", f"9.9e{power}", f"1e{int(power) + 1}", f"1.0E0{power[1:]}0"):
+        number = Decimal(more)
+        assert machine.accepts(more.encode()) is (abs(number) <= Decimal(repr(bound))), more
 
 
 def test_error_multiples_that_fit_badly() -> None:

@@ -24,10 +24,13 @@ Number = int | float | Decimal | Fraction
 class Numbers:
     """A set of numbers by value: ``1``, ``1.0`` and ``1e0`` are one number, and so are 0 and -0.
 
-    The pieces stand in order, none is empty, and no two overlap.
+    The pieces stand in order, none is empty, and no two overlap. Integers that somebody called so
+    are to be spelled ``plainly``: a conjunction is as soon as one of its parts is, a union only if
+    all are, a complement never.
     """
 
     pieces: tuple[Piece, ...] = ()
+    plainly: bool = False
 
     @staticmethod
     def everything() -> Numbers:
@@ -41,7 +44,7 @@ class Numbers:
 
     @staticmethod
     def integers() -> Numbers:
-        """Every integer; ``1.0`` is one."""
+        """Every integer, spelled plainly."""
         return _INTEGERS
 
     @staticmethod
@@ -81,7 +84,7 @@ class Numbers:
                 i += 1
             if two.high == high:
                 j += 1
-        return _kept(found)
+        return _kept(found, self.plainly or other.plainly)
 
     def __invert__(self) -> Numbers:
         found = []
@@ -99,7 +102,7 @@ class Numbers:
     def __or__(self, other: Numbers) -> Numbers:
         if not self.pieces or not other.pieces:
             return self if self.pieces else other
-        return ~(~self & ~other)
+        return replace(~(~self & ~other), plainly=self.plainly and other.plainly)
 
     @property
     def is_empty(self) -> bool:
@@ -160,7 +163,7 @@ def exact(number: Number) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def _kept(pieces: list[Piece]) -> Numbers:
+def _kept(pieces: list[Piece], plainly: bool = False) -> Numbers:
     """Pieces in order, without those that are empty; neighbours of one grid are one."""
     found: list[Piece] = []
     for piece in pieces:
@@ -172,14 +175,14 @@ def _kept(pieces: list[Piece]) -> Numbers:
             found[-1] = replace(found[-1], high=piece.high)
         else:
             found.append(piece)
-    return Numbers(tuple(found))
+    return Numbers(tuple(found), plainly)
 
 
 _EVERYTHING = Numbers((Piece(None, None, EVERYTHING),))
-_INTEGERS = Numbers((Piece(None, None, INTEGERS),))
+_INTEGERS = Numbers((Piece(None, None, INTEGERS),), plainly=True)
 _NOTHING = Numbers()
 
 
 @lru_cache(maxsize=1024)
 def _machine(numbers: Numbers, limits: Limits) -> Dfa:
-    return numerals(numbers.pieces, limits)
+    return numerals(numbers.pieces, limits, plainly=numbers.plainly)

@@ -2,9 +2,10 @@
 
 Which spellings of a number are read:
 
-* Digits with or without a fraction, as many zeros after it as one likes: ``1``, ``1.0``, ``1.50``.
-  So an integer may be written ``1.0``, which JSON Schema holds equal to ``1``.
-* ``-0`` where 0 is a member: they are equal.
+* Of integers spelled ``plainly``, digits alone: 67, and neither 67.0 nor 6.7e1 nor -0. So are those
+  of ``type: integer``, whose 1.0 a validator accepts and no program writes.
+* Of all others, digits with or without a fraction, as many zeros after it as one likes: ``1``,
+  ``1.0``, ``1.50``; and ``-0`` where 0 is a member, for they are equal.
 * With an exponent, any numeral where the set asks for no more than the sign of a number. Where it
   has bounds, numerals are not regular once digits and exponents may make up for each other; then
   the mantissa has one digit before its point, and not 0, as Python and JavaScript write it:
@@ -27,8 +28,8 @@ from workbench.schema.pieces import Piece
 from workbench.schema.spans import of_spans, only_signs
 
 
-def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
-    """The JSON numerals of the numbers in disjoint pieces.
+def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool = False) -> Dfa:
+    """The JSON numerals of the numbers in disjoint pieces; ``plainly``: these are integers.
 
     Raises: LimitError where bounds or multiples have too many digits.
     """
@@ -36,12 +37,12 @@ def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
     points = [piece.point for piece in pieces if piece.point is not None]
     machines = []
     if spans:
-        machines.append(of_spans(spans, limits))
+        machines.append(of_spans(spans, limits, plainly=plainly))
         dense = [piece for piece in spans if piece.grid.is_everything]
         if dense and not only_signs(spans):
             machines.append(of_exponents(dense, limits))
     if points:
-        machines.append(_of_points(points, limits))
+        machines.append(_of_points(points, limits, plainly=plainly))
     if len(machines) == 1:
         return machines[0]
     builder = NfaBuilder()
@@ -51,15 +52,15 @@ def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
     return smallest(builder.build(start, {end}), limits) if machines else nothing(256)
 
 
-def _of_points(points: Sequence[Fraction], limits: Limits) -> Dfa:
+def _of_points(points: Sequence[Fraction], limits: Limits, *, plainly: bool) -> Dfa:
     """The numerals of single numbers."""
     words = _Words()
     for point in points:
         signs = ("", "-") if point == 0 else ("-" if point < 0 else "",)
-        for sign in signs:
+        for sign in signs[:1] if plainly else signs:
             whole, part = digits(abs(point))
-            words.add(sign + whole, part, words.end)
-            if point:
+            words.add(sign + whole, part, words.end, plainly=plainly)
+            if point and not plainly:
                 every, power = scientific(abs(point))
                 words.add(sign + every[0], every[1:], words.power(power))
         limits.check("unrolled", len(words.builder), "name fewer numbers")
@@ -75,11 +76,13 @@ class _Words:
         self._nodes: dict[tuple[int, str], int] = {}
         self._powers: dict[int, int] = {}
 
-    def add(self, whole: str, part: str, end: int) -> None:
+    def add(self, whole: str, part: str, end: int, *, plainly: bool = False) -> None:
         """A number's digits, with as many zeros after them as one likes, lead to a state."""
         here = self._read(self.begin, whole)
         if not part:
             self.builder.epsilon(here, end)
+        if plainly:
+            return
         here = self._read(here, f".{part or '0'}")
         zeros = self.builder.new_state()
         self.builder.epsilon(here, zeros)

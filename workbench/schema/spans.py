@@ -22,21 +22,21 @@ from workbench.schema.grids import Grid
 from workbench.schema.pieces import Piece
 
 _ZERO = Fraction(0)
-#: States a remainder counts as: with 5,000 of them a machine takes a second.
-_SPENT = 20
 
 
-def of_spans(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
+def of_spans(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool = False) -> Dfa:
     """The numerals of disjoint pieces; with any exponent where the pieces ask for signs alone.
+
+    Spelled ``plainly`` they have digits alone, and 0 has no sign.
 
     Raises: LimitError where bounds or multiples have too many digits.
     """
-    spans = _Spans.of(pieces)
+    spans = _Spans.of(pieces, plainly)
     for steps in spans.grids:
         # what powers of ten leave is shared, where it is
         tens = 10 ** (4 * len(str(steps.modulus))) if steps.grid.period == 1 else 1
         told_apart = steps.modulus // gcd(steps.modulus, tens)
-        limits.check("states", _SPENT * told_apart, "choose a multiple of fewer digits")
+        limits.check("states", reading.SPENT * told_apart, "choose a multiple of fewer digits")
     return reading.machine_of(spans.ways, spans.is_final, limits)
 
 
@@ -106,9 +106,10 @@ class _Spans:
     most_whole: int
     most_part: int
     exponents: bool
+    plainly: bool
 
     @staticmethod
-    def of(pieces: Sequence[Piece]) -> _Spans:
+    def of(pieces: Sequence[Piece], plainly: bool) -> _Spans:
         """The bounds and grids of pieces."""
         ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
         positive = tuple(map(_bound, sorted({_ZERO, *(n for n in ends if n > 0)})))
@@ -125,6 +126,7 @@ class _Spans:
             most_whole=max(len(bound.whole) for bound in every) + 1,
             most_part=max([len(b.part) for b in every] + [steps.places for steps in grids]),
             exponents=only_signs(pieces),
+            plainly=plainly,
         )
 
     def ways(self, place: Place) -> Iterator[Way]:
@@ -137,8 +139,9 @@ class _Spans:
             part == reading.WHOLE and place.compared[0] != EQUAL
         ):
             marks = self._marks(place, [bound.whole for bound in self.bounds[place.negative]])
-            yield from reading.digits(marks, lambda digit: self._whole(place, digit))
-        if part == reading.WHOLE:
+            first = int(self.plainly and part == reading.SIGNED)
+            yield from reading.digits(marks, lambda digit: self._whole(place, digit), first)
+        if part == reading.WHOLE and not self.plainly:
             yield reading.sign(b".", self._at_point(place))
         if part in (reading.POINT, reading.FRACTION):
             marks = {0, *self._marks(place, [bound.part for bound in self.bounds[place.negative]])}
