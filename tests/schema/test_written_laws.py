@@ -44,7 +44,7 @@ def _grammar(schema: Any, whitespace: str) -> Grammar:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents, st.lists(instances, min_size=3, max_size=6))
 def test_an_instance_is_accepted_in_some_order_and_nothing_else_in_any(
     schema: Any, values: list[Any]
@@ -61,7 +61,7 @@ def test_an_instance_is_accepted_in_some_order_and_nothing_else_in_any(
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents, st.integers(0, 1_000))
 def test_samples_validate(schema: Any, seed: int) -> None:
     grammar = _grammar(schema, "any")

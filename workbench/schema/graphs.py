@@ -121,7 +121,7 @@ class _GraphWriter(Generic[State]):
     def _options(self, state: State) -> tuple[list[Expression], bool]:
         """The ways on from a state; whether it may end at once.
 
-        A state that is only skipped to is written into who skips.
+        A state that is only skipped to, and has no loop, is written into who skips.
         """
         options: list[Expression] = []
         may_end, waiting = False, [state]
@@ -136,7 +136,7 @@ class _GraphWriter(Generic[State]):
                     both = target in skipped_to
                     row = [optional(read, self._span) if both else read, *self._call(target)]
                     options.append(in_a_row(row, self._span))
-                elif self._ways_in[target] == 1:
+                elif self._ways_in[target] == 1 and not self._loops(target):
                     waiting.append(target)
                 elif target not in read_to:
                     row = self._call(target)
