@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.limits import LIMITS, Limits
-from workbench.schema.cases import TooManyCases
+from workbench.schema.cases import Untold
 from workbench.schema.complement import complement
 from workbench.schema.conjunction import join, meet
 from workbench.schema.constants import constant
@@ -156,7 +156,7 @@ class Algebra:
         self.clock.check()
         try:
             return make(later)
-        except TooManyCases as error:
+        except Untold as error:
             raise unsupported(later.node, str(error)) from None
         except RecursionError:
             raise unsupported(later.node, "it is nested too deep to be told apart") from None

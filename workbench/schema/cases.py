@@ -22,7 +22,11 @@ _MOST = 200
 _MOST_TRIED = 4_000
 
 
-class TooManyCases(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
+class Untold(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
+    """A set cannot be worked out; the message says why."""
+
+
+class TooManyCases(Untold):
     """A conjunction of unions has more shapes than are written out."""
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from workbench.schema.conjunction import meet_arrays, meet_objects
+from workbench.schema.doubts import outside
 from workbench.schema.names import all_but, nobody, others, somebody
 from workbench.schema.refusals import unsupported
 from workbench.schema.texts import Texts
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
 def complement(algebra: Algebra, values: Values) -> Values:
     """The JSON values that are not in a set.
 
-    Raises: BuildError where a shape asks for items that differ; TooManyCases.
+    Raises: BuildError where a shape asks for items that differ; Untold.
     """
     return Values(
         not values.null,
         algebra.all_values.booleans - values.booleans,
         ~values.numbers,
-        ~values.texts,
+        outside(values.texts, values.unsure),
         other_arrays(algebra, values.arrays),
         other_objects(algebra, values.objects),
+        values.unsure,
     )
 
 
@@ -108,6 +110,6 @@ def _failing_extras(algebra: Algebra, shape: Objects) -> Iterator[tuple[Texts, L
         allowed |= names
         if later is not algebra.anything:
             yield names, algebra.complement(later)
-    forbidden = others(allowed)
+    forbidden = outside(allowed, shape.unsure)
     if not nobody(forbidden):
         yield forbidden, algebra.anything

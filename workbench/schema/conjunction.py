@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from workbench.schema.cases import live
+from workbench.schema.doubts import of_both
 from workbench.schema.names import either, nobody
 from workbench.schema.ordering import mentioned, together
 from workbench.schema.texts import Texts
@@ -33,6 +34,7 @@ def meet(algebra: Algebra, left: Values, right: Values) -> Values:
         left.texts & right.texts,
         meet_arrays(algebra, left.arrays, right.arrays),
         meet_objects(algebra, left.objects, right.objects),
+        of_both(left, right),
     )
 
 
@@ -53,6 +55,7 @@ def meet_objects(
 def join(algebra: Algebra, sets: Iterable[Values]) -> Values:
     """The values in any of some sets."""
     null, booleans = False, frozenset[bool]()
+    unsure = algebra.no_values.unsure
     numbers, texts = algebra.no_values.numbers, algebra.no_values.texts
     arrays: list[Arrays] = []
     objects: list[Objects] = []
@@ -61,6 +64,7 @@ def join(algebra: Algebra, sets: Iterable[Values]) -> Values:
         booleans |= values.booleans
         numbers |= values.numbers
         texts = either(texts, values.texts)
+        unsure = either(unsure, values.unsure)
         arrays += values.arrays
         objects += values.objects
     if algebra.any_array in arrays and all(
@@ -70,7 +74,13 @@ def join(algebra: Algebra, sets: Iterable[Values]) -> Values:
     if algebra.any_object in objects and all(shape.evaluated is None for shape in objects):
         objects = [algebra.any_object]
     return Values(
-        null, booleans, numbers, texts, live(algebra, arrays), live(algebra, together(objects))
+        null,
+        booleans,
+        numbers,
+        texts,
+        live(algebra, arrays),
+        live(algebra, together(objects)),
+        unsure,
     )
 
 
@@ -147,6 +157,7 @@ def _objects(algebra: Algebra, left: Objects, right: Objects) -> Objects | None:
         loose,
         order,
         evaluated,
+        either(left.unsure, right.unsure),
     )
 
 

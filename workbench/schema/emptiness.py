@@ -92,6 +92,8 @@ class Emptiness:
             return False
         if not values.texts.is_empty or not values.numbers.is_empty:
             return False
+        if not nobody(values.unsure):
+            return None
         shapes: tuple[Arrays | Objects, ...] = (*values.objects, *values.arrays)
         return all_of(self.of_shape(shape) for shape in shapes)
 

@@ -7,11 +7,14 @@ overlaps others their values are taken away.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
 from workbench.schema.cases import Shape, live
 from workbench.schema.complement import other_arrays, other_objects
 from workbench.schema.conjunction import meet_arrays, meet_objects
+from workbench.schema.doubts import widest
+from workbench.schema.names import either
 from workbench.schema.numbers import Numbers
 from workbench.schema.ordering import together
 from workbench.schema.texts import Texts
@@ -34,8 +37,8 @@ def exactly_one(algebra: Algebra, plain: Sequence[Values], kept: Sequence[Values
     return Values(
         sum(option.null for option in plain) == 1,
         frozenset(one for one in booleans if sum(one in option.booleans for option in plain) == 1),
-        _leaves([option.numbers for option in plain], algebra.no_values.numbers),
-        _leaves([option.texts for option in plain], algebra.no_values.texts),
+        _leaves([(option.numbers, option.numbers) for option in plain], algebra.no_values.numbers),
+        _leaves([(option.texts, widest(option)) for option in plain], algebra.no_values.texts),
         _shapes(
             algebra,
             [option.arrays for option in plain],
@@ -54,15 +57,17 @@ def exactly_one(algebra: Algebra, plain: Sequence[Values], kept: Sequence[Values
                 ),
             )
         ),
+        reduce(either, [option.unsure for option in plain]),
     )
 
 
-def _leaves(options: list[Leaf], nothing: Leaf) -> Leaf:
+def _leaves(options: list[tuple[Leaf, Leaf]], nothing: Leaf) -> Leaf:
+    """What is surely in one option and in no other; each is given with all that may be in it."""
     once = seen = nothing
-    for option in options:
-        common = seen & option
-        once = once | option if common.is_empty else (once & ~option) | (option & ~seen)
-        seen |= option
+    for sure, whole in options:
+        common = seen & whole
+        once = once | sure if common.is_empty else (once & ~whole) | (sure & ~seen)
+        seen |= whole
     return once
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING
 
 from workbench.errors import SourceError
@@ -20,11 +21,13 @@ NUMBER_WORDS = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 )
 #: Formats of the specification that ask Unicode's tables about what letters stand together.
+#: What the strings of a format have in common of which fewer are read than it has.
+_WIDEST = {"hostname": "^[-.0-9A-Za-z]*$"}
 _UNDECIDED = ("idn-hostname", "idn-email")
 
 
-def texts_of(subschemas: Subschemas, members: dict[str, Node]) -> Texts:
-    """The strings that the keywords for strings allow."""
+def texts_of(subschemas: Subschemas, members: dict[str, Node]) -> tuple[Texts, Texts]:
+    """The strings that the keywords for strings allow, and those of which that is not known."""
     texts = subschemas.algebra.all_values.texts
     low, high = count_of(members.get("minLength")), count_of(members.get("maxLength"))
     if low or high is not None:
@@ -34,9 +37,10 @@ def texts_of(subschemas: Subschemas, members: dict[str, Node]) -> Texts:
         if not isinstance(pattern.value, str):
             raise wrong(pattern, "a regular expression, as text")
         texts &= pattern_of(subschemas, pattern, pattern.value)
-    if "format" in members:
-        texts &= _format(subschemas, members["format"])
-    return texts
+    if "format" not in members:
+        return texts, Texts.nothing()
+    of_format, unsure = _format(subschemas, members["format"])
+    return texts & of_format, texts & unsure
 
 
 def pattern_of(subschemas: Subschemas, keyword: Node, pattern: str) -> Texts:
@@ -48,7 +52,8 @@ def pattern_of(subschemas: Subschemas, keyword: Node, pattern: str) -> Texts:
         raise problem from None
 
 
-def _format(subschemas: Subschemas, keyword: Node) -> Texts:
+def _format(subschemas: Subschemas, keyword: Node) -> tuple[Texts, Texts]:
+    """The strings of a format that are read, and those that it may have as well."""
     if not isinstance(keyword.value, str):
         raise wrong(keyword, "the name of a format, as text")
     if keyword.value in _UNDECIDED:
@@ -57,12 +62,21 @@ def _format(subschemas: Subschemas, keyword: Node) -> Texts:
     if texts is None:
         message = f"nobody here knows the format {keyword.value!r}; it is taken as an annotation"
         subschemas.algebra.tell(keyword, message)
-        return subschemas.algebra.all_values.texts
+        texts = subschemas.algebra.all_values.texts
     if keyword.value in NARROWER:
         subschemas.algebra.tell(
             keyword, f"of the format {keyword.value!r} {NARROWER[keyword.value]}"
         )
-    return texts
+        return texts, _unsure(keyword.value)
+    return texts, Texts.nothing()
+
+
+@cache
+def _unsure(name: str) -> Texts:
+    """The strings that a format may have beside those that are read."""
+    texts, widest = Texts.format(name), _WIDEST.get(name)
+    assert texts is not None, "none is narrower than one that nobody knows"
+    return ~texts if widest is None else Texts.pattern(widest) & ~texts
 
 
 def numbers_of(subschemas: Subschemas, members: dict[str, Node], whole: bool) -> Numbers:

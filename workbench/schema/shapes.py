@@ -55,8 +55,10 @@ def objects_of(
     if not required <= properties.keys():
         extras = _pulled(subschemas, properties, extras, members["required"])
     loose = frozenset(list(properties)[declared:])
+    unsure = Texts.nothing()
     if "propertyNames" in members and "propertyNames" in words:
-        names = subschemas.of(members["propertyNames"]).raw.texts
+        named = subschemas.of(members["propertyNames"]).raw
+        names, unsure = named.texts, named.unsure
         for name in properties:
             if not names.contains(name):
                 properties[name] = subschemas.algebra.nothing
@@ -66,7 +68,7 @@ def objects_of(
     nothing = subschemas.algebra.nothing
     if any(properties[name] is nothing for name in required):
         return ()
-    return (Objects(properties, required, extras, low, high, (), loose, None, evaluated),)
+    return (Objects(properties, required, extras, low, high, (), loose, None, evaluated, unsure),)
 
 
 def _patterns(subschemas: Subschemas, members: dict[str, Node]) -> list[tuple[Texts, Later]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.schema.cases import TooManyCases
+from workbench.schema.cases import Untold
 from workbench.schema.combining import COMBINING
 from workbench.schema.conjunction import meet
 from workbench.schema.dialect import ANNOTATIONS, Dialect
@@ -133,7 +133,7 @@ class Subschemas:
                 if word in self._combining:
                     try:
                         values = meet(algebra, values, COMBINING[word](self, keyword, tracked))
-                    except TooManyCases as error:
+                    except Untold as error:
                         raise unsupported(keyword, str(error)) from None
                     except Circular as error:
                         error.keyword = error.keyword or keyword
@@ -148,9 +148,11 @@ class Subschemas:
         types = self._types(members)
         none = algebra.no_values
         texts, numbers, arrays, objects = none.texts, none.numbers, none.arrays, none.objects
+        unsure = none.unsure
         if "string" in types:
-            plain = TEXT_WORDS.isdisjoint(words)
-            texts = algebra.all_values.texts if plain else texts_of(self, members)
+            texts = algebra.all_values.texts
+            if not TEXT_WORDS.isdisjoint(words):
+                texts, unsure = texts_of(self, members)
         if "number" in types or "integer" in types:
             numbers = numbers_of(self, members, "number" not in types)
         if "format" in words and "string" not in types:
@@ -162,7 +164,7 @@ class Subschemas:
             plain = OBJECT_WORDS.isdisjoint(words)
             objects = algebra.all_values.objects if plain else objects_of(self, members, tracked)
         booleans = _BOTH if "boolean" in types else _NEITHER
-        return Values("null" in types, booleans, numbers, texts, arrays, objects)
+        return Values("null" in types, booleans, numbers, texts, arrays, objects, unsure)
 
     def _types(self, members: dict[str, Node]) -> frozenset[str]:
         """The types a subschema names, all of them if it names none."""

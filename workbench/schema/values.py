@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from workbench.schema.texts import Texts
 from workbench.source import Span
 
 if TYPE_CHECKING:
     from workbench.schema.numbers import Numbers
     from workbench.schema.reading import Node
-    from workbench.schema.texts import Texts
 
 #: A JSON value as Python has it; numbers that are no integers are Decimals where exactness counts.
 Json = None | bool | int | float | Decimal | str | list["Json"] | dict[str, "Json"]
+
+_NO_STRING = Texts.nothing()
 
 #: Keywords under which every member is a subschema with a name of its own.
 _NAMING = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
@@ -140,6 +142,8 @@ class Objects:
     order: tuple[str, ...] | None = None
     #: The names that count as evaluated; None where no ``unevaluatedProperties`` asks.
     evaluated: Texts | None = None
+    #: Names that no part has and that may be allowed all the same, as with ``Values.unsure``.
+    unsure: Texts = _NO_STRING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,6 +187,9 @@ class Values:
     #: The arrays of any of these shapes; shapes may overlap.
     arrays: tuple[Arrays, ...]
     objects: tuple[Objects, ...]
+    #: Strings that are not among ``texts`` and may belong to the set all the same: of some formats
+    #: fewer strings are read than they have.
+    unsure: Texts = _NO_STRING
 
     def contains(self, value: Json) -> bool:
         """Whether a JSON value is in the set; ``1.0`` is the integer 1."""
