@@ -1,0 +1,99 @@
+"""Graphs written as rules against the graphs themselves, on every short text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, cast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.limits import LIMITS
+from workbench.pushdown.build import build
+from workbench.pushdown.network import Network
+from workbench.schema.graphs import written_graph
+from workbench.schema.options import SchemaOptions
+from workbench.schema.reading import Document, schema_source
+from workbench.schema.whitespace import Spacing
+from workbench.schema.writing import Writing
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import (
+    Expression,
+    GrammarTree,
+    Literal,
+    Repetition,
+    Rule,
+    Sequence,
+)
+
+_HERE = Span(0, 0)
+_STATES = 5
+
+#: A state's edges: a letter or nothing, and how much further they lead (0: a loop).
+_Edges = dict[int, list[tuple[str, int]]]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A graph without circles but loops; nothing leads to its first state."""
+
+    its: _Edges
+    finals: frozenset[int]
+
+    def edges(self, state: int) -> Iterable[tuple[Expression | None, int]]:
+        for letter, further in self.its.get(state, ()):
+            target = min(state + further, _STATES - 1)
+            if target != state or (letter and state):
+                yield Literal(letter.encode(), _HERE) if letter else None, target
+
+    def is_final(self, state: int) -> bool:
+        return state in self.finals
+
+    def name_of(self, state: int) -> str:
+        return f"state_{state}"
+
+    def accepts(self, text: str) -> bool:
+        """One after the other, by sets of states."""
+        here = self._closed({0})
+        for letter in text:
+            read = Literal(letter.encode(), _HERE)
+            here = self._closed({t for s in here for r, t in self.edges(s) if r == read})
+        return bool(here & self.finals)
+
+    def _closed(self, states: set[int]) -> set[int]:
+        waiting = list(states)
+        for state in waiting:
+            new = {t for r, t in self.edges(state) if r is None} - states
+            states |= new
+            waiting += new
+        return states
+
+
+_EDGE = st.tuples(st.sampled_from(["a", "b", ""]), st.integers(0, 3))
+DRAWN = st.builds(
+    Drawn,
+    st.dictionaries(st.integers(0, _STATES - 1), st.lists(_EDGE, max_size=4), max_size=_STATES),
+    st.frozensets(st.integers(0, _STATES - 1), min_size=1),
+)
+TEXTS = ["".join(letters) for size in range(5) for letters in product("ab", repeat=size)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(DRAWN)
+def test_rules_read_what_the_graph_reads(graph: Drawn) -> None:
+    root = Document(schema_source("true")).root
+    spacing = Spacing.of(SchemaOptions(whitespace="compact"), _HERE)
+    writing = Writing(cast("Any", None), spacing, LIMITS)
+    inside, may_be_empty = written_graph(graph, 0, writing, root)
+    if inside is None:
+        assert [text for text in TEXTS if graph.accepts(text)] == [""] * may_be_empty
+        return
+    body = Repetition(inside, 0, 1, _HERE) if may_be_empty else inside
+    brackets = Sequence((Literal(b"(", _HERE), body, Literal(b")", _HERE)), _HERE)
+    rules = (Rule("start", brackets, _HERE, _HERE), *writing.rules)
+    machine = build(GrammarTree(rules, Source("", "graph")))
+    assert not isinstance(machine, Network), "calls at the end of rules need no stack"
+    for text in TEXTS:
+        assert machine.accepts(f"({text})".encode()) == graph.accepts(text), text
