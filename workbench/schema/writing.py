@@ -54,7 +54,6 @@ class Writing:
     def __init__(self, algebra: Algebra, spacing: Spacing, limits: Limits) -> None:
         self.algebra = algebra
         self.spacing = spacing
-        self.limits = limits
         self.clock = limits.clock()
         self.rules: list[Rule] = []
         #: Sets that have a rule which is still to be written.
