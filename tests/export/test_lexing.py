@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from workbench.export.expansions import Expansions, alternatives
@@ -12,7 +14,7 @@ from workbench.export.terms import plain
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.cfg import gathered
 from workbench.source import Source
-from workbench.syntax.grammar_tree import Expression, Literal, Pattern
+from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Repetition
 from workbench.syntax.kbnf_parser import parse_kbnf
 from workbench.syntax.regex_parser import parse_regex
 
@@ -81,6 +83,7 @@ def test_rules_have_few_alternatives() -> None:
     options = " ".join(f"'{letter}'?" for letter in "abcdefghij")
     tree = parse_kbnf(Source(f"start ::= ({options})? 'x' | ({options})* 'y';", "grammar"))
     assert alternatives(tree.rules[0].body) > 1_000
-    made = Expansions(Names.of(LARK, "start", ["start"], "start")).of(tree.rules)
-    assert len(made) > 1
+    counted = Repetition(tree.rules[0].body, 1, 40, tree.rules[0].span)
+    rules = (*tree.rules, replace(tree.rules[0], name="counted", body=counted))
+    made = Expansions(Names.of(LARK, "start", ["start"], "start")).of(rules)
     assert all(alternatives(rule.body) <= 64 for rule in made)

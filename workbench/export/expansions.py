@@ -53,7 +53,11 @@ class Expansions:
             case Choice(options, span):
                 return Choice(tuple(self._part(option) for option in options), span)
             case Repetition(item, low, high, span):
-                return Repetition(self._part(item), low, high, span)
+                inner = self._part(item)
+                counted = (high or low) > 1  # every copy has the alternatives of the item
+                if counted and alternatives(inner) > 1:
+                    inner = self._apart(inner)
+                return Repetition(inner, low, high, span)
             case _:
                 return node
 
