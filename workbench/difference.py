@@ -214,7 +214,6 @@ def _row(machine: _Machine, wanted: list[int]) -> Callable[[State], list[State]]
     """Where a state leads by each of some bytes; ``DEAD`` leads nowhere."""
     dead = [DEAD] * len(wanted)
     if isinstance(machine, Dfa):
-        # by ``step`` two automata of 20,000 states took six times as long
         rows = machine.table[:, machine.classes[wanted]].tolist()
         return lambda state: dead if state == DEAD else rows[state]
     step = machine.step

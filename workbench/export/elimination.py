@@ -17,7 +17,7 @@ from workbench.syntax.regex_tree import Regex
 
 State = TypeVar("State", bound=Hashable)
 
-#: Edges that are made on the way, at most: each costs some tenths of a millisecond.
+#: Edges that are made on the way, at most.
 _EDGES = 6_000
 
 

@@ -35,13 +35,21 @@ _FOUR_DIGITS = 0xFFFF
 def write_lark(grammar: Grammar, start: str = "start") -> str:
     """The grammar as Lark; a text that is Lark already stays as it is.
 
+    Raises: BuildError, LimitError.
+    """
+    if grammar.notation is Notation.LARK and grammar.start == start:
+        return grammar.source.text
+    return rewritten_lark(grammar, start)
+
+
+def rewritten_lark(grammar: Grammar, start: str = "start") -> str:
+    """The grammar in what Lark and llguidance both read; templates and imports are none of it.
+
     A regex stays a terminal where the longest match is always the right one, as llguidance and
     Lark's dynamic lexer take it; elsewhere it is spelled in sets of one character.
 
     Raises: BuildError, LimitError.
     """
-    if grammar.notation is Notation.LARK and grammar.start == start:
-        return grammar.source.text
     signs = Signs(
         title="Lark", alphabet=LARK, start=start, own=lambda *_: None,
         regexes=True, dialect=None, counts=True,

@@ -31,7 +31,7 @@ _Crossing = tuple[_Machines, frozenset[int], _Machines]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """A machine of a terminal, in lists: a step takes a tenth of the time."""
+    """A machine of a terminal, in lists."""
 
     rows: list[list[State]]
     classes: list[int]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from workbench.errors import BuildError
 from workbench.export.gbnf import write_gbnf
-from workbench.export.lark import write_lark
+from workbench.export.lark import rewritten_lark
 from workbench.export.quoting import quoted
 from workbench.export.regex import write_regex
 from workbench.grammar import Grammar
@@ -156,7 +156,7 @@ def _regex_or_lark(grammar: Grammar) -> tuple[str, str]:
     try:
         return "REGEX", write_regex(grammar, longest=_SHORT, dialect=None)
     except BuildError:
-        return "GRAMMAR", write_lark(grammar)
+        return "GRAMMAR", rewritten_lark(grammar)
 
 
 #: By the word ``--to`` takes: what people call it, and what writes it.
