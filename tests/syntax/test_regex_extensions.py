@@ -244,6 +244,15 @@ ERRORS = [
         "a sign that was meant as itself",
     ),
     (
+        "(?i)(?P<TEXT_UNTIL>ab(?-i:a))",
+        "regex, line 1, column 27: expected every letter inside '(?P<TEXT_UNTIL>…)' "
+        "in the same cases\n"
+        "1 | (?i)(?P<TEXT_UNTIL>ab(?-i:a))\n"
+        "                              ^\n"
+        "hint: turn the flag 'i' on or off for all of them",
+        "one text could be two beginnings of the phrase at once",
+    ),
+    (
         "(?P<DELIMITED_LIST>a)",
         "regex, line 1, column 20: expected '(?P<DELIMITER>…)' first inside "
         "'(?P<DELIMITED_LIST>…)'\n"

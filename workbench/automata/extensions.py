@@ -6,9 +6,13 @@ in what is written, which a regex of the same texts is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from workbench.automata.flat import Ints
 from workbench.automata.nfa import Nfa, NfaBuilder
+from workbench.automata.suffixes import suffix_automaton
 from workbench.automata.utf8 import character_machine
 from workbench.limits import LIMITS, Limits
 from workbench.syntax.ranges import ANY_CHARACTER, difference, union
@@ -19,9 +23,6 @@ from workbench.syntax.regex_tree import Characters, Extension, Kind, Ranges, Reg
 END, BEGIN = 0, 1
 
 _LAST_ASCII = 0x7F
-
-#: A machine over sets of characters: for each state where each set leads.
-_Edges = list[dict[Ranges, int]]
 
 
 def extension_nfa(
@@ -37,13 +38,15 @@ def extension_nfa(
     builder.new_state()
     match node.kind:
         case Kind.SUBSTRING_OF:
-            edges = suffix_automaton(_sets(node.parts))
-            limits.check("states", len(edges), "shorten the text")
-            _write(builder, edges, ends=range(len(edges)))
+            letters, numbers = _numbered(node.parts)
+            edges, size = suffix_automaton(numbers)
+            limits.check("states", size, "shorten the text")
+            _write(builder, letters, edges, size, ends=np.arange(size))
         case Kind.TEXT_UNTIL:
             limits.check("states", len(node.parts), "shorten the phrase")
-            edges = until(_sets(node.parts))
-            _write(builder, edges, ends=(len(edges) - 1,))
+            letters, edges = until(_sets(node.parts))
+            size = len(node.parts) + 1
+            _write(builder, letters, edges, size, ends=np.array([size - 1]))
         case Kind.DELIMITED_SUBSEQUENCE_OF:
             _write_subsequence(builder, [nfa_of(part, limits) for part in node.parts])
             limits.check("states", len(builder), "leave out some of the items")
@@ -54,76 +57,56 @@ def _sets(letters: Sequence[Regex]) -> list[Ranges]:
     return [letter.ranges for letter in letters if isinstance(letter, Characters)]
 
 
-def suffix_automaton(letters: Sequence[Ranges]) -> _Edges:
-    """Where each state leads by each letter; state 0 is the beginning, and every state an end.
-
-    Cost:   at most twice as many states as letters, and three times as many edges.
-    Source: Blumer & others 1985, "The smallest automaton recognizing the subwords of a text".
-    """
-    links, longest = [-1], [0]
-    edges: _Edges = [{}]
-    last = 0
-    for letter in letters:
-        here, new = last, len(edges)
-        links.append(0)
-        longest.append(longest[last] + 1)
-        edges.append({})
-        while here >= 0 and letter not in edges[here]:
-            edges[here][letter] = new
-            here = links[here]
-        last = new
-        if here < 0:
-            continue
-        there = edges[here][letter]
-        if longest[there] == longest[here] + 1:
-            links[new] = there
-            continue
-        twin = len(edges)
-        links.append(links[there])
-        longest.append(longest[here] + 1)
-        edges.append(dict(edges[there]))
-        links[there] = links[new] = twin
-        while here >= 0 and edges[here].get(letter) == there:
-            edges[here][letter] = twin
-            here = links[here]
-    return edges
+def _numbered(letters: Sequence[Regex]) -> tuple[list[Ranges], Ints]:
+    """The sets that occur, and the number of each letter's."""
+    numbers: dict[Ranges, int] = {}
+    found = [numbers.setdefault(ranges, len(numbers)) for ranges in _sets(letters)]
+    return list(numbers), np.array(found, np.int32)
 
 
-def until(phrase: Sequence[Ranges]) -> _Edges:
-    """Where each state leads by each letter: as many letters of the phrase as the text ends with.
+def until(phrase: Sequence[Ranges]) -> tuple[list[Ranges], Ints]:
+    """Sets of letters, and edges (state, number of a set, state) of the texts up to a phrase.
 
-    The last state is the end. What leads back to the beginning is one set a state.
+    A state is as many letters of the phrase as the text ends with; the last is the end. What
+    leads back to the beginning is one set a state.
 
     Source: Knuth, Morris & Pratt 1977, "Fast pattern matching in strings".
     """
-    edges: _Edges = [{phrase[0]: 1}]
+    rows: list[dict[Ranges, int]] = [{phrase[0]: 1}]
     fallen = 0  # where the text without its first letter leads
     for place in range(1, len(phrase)):
-        edges.append(edges[fallen] | {phrase[place]: place + 1})
-        fallen = edges[fallen].get(phrase[place], 0)
-    for row in edges:
+        rows.append(rows[fallen] | {phrase[place]: place + 1})
+        fallen = rows[fallen].get(phrase[place], 0)
+    numbers: dict[Ranges, int] = {}
+    edges = []
+    for state, row in enumerate(rows):
         others = difference(ANY_CHARACTER, union((), *row))
-        row[others] = 0
-    edges.append({})
-    return edges
+        for letters, target in (*row.items(), (others, 0)):
+            edges.append((state, numbers.setdefault(letters, len(numbers)), target))
+    return list(numbers), np.array(edges, np.int32)
 
 
-def _write(builder: NfaBuilder, edges: _Edges, ends: Iterator[int] | Sequence[int]) -> None:
-    """Write a machine over characters in bytes."""
+def _write(
+    builder: NfaBuilder, letters: Sequence[Ranges], edges: Ints, size: int, ends: Ints
+) -> None:
+    """Write a machine over sets of characters in bytes."""
     # its state 0 may be entered again, so it is not where all begins
-    first = len(builder)
-    for _ in edges:
-        builder.new_state()
+    first = builder.new_states(size)
     builder.epsilon(BEGIN, first)
-    for state, row in enumerate(edges, first):
-        for letters, target in row.items():
-            if letters[-1][1] <= _LAST_ASCII:
-                for low, high in letters:
-                    builder.edge(state, low, high, first + target)
-            else:
-                _write_set(builder, letters, state, first + target)
-    for state in ends:
-        builder.epsilon(first + state, END)
+    sources, targets = first + edges[:, 0], first + edges[:, 2]
+    order = np.argsort(edges[:, 1], kind="stable")
+    starts = np.searchsorted(edges[order, 1], np.arange(len(letters) + 1))
+    for number, ranges in enumerate(letters):
+        these = order[starts[number] : starts[number + 1]]
+        if ranges[-1][1] <= _LAST_ASCII:
+            for low, high in ranges:
+                builder.edges(sources[these], low, high, targets[these])
+        else:
+            for source, target in zip(
+                sources[these].tolist(), targets[these].tolist(), strict=True
+            ):
+                _write_set(builder, ranges, source, target)
+    builder.epsilons(first + ends, END)
 
 
 def _write_set(builder: NfaBuilder, letters: Ranges, source: int, target: int) -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from workbench.automata.dfa import DEAD, Dfa
-from workbench.automata.flat import Flat
+from workbench.automata.flat import Flat, Ints
 
 #: ``(low, high, target)``: every symbol from low to high leads to the target.
 Edge = tuple[int, int, int]
@@ -72,11 +72,28 @@ class NfaBuilder:
         self._states += 1
         return self._states - 1
 
+    def new_states(self, count: int) -> int:
+        """So many states without edges, numbered one after the other; the first."""
+        self._states += count
+        return self._states - count
+
     def edge(self, source: int, low: int, high: int, target: int) -> None:
         """Every symbol from ``low`` to ``high`` leads from ``source`` to ``target``."""
         if not 0 <= low <= high < self.symbols:
             raise ValueError(f"an edge needs 0 <= low <= high < {self.symbols}, not {low}, {high}")
         self._edges += (source, low, high, target)
+
+    def edges(self, sources: Ints, low: int, high: int, targets: Ints) -> None:
+        """The same edge between many states, (E,) and (E,)."""
+        if not 0 <= low <= high < self.symbols:
+            raise ValueError(f"an edge needs 0 <= low <= high < {self.symbols}, not {low}, {high}")
+        rows = np.empty((len(sources), 4), np.int32)
+        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = sources, low, high, targets
+        self._edges += rows.ravel().tolist()
+
+    def epsilons(self, sources: Ints, target: int) -> None:
+        """Nothing need be read between many states and one other."""
+        self._epsilons += np.stack([sources, np.full_like(sources, target)], 1).ravel().tolist()
 
     def epsilon(self, source: int, target: int) -> None:
         """Nothing need be read between ``source`` and ``target``."""

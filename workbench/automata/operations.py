@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from workbench.automata.determinize import determinize
 from workbench.automata.dfa import DEAD, Dfa, State
+from workbench.automata.direct import smallest
 from workbench.automata.explore import explore, nothing, trimmed
 from workbench.automata.measure import check_size
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import BYTES, Nfa, NfaBuilder
 from workbench.automata.program import SEQUENCE, Program
+from workbench.automata.suffixes import suffix_automaton
 from workbench.automata.thompson import add
 from workbench.automata.writing import program_nfa
 from workbench.limits import LIMITS, Limits
@@ -115,59 +117,15 @@ def substrings(data: bytes, limits: Limits = LIMITS) -> Dfa:
     """All contiguous pieces of a byte string, the empty one among them.
 
     Cost:   linear in the bytes, times the distinct bytes among them.
-    Source: the suffix automaton of Blumer & others 1985, "The smallest automaton recognizing
-            the subwords of a text", every state final.
     """
-    links, longest = [-1], [0]
-    edges: list[dict[int, State]] = [{}]
-    last = 0
-    for byte in data:
-        here = last
-        last = _new_place(links, longest, edges, longest[last] + 1, {})
-        while here >= 0 and byte not in edges[here]:
-            edges[here][byte] = last
-            here = links[here]
-        if here < 0:
-            links[last] = 0
-            continue
-        there = edges[here][byte]
-        if longest[there] == longest[here] + 1:
-            links[last] = there
-            continue
-        twin = _new_place(links, longest, edges, longest[here] + 1, dict(edges[there]))
-        links[twin], links[there], links[last] = links[there], twin, twin
-        while here >= 0 and edges[here].get(byte) == there:
-            edges[here][byte] = twin
-            here = links[here]
-    limits.check("states", len(edges), "shorten the string")
-    return minimize(_of_edges(edges), limits)
-
-
-def _new_place(
-    links: list[int],
-    longest: list[int],
-    edges: list[dict[int, State]],
-    length: int,
-    copied: dict[int, State],
-) -> State:
-    """A state of a suffix automaton, reached by pieces of at most ``length`` bytes."""
-    links.append(0)
-    longest.append(length)
-    edges.append(copied)
-    return len(edges) - 1
-
-
-def _of_edges(edges: list[dict[int, State]]) -> Dfa:
-    """A machine all of whose states are final, from the byte edges of each."""
-    used = sorted({byte for row in edges for byte in row})
+    used, letters = np.unique(np.frombuffer(data, np.uint8), return_inverse=True)
+    edges, size = suffix_automaton(letters.astype(np.int32))
+    limits.check("states", size, "shorten the string")
     classes = np.zeros(BYTES, np.uint16)
     classes[used] = np.arange(1, len(used) + 1)
-    table = np.full((len(edges), len(used) + 1), DEAD, np.int32)
-    column = {byte: number for number, byte in enumerate(used, 1)}
-    for state, row in enumerate(edges):
-        for byte, target in row.items():
-            table[state, column[byte]] = target
-    return Dfa(classes, table, np.ones(len(edges), np.bool_))
+    table = np.full((size, len(used) + 1), DEAD, np.int32)
+    table[edges[:, 0], edges[:, 1] + 1] = edges[:, 2]
+    return smallest(classes, table, np.ones(size, np.bool_))
 
 
 def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits = LIMITS) -> Dfa:

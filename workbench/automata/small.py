@@ -42,10 +42,12 @@ def ready() -> None:
     code, data = program.arrays()
     check_size(code, data, [0], LIMITS)
     from workbench.automata.direct import direct_dfa  # it is built on what stands here
+    from workbench.automata.suffixes import suffix_automaton
 
     nfa = program_nfa(code, data)
     small_dfa(nfa)
     direct_dfa(nfa)
+    suffix_automaton(np.zeros(1, np.int32))
 
 
 def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:

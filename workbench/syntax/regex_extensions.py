@@ -109,7 +109,8 @@ def _letters(reader: Reader, name: str, alternation: Callable[[], Regex]) -> tup
             reader.between(begun, begun + 1),
             f"write it behind the name, as in '(?P<{name}>abc)'",
         )
-    letters = []
+    letters: list[Characters] = []
+    sets: dict[int, Ranges] = {}  # by every code point in them
     for part in parts:
         if not isinstance(part, Characters) or not _is_letter(reader, part.ranges):
             raise reader.fail(
@@ -117,6 +118,14 @@ def _letters(reader: Reader, name: str, alternation: Callable[[], Regex]) -> tup
                 part.span,
                 _ESCAPE_HINT,
             )
+        for low, high in part.ranges:
+            for code in range(low, high + 1):
+                if sets.setdefault(code, part.ranges) != part.ranges:
+                    raise reader.fail(
+                        f"expected every letter inside '(?P<{name}>…)' in the same cases",
+                        part.span,
+                        "turn the flag 'i' on or off for all of them",
+                    )
         letters.append(part)
     return tuple(letters)
 

@@ -1,0 +1,36 @@
+"""The suffix automaton, held against the pieces of its text."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.automata.suffixes import suffix_automaton
+
+TEXTS = st.lists(st.integers(0, 3), max_size=24) | st.lists(st.integers(0, 40_000), max_size=24)
+
+
+@given(TEXTS)
+def test_its_paths_are_the_pieces(text: list[int]) -> None:
+    edges, size = suffix_automaton(np.array(text, np.int32))
+    assert size <= max(1, 2 * len(text))
+    assert len(edges) <= 3 * len(text)
+    steps = {(source, letter): target for source, letter, target in edges.tolist()}
+    assert len(steps) == len(edges), "one edge a letter"
+    pieces = {tuple(text[a:b]) for a in range(len(text)) for b in range(a, len(text) + 1)}
+    paths, here = {()}, {(): 0}
+    while here:
+        here = {
+            (*path, letter): steps[state, letter]
+            for path, state in here.items()
+            for letter in set(text)
+            if (state, letter) in steps
+        }
+        paths |= here.keys()
+    assert paths == pieces
+
+
+def test_all_letters_may_be_different() -> None:
+    edges, size = suffix_automaton(np.arange(20_000, dtype=np.int32))
+    assert (size, len(edges)) == (20_001, 39_999)
