@@ -1,7 +1,8 @@
 """CHECKERS: which recogniser an online method asks, by the name DOMINO's Table 1 has for it.
 
 In come a grammar, a vocabulary and two names, out comes the method's constraint. Where a checker
-reads a grammar its mask is the exact one; the table calls SYNCHROMESH and GCD minimally invasive,
+reads a grammar its mask is the exact one, wherever each byte of the grammar is a token too; else
+only "machine" sees that no tokens lead on. The table calls SYNCHROMESH and GCD minimally invasive,
 LLAMA.CPP "up to implementation". PICARD, which is not, checks a few tokens: ``decoding.picard``.
 """
 
