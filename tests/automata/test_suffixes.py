@@ -18,8 +18,10 @@ def test_its_paths_are_the_pieces(text: list[int]) -> None:
     assert len(edges) <= 3 * len(text)
     steps = {(source, letter): target for source, letter, target in edges.tolist()}
     assert len(steps) == len(edges), "one edge a letter"
-    pieces = {tuple(text[a:b]) for a in range(len(text)) for b in range(a, len(text) + 1)}
-    paths, here = {()}, {(): 0}
+    places = range(len(text) + 1)
+    pieces = {tuple(text[begin:end]) for begin in places for end in places}
+    paths: set[tuple[int, ...]] = {()}
+    here: dict[tuple[int, ...], int] = {(): 0}
     while here:
         here = {
             (*path, letter): steps[state, letter]
