@@ -13,14 +13,6 @@
   const PAIRS = { "(": ")", "[": "]", "{": "}" };
   const CLOSING = new Set(Object.values(PAIRS));
 
-  /** From code points, which Python counts, to UTF-16 units, which the text area counts. */
-  function unitsIn(text) {
-    if (!/[\ud800-\udfff]/.test(text)) return (points) => Math.min(points, text.length);
-    const units = [0];
-    for (const character of text) units.push(units[units.length - 1] + character.length);
-    return (points) => units[Math.min(points, units.length - 1)];
-  }
-
   /** How much two texts share at their beginning, and at their end. */
   function shared(one, other) {
     const most = Math.min(one.length, other.length);
@@ -42,19 +34,13 @@
     const painter = wb.painter(box.querySelector(".paint"));
     let shown = "";
     let notation = "regex";
-    let problems = [], places = [], names = [], brackets = [];
+    let problems = [], places = [], reading = [], names = [], brackets = [];
     let live = new Set();
     let caretAsked = 0, pointerAsked = 0, cameFrom = null, markedNow = "";
 
-    const draw = () => painter.draw(shown, notation, [...problems, ...places, ...names, ...brackets], live);
+    const draw = () => painter.draw(shown, notation, [...problems, ...reading, ...places, ...names, ...brackets], live);
 
-    function markOf(spans, name) {
-      const units = unitsIn(shown);
-      return spans.map((span) => {
-        const from = units(span.start);
-        return { from, to: Math.max(from, units(span.end)), name: typeof name === "string" ? name : name(span) };
-      });
-    }
+    const markOf = (spans, name) => wb.marksOf(shown, spans, name);
 
     // -- rules by name, brackets by their other half ------------------------------------------
 
@@ -166,7 +152,7 @@
     area.addEventListener("input", () => {
       const text = area.value;
       [problems, places] = [problems, places].map((marks) => moved(marks, shown, text));
-      [names, brackets, live, markedNow] = [[], [], new Set(), ""];
+      [reading, names, brackets, live, markedNow] = [[], [], [], new Set(), ""];
       [shown, cameFrom] = [text, null];
       draw();
       changed(text);
@@ -204,7 +190,7 @@
     function put(text, kind) {
       area.value = text;
       [shown, notation] = [area.value, kind];
-      [problems, places, names, brackets, live, markedNow] = [[], [], [], [], new Set(), ""];
+      [problems, places, reading, names, brackets, live, markedNow] = [[], [], [], [], [], new Set(), ""];
       draw();
     }
     draw();
@@ -224,9 +210,11 @@
       problems(list) { problems = markOf(list, (problem) => "squig " + problem.severity); draw(); },
       /** Pieces of the grammar that could have read on: [{start, end}]; none takes them away. */
       places(list) { places = markOf(list, "place"); draw(); },
+      /** Pieces of the grammar a run stands in. */
+      readIn(spans) { if (!spans.length && !reading.length) return; reading = wb.readIn(shown, spans); draw(); },
       live(rules) { const next = new Set(rules); if ([...next].join() !== [...live].join()) { live = next; draw(); } },
       /** Select a piece of the text and bring it into sight. */
-      jump(span) { const units = unitsIn(shown); go(units(span.start), units(span.end)); },
+      jump(span) { const units = wb.unitsIn(shown); go(units(span.start), units(span.end)); },
     };
   }
 

@@ -214,6 +214,7 @@ wb.parts.grammar = ({ element, server }) => {
   wb.on("focus editor", (how) => { editor.area.focus(); if (how?.select) editor.area.select(); });
   wb.on("rewrite", (wanted) => { editor.replace(wanted.text); compileSoon.now(); });
   wb.on("live rules", (names) => editor.live(names));
+  wb.on("read in", (spans) => editor.readIn(spans));
   wb.on("why", (record) => editor.places?.(record?.spans ?? []));
   wb.on("place", (span) => editor.jump(span));
   wb.on("mend", (problem) => mendAll([problem]));

@@ -5,6 +5,27 @@
   "use strict";
   const { el } = wb;
 
+  /** From code points, which Python counts, to UTF-16 units, which a browser counts. */
+  wb.unitsIn = (text) => {
+    if (!/[\ud800-\udfff]/.test(text)) return (points) => Math.min(points, text.length);
+    const units = [0];
+    for (const character of text) units.push(units[units.length - 1] + character.length);
+    return (points) => units[Math.min(points, units.length - 1)];
+  };
+
+  /** Marks over spans in code points, each by a name, or by what a function calls it. */
+  wb.marksOf = (text, spans, name) => {
+    const units = wb.unitsIn(text);
+    return spans.map((span) => {
+      const from = units(span.start);
+      return { from, to: Math.max(from, units(span.end)), name: typeof name === "string" ? name : name(span) };
+    });
+  };
+
+  /** What a run stands in: of a piece of several lines its first and its last character, which are its brackets. */
+  wb.readIn = (text, spans) => wb.marksOf(text, spans, "reading").flatMap((mark) => (text.slice(mark.from, mark.to).includes("\n")
+    ? [{ ...mark, to: mark.from + 1 }, { ...mark, from: mark.to - 1 }] : [mark]));
+
   /** Lines as lists of [text, class], with where each begins. */
   function linesOf(text, notation) {
     const lines = [{ at: 0, pieces: [], marks: [] }];
@@ -58,7 +79,7 @@
 
     const made = (runs, name) => el("span", { class: name }, ...runs.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)));
 
-    /** Lay text and marks down; `live` are rules whose line is lit. */
+    /** Lay text and marks down; `live` are rules whose line is lit, where rules have lines of their own. */
     function draw(text, notation, marks, live) {
       lines = linesOf(text, notation);
       for (const mark of marks) {
@@ -67,7 +88,7 @@
       }
       const rows = lines.map((line) => {
         const runs = line.marks.length ? cut(line) : line.pieces;
-        const lit = live.size && line.pieces.some(([piece, name]) => name === "rule" && live.has(piece));
+        const lit = live.size && wb.notations[notation].written && line.pieces.some(([piece, name]) => name === "rule" && live.has(piece));
         const name = lit ? "l live" : "l";
         return { runs, name, key: name + "\n" + runs.map(([piece, kind]) => kind + "\t" + piece).join("\n") };
       });

@@ -62,9 +62,15 @@
     const doors = { go: (index) => find(".tokens").children[index]?.click(), mend: ({ start, end, fix }) => wb.emit("mend", { start, end, fix }) };
     function alarmsOf(branch) {
       const traps = wb.alarm.traps(branch.steps);
-      const live = branch.text === state.compiled?.text;
+      const live = state.compiled && wb.key(branch) === wb.key(state.compiled);
       doors.traps?.(traps);
-      alarms.replaceChildren(...wb.alarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }), ...spelling(branch));
+      alarms.replaceChildren(...wb.alarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }), ...spelling(branch), ...meaning(branch));
+    }
+
+    /** What the text stands for, where the grammar is of values: an instance of the dataclass, a JSON value. */
+    function meaning(branch) {
+      const value = branch.outcome?.value;
+      return value ? [el("span", { class: "trapline meaning", title: "What Grammar.parse gives for this text" }, el("span", { class: "sign", "aria-hidden": "true" }, "→"), "parsed: ", el("code", {}, value))] : [];
     }
 
     /** Where the tokenizer itself would have spelt the text otherwise. */

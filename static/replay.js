@@ -2,7 +2,7 @@
    stands in the file. Nothing is loaded, nothing is sent. */
 "use strict";
 (() => {
-  const { el, state } = wb;
+  const { state } = wb;
   const { about, steps, end, pictures, reasons } = JSON.parse(document.getElementById("recording").textContent);
   const find = (selector) => document.querySelector(selector);
   const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
@@ -31,13 +31,12 @@
   });
 
   function grammar() {
-    const paint = find("#wb-grammar .paint"), rows = [[]];
-    for (const [text, kind] of wb.colour(about.text, about.notation)) {
-      text.split("\n").forEach((piece, index) => { if (index) rows.push([]); if (piece) rows[rows.length - 1].push([piece, kind]); });
-    }
-    paint.replaceChildren(...rows.map((row) => el("span", { class: "l" }, ...row.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)))));
-    const heads = rows.map((row) => /^\s*([A-Za-z_]\w*)\s*(?:::=|=)/.exec(row.map(([text]) => text).join(""))?.[1]);
-    wb.on("live rules", (names) => [...paint.children].forEach((line, index) => line.classList.toggle("live", names.includes(heads[index]))));
+    const painter = wb.painter(find("#wb-grammar .paint"));
+    let live = new Set(), reading = [];
+    const draw = () => painter.draw(about.text, about.notation, reading, live);
+    wb.on("live rules", (names) => { live = new Set(names); draw(); });
+    wb.on("read in", (spans) => { reading = wb.readIn(about.text, spans); draw(); });
+    draw();
   }
 
   function words() {

@@ -201,7 +201,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   async function look(branch) {
     const index = branch.steps.length;
     state.turn = branch.next;
-    lights(null, branch.next?.rules);
+    lights(null, branch.next);
     if (!branch.next) {
       const mine = ++looks;
       inspector.wait(true);
@@ -217,13 +217,15 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     if (!atNext) return;
     state.turn = branch.next;
     inspector.show(branch.next, index);
-    lights(null, branch.next.rules);
+    lights(null, branch.next);
     busy();
   }
   /** Tell the picture and the editor. */
-  function lights(step, rules = step?.rules) {
+  function lights(step, at = step) {
+    const here = state.ran === wb.key(state) ? at : null;
     wb.emit("step", step);
-    wb.emit("live rules", state.ran === wb.key(state) ? rules ?? [] : []);
+    wb.emit("live rules", here?.rules ?? []);
+    wb.emit("read in", here?.read_in ?? []);
   }
 
   function busy() {
@@ -248,7 +250,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     stop, step, play: walk.toggle,
   });
   wb.on("rewrite", (wanted) => { runNext = Boolean(wanted.run); });
-  wb.on("typed", () => { busy(); wb.emit("live rules", []); });
+  wb.on("typed", () => { busy(); wb.emit("live rules", []); wb.emit("read in", []); });
   wb.on("compiled", () => { busy(); branches.draw(); if (now()) panel.alarms(now()); wb.emit("step", state.steps[state.selected] || null); });
   wb.on("example", async (example) => {
     if (state.running) stop("stopped by another example");

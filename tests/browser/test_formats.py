@@ -132,3 +132,24 @@ def test_the_style_of_a_schema_goes_with_it(visit: Any) -> None:
     with visit(link[link.index("#") :]) as v:
         v.page.wait_for_function("wb.state.compiled?.style === 'compact'")
         assert v.page.input_value("#wb-grammar .styles select") == "compact"
+
+
+def test_a_run_is_followed_in_the_text_of_its_schema_and_read_back(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        turn(v, "dataclass")
+        v.type_grammar("@dataclass\nclass Point:\n    up: bool\n    by: Literal['a', 'b']")
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        v.page.click("#wb-run .go")
+        v.wait_run()
+        v.page.locator("#wb-run .meaning").get_by_text("Point(up=").wait_for()
+        seen = set()
+        v.page.locator("#wb-run .tok").first.click()
+        for _ in range(v.page.evaluate("wb.state.steps.length")):
+            marks = "[...document.querySelectorAll('#wb-grammar .paint .reading')]"
+            seen.add(v.page.evaluate(f"{marks}.map((e) => e.textContent).join('')"))
+            v.page.keyboard.press("ArrowRight")
+        assert {"up", "bool", "by", "Literal['a', 'b']"} <= seen
+        v.shot("format_read_in")
+        v.type_grammar("@dataclass\nclass Point:\n    up: bool")
+        assert v.page.locator("#wb-grammar .paint .reading").count() == 0

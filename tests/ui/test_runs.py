@@ -226,3 +226,24 @@ def test_a_regex_whose_automaton_explodes_runs_all_the_same(handlers: Handlers) 
     steps = [record for record in told if record["k"] == "step"]
     assert len(steps) == 5
     assert "outside" not in {step["state"] for step in steps}, "made as it is read, so followed too"
+
+
+POINT = "@dataclass\nclass Point:\n    shape: Literal['a', 'b']\n    there: bool\n"
+
+#   notation, text, style                                   what the text may stand for
+VALUES = [
+    ("json_schema", '{"const": ["a", null]}', "compact",      {"['a', None]"}),
+    ("dataclass",   POINT,                  "",             {f"Point(shape='{c}', there={b})" for c in "ab" for b in (True, False)}),
+    ("regex",       "[ab]",                 "",             {None}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("notation", "text", "style", "values"), VALUES)
+def test_what_an_accepted_text_stands_for_is_told(
+    handlers: Handlers, notation: str, text: str, style: str, values: set[str | None]
+) -> None:
+    end = records(handlers, {"text": text, "notation": notation, "style": style})[-1]
+    assert end["good"]
+    assert end.get("value") in values
+    cut = records(handlers, {"text": text + " ", "notation": notation, "max_tokens": 1})[-1]
+    assert cut["good"] or "value" not in cut

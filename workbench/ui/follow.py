@@ -13,6 +13,8 @@ from workbench.errors import LimitError, WorkbenchError
 from workbench.pipeline import Compiled, Followed
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
+from workbench.source import Span
+from workbench.ui.read_in import ReadIn
 from workbench.ui.ways import Standing, Way, stands_inside, ways
 
 #: The moments of a token in a picture, from before it to after it. A moment names states: first
@@ -40,6 +42,8 @@ class Place:
     path: dict[str, list[Any]]
     #: The rules being read, the outermost first; none for a regex.
     stack: tuple[str, ...]
+    #: The pieces of the grammar's text that could read it, where its rules have no lines.
+    read_in: tuple[Span, ...] = ()
 
 
 class Follower:
@@ -68,6 +72,7 @@ class Follower:
         if rules is not None:
             self._rules = _Rules(rules, Runner(rules, grammar.limits))
         self._named = grammar.tree is not None
+        self._read_in = ReadIn(compiled.grammar)
 
     def take(self, token: bytes) -> Place:
         """The place a token is taken at; the follower moves on past it."""
@@ -85,7 +90,7 @@ class Follower:
         if self._characters is not None and (passed := self._characters.take(token)):
             path[Followed.CHARACTERS.value] = passed
             name = passed[0][0]
-        return Place(name, path, stack)
+        return Place(name, path, stack, self._read_in.take(token))
 
 
 class _Characters:

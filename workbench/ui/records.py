@@ -118,6 +118,7 @@ def _standing(place: Place) -> Record:
         "path": place.path,
         "stack": list(place.stack),
         "rules": list(dict.fromkeys(place.stack)),
+        "read_in": [{"start": span.start, "end": span.end} for span in place.read_in],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.proper import improper
 from workbench.decoding.trace import StopReason
+from workbench.drawing.text import shorten
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.pipeline import Compiled
@@ -37,6 +39,9 @@ _log = logging.getLogger(__name__)
 
 #: Candidates shown of each token.
 TOP = 8
+
+#: Characters shown of what a text stands for.
+_LONGEST_VALUE = 300
 
 
 def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
@@ -153,13 +158,19 @@ def closing(
     taken: Sequence[TokenId],
     reason: StopReason | None,
 ) -> Record:
-    """What is told of a whole text: how it is spelt, and without a mask whether it is accepted."""
+    """What is told of a whole text: how it is spelt, what it stands for, whether it is accepted."""
     assert compiled.grammar is not None, "it has a constraint"
     told: Record = {
         "proper": proper_record(improper(model, request.prompt, taken), model.vocabulary)
     }
+    text = model.vocabulary.decode(taken)
+    good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
     if request.method == "unconstrained" and reason is StopReason.ACCEPTED:
-        good = compiled.grammar.check(model.vocabulary.decode(taken)).accepted
+        good = compiled.grammar.check(text).accepted
         verdict = "accepts" if good else "rejects"
         told |= {"good": good, "words": f"the model ended it; the grammar {verdict} the text"}
+    if good and (value := compiled.grammar.value) is not None:
+        # Python has bounds of its own: digits of a number, lists in lists
+        with suppress(ValueError, RecursionError):
+            told["value"] = shorten(repr(value(text.decode("utf-8"))), _LONGEST_VALUE)
     return told
