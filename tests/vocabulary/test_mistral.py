@@ -52,6 +52,28 @@ def test_tekken_tokens_spell_the_text() -> None:
     assert vocabulary.special == frozenset(range(1000))
 
 
+@pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
+def test_sentencepiece_names_its_special_tokens(name: str) -> None:
+    vocabulary = load_vocabulary(name)
+    path = mistral._data_folder(name) / mistral.MISTRAL[name]
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    assert vocabulary.names == {i: model.id_to_piece(i) for i in sorted(vocabulary.special)}
+
+
+def test_tekken_names_the_special_tokens_it_uses() -> None:
+    tekken = pytest.importorskip("mistral_common.tokens.tokenizers.tekken")
+    named = tekken.Tekkenizer.DEPRECATED_SPECIAL_TOKENS
+    found = {token["rank"]: str(token["token_str"]) for token in named}
+    assert load_vocabulary("tekken").names == found
+
+
+@pytest.mark.parametrize(
+    ("name", "has_one"), [("mistral-v1", False), ("mistral-v3", True), ("tekken", True)]
+)
+def test_which_of_them_have_a_token_for_an_image(name: str, has_one: bool) -> None:
+    assert ("[IMG]" in load_vocabulary(name).names.values()) is has_one
+
+
 @pytest.mark.parametrize("name", ["mistral-v1", "tekken"])
 def test_a_vocabulary_is_the_same_when_remembered(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -67,6 +89,7 @@ def test_a_vocabulary_is_the_same_when_remembered(
         "ignore_merges",
         "added",
         "prefix",
+        "names",
     ):
         assert getattr(made, field) == getattr(read, field), field
     np.testing.assert_array_equal(made.ranks, read.ranks)

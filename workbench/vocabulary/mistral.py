@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from workbench.errors import VocabularyError
 from workbench.vocabulary.cache import Arrays, remembered
 from workbench.vocabulary.packed import Packed
 from workbench.vocabulary.sentencepiece_model import BYTE, NORMAL, USER_DEFINED, read_model
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The file behind each name.
 MISTRAL: dict[str, str] = {
@@ -27,6 +27,14 @@ MISTRAL: dict[str, str] = {
 
 #: In all of them.
 _END = 2
+
+#: What Tekken's first special tokens are called, which files of before 2025 leave to
+#: mistral-common's code (``Tekkenizer.DEPRECATED_SPECIAL_TOKENS``).
+_TEKKEN_NAMES = (
+    "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] "
+    "[/TOOL_RESULTS] [TOOL_CALLS] [IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] "
+    "[SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]"
+)
 
 _HINT = "pip install 'grammar-workbench[tokenizers]'"
 
@@ -67,8 +75,9 @@ def _sentencepiece(path: Path, name: str) -> Vocabulary:
         ranks = np.unique(-np.array(model.scores), return_inverse=True)[1].astype(np.int32)
         ranks[kinds != NORMAL] = -1
         found = {"ranks": ranks} if model.merges and model.plain else {}
+        names = {i: model.pieces[i] for i, token in enumerate(tokens) if token is None}
         return (
-            _arrays(tokens)
+            _arrays(tokens, names)
             | found
             | {
                 "single": np.flatnonzero(kinds == BYTE),
@@ -95,14 +104,23 @@ def _tekken(path: Path, name: str) -> Vocabulary:
         tokens.extend(base64.b64decode(entry["token_bytes"]) for entry in data["vocab"][:words])
         ranks = np.maximum(np.arange(len(tokens), dtype=np.int32) - special, -1)
         pattern = np.frombuffer(config["pattern"].encode(), np.uint8)
-        return _arrays(tokens) | {"pattern": pattern, "ranks": ranks}
+        names = dict(enumerate(_TEKKEN_NAMES.split()[:special]))
+        return _arrays(tokens, names) | {"pattern": pattern, "ranks": ranks}
 
     return _remembered("tekken", path, make, name)
 
 
-def _arrays(tokens: list[bytes | None]) -> dict[str, npt.NDArray[np.generic]]:
+def _arrays(
+    tokens: list[bytes | None], names: Mapping[TokenId, str]
+) -> dict[str, npt.NDArray[np.generic]]:
     packed = Packed.of(tokens)
-    return {"text": packed.text, "lengths": packed.lengths}
+    named = np.frombuffer("\0".join(names.values()).encode(), np.uint8)
+    return {
+        "text": packed.text,
+        "lengths": packed.lengths,
+        "named": np.array([*names], np.int32),
+        "names": named,
+    }
 
 
 def _remembered(kind: str, path: Path, make: Callable[[], Arrays], name: str) -> Vocabulary:
@@ -120,6 +138,7 @@ def _remembered(kind: str, path: Path, make: Callable[[], Arrays], name: str) ->
 def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
     tokens = Packed(arrays["text"], arrays["lengths"])  # type: ignore[arg-type]  # it looks itself
     pattern = arrays.get("pattern")
+    names = arrays["names"].tobytes().decode().split("\0")
     return Vocabulary(
         tokens,
         end=_END,
@@ -131,6 +150,7 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
         added=_ids(arrays, "added"),
         prefix=arrays["prefix"].tobytes() if "prefix" in arrays else b"",
         ranks=arrays["ranks"].astype(np.int32, copy=False) if "ranks" in arrays else None,
+        names=dict(zip(_ids(arrays, "named"), names, strict=True)),
     )
 
 
