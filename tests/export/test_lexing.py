@@ -6,17 +6,22 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.errors import LimitError
 from workbench.export.expansions import Expansions, alternatives
-from workbench.export.lexing import Lexers
+from workbench.export.lark import _by_letters
+from workbench.export.lexing import Lexers, is_one
 from workbench.export.names import LARK, Names
 from workbench.export.places import Places
+from workbench.export.spelled import terminal
 from workbench.export.terms import plain
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.cfg import gathered
-from workbench.source import Source
-from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Repetition
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Repetition, Sequence
 from workbench.syntax.kbnf_parser import parse_kbnf
 from workbench.syntax.regex_parser import parse_regex
+
+HERE = Span(0, 1)
 
 
 def rules_of(kbnf: str) -> dict[str, Expression]:
@@ -56,9 +61,14 @@ def test_misread(kbnf: str, wanted: set[str], because: str) -> None:
 
 
 def test_where_the_time_is_over_all_are_spelled() -> None:
-    rules = rules_of("start ::= 'ab' #'[a-z]{3}' 'c';")
-    bad = Lexers(Limits(seconds=1e-9).begun()).misread(rules, "start")
-    assert {told(leaf) for leaf in leaves(rules["start"]) if id(leaf) in bad} == {"ab", "[a-z]{3}"}
+    with pytest.raises(LimitError):
+        Lexers(Limits(seconds=1e-9).begun()).misread(rules_of("start ::= 'ab';"), "start")
+    assert _by_letters(Literal(b"ab", HERE)) == Sequence(
+        (Literal(b"a", HERE), Literal(b"b", HERE)), HERE
+    )
+    regex = plain(parse_regex(Source("[a-z]{3}(xy|z)*", "regex")))
+    assert regex is not None
+    assert all(map(is_one, leaves(_by_letters(terminal(regex, HERE)))))
 
 
 #   regex               whether a character decides, why

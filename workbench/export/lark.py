@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 
+from workbench.errors import LimitError
 from workbench.export.expansions import Expansions
 from workbench.export.laid_out import laid_out
 from workbench.export.lexing import Lexers
@@ -56,16 +58,27 @@ def rewritten_lark(grammar: Grammar, start: str = "start") -> str:
     )  # fmt: skip
     made = prepared(grammar, signs)
     bodies = {rule.name: _filled(rule.body) for rule in made.rules}
-    lexers = Lexers(grammar.limits.begun())
-    while bad := lexers.misread(bodies, start):
-        bodies = {name: _spelled(body, bad) for name, body in bodies.items()}
+    try:
+        lexers = Lexers(grammar.limits.begun())
+        while bad := lexers.misread(bodies, start):
+            bodies = {name: _spelled(body, bad.__contains__) for name, body in bodies.items()}
+    except LimitError:  # nobody knows in time which are safe: none stays
+        bodies = {name: _by_letters(body) for name, body in bodies.items()}
     rules = [Rule(r.name, bodies[r.name], r.name_span, r.span) for r in made.rules]
     few = Expansions(Names.of(LARK, start, bodies, start)).of(tuple(rules))
     return laid_out(Prepared(few, made.comments), _Printer(), ("// ", ""))
 
 
-def _spelled(node: Expression, which: set[int]) -> Expression:
-    """The same with some terminals, by their ``id``, as smaller ones."""
+def _by_letters(node: Expression) -> Expression:
+    """The same with every terminal as those of one character."""
+    made = _spelled(node, lambda _: True)
+    while made != node:
+        node, made = made, _spelled(made, lambda _: True)
+    return made
+
+
+def _spelled(node: Expression, which: Callable[[int], bool]) -> Expression:
+    """The same with some terminals, told by their ``id``, as smaller ones."""
     match node:
         case Sequence(items, span):
             parts = [_spelled(item, which) for item in items]
@@ -75,10 +88,10 @@ def _spelled(node: Expression, which: set[int]) -> Expression:
             return Choice(tuple(_spelled(option, which) for option in options), span)
         case Repetition(item, low, high, span):
             return Repetition(_spelled(item, which), low, high, span)
-        case Literal(value, span) if id(node) in which:
+        case Literal(value, span) if which(id(node)):
             letters = tuple(Literal(c.encode(), span) for c in value.decode())
             return Sequence(letters, span)
-        case Pattern(regex, _, _, span) if id(node) in which:
+        case Pattern(regex, _, _, span) if which(id(node)):
             return _opened(regex, span) or Sequence((), span)
         case _:
             return node

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from workbench.automata.fold import CharacterFsa, fold
-from workbench.errors import BuildError
+from workbench.errors import BuildError, LimitError
 from workbench.export.from_machine import machine_regex
 from workbench.export.terms import plain, text
 from workbench.limits import Limits
@@ -68,8 +68,14 @@ class Leaves:
         return excepted_strings(leaf, self.rules, self.source, self.limits)
 
     def short(self, leaf: Leaf, most: int) -> Regex | None:
-        """The texts of a terminal's machine as a regex of at most ``most`` characters."""
-        return machine_regex(self.folded(leaf), most, self.limits)
+        """The texts of a terminal's machine as a regex of at most ``most`` characters.
+
+        None where there is no such, or the time is over: rules are written without search.
+        """
+        try:
+            return machine_regex(self.folded(leaf), most, self.limits)
+        except LimitError:
+            return None
 
     def refused(self, what: str, span: Span, hint: str) -> BuildError:
         """The error of what the notation cannot say."""

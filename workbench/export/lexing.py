@@ -14,7 +14,6 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.nfa import BYTES
 from workbench.automata.operations import literals
-from workbench.errors import LimitError
 from workbench.export.neighbours import Neighbours
 from workbench.limits import Limits
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern
@@ -61,20 +60,16 @@ class Lexers:
     def misread(self, rules: Mapping[str, Expression], start: str) -> set[int]:
         """The ``id`` of every terminal that is cut short by another, and of the other.
 
-        Not of those of one character: there is nothing to cut, and nothing goes on. Where the
-        time is over before all is known, of all others.
+        Not of those of one character: there is nothing to cut, and nothing goes on.
 
         Cost:   a lexer's automaton for every set of terminals that may stand at one place.
+        Raises: LimitError past the time of the limits.
         """
-        around = Neighbours(rules, lambda _: False, id)
-        long = {id(leaf) for leaf in around.leaves if not is_one(leaf)}
-        if not long:
-            return long
-        try:
-            machines = [self._number(leaf) for leaf in around.leaves]
-            return set(_Walk(self, around, machines).found(around.first(rules[start])))
-        except LimitError:
-            return long
+        around = Neighbours(rules, lambda _: False, id, self._clock)
+        if all(map(is_one, around.leaves)):
+            return set()
+        machines = [self._number(leaf) for leaf in around.leaves]
+        return set(_Walk(self, around, machines).found(around.first(rules[start])))
 
     def _number(self, leaf: Leaf) -> int:
         """The machine of a terminal: those that are written alike have one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from workbench.limits import Clock
 from workbench.pushdown.cfg import calls
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
 from workbench.syntax.tree_printer import Leaf
@@ -16,6 +17,8 @@ class Neighbours:
     """What may begin, end and follow in the texts of some rules.
 
     Terminals are told apart by ``key``: those with one key are one.
+
+    Raises: LimitError past the time of the ``clock``.
     """
 
     def __init__(
@@ -23,7 +26,9 @@ class Neighbours:
         rules: Mapping[str, Expression],
         is_nullable: Callable[[Leaf], bool],
         key: Callable[[Leaf], object],
+        clock: Clock,
     ) -> None:
+        self._clock = clock
         self.leaves: list[Leaf] = []
         self._numbers: dict[object, int] = {}
         self._key = key
@@ -49,6 +54,7 @@ class Neighbours:
                 callers.setdefault(call.name, set()).add(name)
         waiting = dict.fromkeys(rules)
         while waiting:
+            self._clock.check()
             name, _ = waiting.popitem()  # the last one: mostly a callee of those before it
             body = rules[name]
             before = name in self._nullable, self._first[name], self._last[name]
@@ -105,6 +111,7 @@ class Neighbours:
             case Sequence(items):
                 before: _Set = frozenset()
                 for item in items:
+                    self._clock.check()
                     yield from self._pairs(item)
                     yield from ((a, b) for a in before for b in self.first(item))
                     before = self.last(item) | (before if self.nullable(item) else frozenset())

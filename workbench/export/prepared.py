@@ -196,7 +196,8 @@ class _Preparation:
         """The error where two terminals can share a character: what is written knows whole ones."""
         if not self._cutting:
             return None
-        neighbours = Neighbours(self._rules, self._leaves.is_nullable, id)
+        clock = self._leaves.limits.clock()
+        neighbours = Neighbours(self._rules, self._leaves.is_nullable, id, clock)
         for left, right in neighbours.pairs:
             first, second = neighbours.leaves[left], neighbours.leaves[right]
             folded = self._cutting.get(id(second))
