@@ -100,7 +100,8 @@ def bench(
             check_exactness(vocab, decisions, seed, json)
             return
         if schemas is not None:
-            _schemas(schemas, peers, vocab or "tekken", only, json)
+            of_schemas = SchemaPlan(schemas, _readers(peers), vocab or "tekken", only, timeout)
+            _schemas(of_schemas, json)
             return
         vocab = vocab or _VOCABULARY
         if proper:
@@ -143,17 +144,24 @@ def _proper(vocab: str, json: bool) -> None:
         typer.echo(costs_table(found), nl=False)
 
 
-def _schemas(file: Path, peers: str, vocab: str, only: str, json: bool) -> None:
+def _readers(peers: str) -> tuple[str, ...]:
+    """The engines chosen that read schemas.
+
+    Raises: WorkbenchError for a name nobody knows or a peer that is not installed.
+    """
+    return tuple(name for name in chosen_engines(peers) if name in SCHEMA_ENGINES)
+
+
+def _schemas(plan: SchemaPlan, json: bool) -> None:
     """Measure schemas and print what became of them.
 
-    Raises: WorkbenchError for a file or a peer that is not there; typer.Exit where we failed.
+    Raises: WorkbenchError for a file or a vocabulary there is none of; typer.Exit where we failed.
     """
-    if not file.is_file():
-        raise WorkbenchError(f"there is no file {str(file)!r}", "name a file of JSON lines")
-    Vocabulary.load(vocab)
-    engines = tuple(name for name in chosen_engines(peers) if name in SCHEMA_ENGINES)
+    if not plan.file.is_file():
+        raise WorkbenchError(f"there is no file {str(plan.file)!r}", "name a file of JSON lines")
+    Vocabulary.load(plan.vocabulary)
     records, memory = [], []
-    for record in measured_schemas(SchemaPlan(file, engines, vocab, only)):
+    for record in measured_schemas(plan):
         if isinstance(record, SchemaRecord):
             records.append(record)
             if json:

@@ -43,7 +43,7 @@ class OurSchemas(Ours):
 
     def made(self, schema: str) -> Made:
         phases: list[Phase] = []
-        grammar = read(schema, Notation.JSON_SCHEMA, "start", LIMITS, phases)
+        grammar = read(schema, Notation.JSON_SCHEMA, "start", "", LIMITS, phases)
         with timed("constraint", phases):
             compiled = automaton(grammar, self.vocabulary, LIMITS)
         return Made(compiled, grammar.accepts, {one.name: one.milliseconds for one in phases})

@@ -17,9 +17,6 @@ from workbench.bench.schemas.worker import Job, rows_of
 #: What an engine's process is.
 _WORKER = (sys.executable, "-P", "-m", "workbench.bench.schemas.worker")
 
-#: Seconds without a word after which an engine loses the schema it is on.
-_PATIENCE = 30.0
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -29,6 +26,8 @@ class Plan:
     engines: tuple[str, ...]
     vocabulary: str
     only: str = ""
+    #: Seconds without a word after which an engine loses the schema it is on.
+    patience: float = 120.0
 
 
 def measured(plan: Plan) -> Iterator[SchemaRecord | dict[str, Any]]:
@@ -39,7 +38,7 @@ def measured(plan: Plan) -> Iterator[SchemaRecord | dict[str, Any]]:
         while not over and done < len(rows):
             job = Job(engine, plan.vocabulary, str(plan.file.resolve()), plan.only, done)
             process = Process((*_WORKER, json.dumps(asdict(job))))
-            for said in process.events(_PATIENCE):
+            for said in process.events(plan.patience):
                 if said.pop("event") == "over":
                     over = True
                     yield {"engine": engine, **said}
