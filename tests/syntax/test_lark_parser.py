@@ -194,3 +194,9 @@ def test_what_a_machine_was_made_of_is_no_rule() -> None:
     tree = Grammar.from_lark("start: A\nA: B & C\nB: /a/\nC: D\nD: /[ab]/").tree
     assert tree is not None
     assert [rule.name for rule in tree.rules] == ["start", "A"]
+
+
+def test_a_use_of_a_template_is_called_after_what_it_is_used_with() -> None:
+    tree = Grammar.from_lark('start: t{x} t{x} t{"a"}\nt{p}: p "."\nx: "b"').tree
+    assert tree is not None
+    assert [rule.name for rule in tree.rules] == ["start", "x", "t_x", "t_2"]

@@ -70,7 +70,8 @@ class Uses:
             hint = "let a template use itself with what it was given alone"
             raise ParseError(message, self.source, use.span, hint, "unsupported")
         key = (use.name, tuple(map(shape, arguments)))
-        return self._use(key, use.name, one, scope, use.span)
+        named = [part.name for part in use.arguments if isinstance(part, Nonterminal)]
+        return self._use(key, "_".join([use.name, *named[:1]]), one, scope, use.span)
 
     def indexed(self, use: Indexed, parameter: int | None) -> str:
         """The rule that a rule with a parameter is, where its own caller has ``parameter``."""
