@@ -7,9 +7,11 @@ they lie beside the project. ``workbench bench --schemas FILE`` tells more of th
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -96,6 +98,13 @@ def suite() -> Findings:
 @cache
 def others() -> Findings:
     return judged(other_rows())
+
+
+@pytest.mark.parametrize("schema", ["{}", '{"type": 5}'])
+def test_garbage_is_looked_for_again_after_a_schema(schema: str) -> None:
+    with suppress(WorkbenchError):
+        Grammar.from_json_schema(schema)
+    assert gc.isenabled()
 
 
 @pytest.mark.parametrize("findings", [suite, others])
