@@ -122,7 +122,7 @@ wb.parts.grammar = ({ element, server }) => {
     showFacts(answer);
     told = { ...answer, looking: answer.ok };
     tell(answer.problems);
-    const must = Boolean(answer.looks) || (!answer.ok && !answer.empty); // then it stands in front by itself
+    const must = Boolean(answer.looks || answer.inside) || (!answer.ok && !answer.empty); // then it stands in front by itself
     if (must !== forced) { forced = must; section(must ? "problems" : chosen); }
     if (answer.ok) { tests.check(); showRules(asked, mine); } else tests.clear();
     wb.emit("compiled", state.compiled);

@@ -26,13 +26,18 @@
 
   /** The list in ``box``; ``counted`` is told how many there are, and how bad the worst is. */
   wb.problemList = (box, counted) => ({
-    show({ problems, looks, failure, searched, looking, empty }) {
+    show({ problems, looks, inside, failure, searched, looking, empty }) {
       const rows = problems.slice(0, SHOWN).map(row);
       if (problems.length > SHOWN) rows.push(said("quiet", `${problems.length - SHOWN} more`));
       if (looks) {
         const change = el("button", { type: "button", class: "link fix switch", onclick: () => { wb.emit("switch", looks); wb.emit("focus editor"); } }, "switch to " + wb.notations[looks].label);
         const hint = said("", `this looks like ${wb.notations[looks].one}`);
         hint.append(change);
+        rows.unshift(hint);
+      }
+      if (inside) {
+        const hint = said("", "this describes a tool; the schema of its arguments stands under ", el("code", {}, inside.pointer));
+        hint.append(el("button", { type: "button", class: "link fix", title: "Put the schema in the place of the whole text", onclick: () => wb.emit("rewrite", { text: inside.text }) }, "take that part"));
         rows.unshift(hint);
       }
       if (failure) rows.push(said("no", failure));

@@ -153,3 +153,15 @@ def test_a_run_is_followed_in_the_text_of_its_schema_and_read_back(visit: Any) -
         v.shot("format_read_in")
         v.type_grammar("@dataclass\nclass Point:\n    up: bool")
         assert v.page.locator("#wb-grammar .paint .reading").count() == 0
+
+
+def test_the_schema_inside_a_tool_is_one_click_away(visit: Any) -> None:
+    schema = '{"type": "object", "properties": {"city": {"type": "string"}}}'
+    with visit("?example=time") as v:
+        v.wait_run()
+        turn(v, "json_schema")
+        v.type_grammar(f'{{"name": "weather", "parameters": {schema}}}')
+        v.page.get_by_role("button", name="take that part").click()
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        assert text(v) == schema
+        assert v.page.get_by_role("button", name="take that part").count() == 0

@@ -13,6 +13,7 @@ from workbench.constraint.compile import METHODS
 from workbench.errors import WorkbenchError
 from workbench.gallery import Example, Gallery, load_gallery
 from workbench.grammar import Grammar, Verdict
+from workbench.notations import Notation
 from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine, Pipeline, Problem
 from workbench.resources import GRAMMARS
 from workbench.ui.models import BUILTIN, ModelRoom
@@ -21,6 +22,7 @@ from workbench.ui.pictures import TABLE, View, picture, sentence, table, table_o
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, text_in, tried_in
 from workbench.ui.rooms import ModelRooms
+from workbench.ui.wrapped import schema_inside
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -92,12 +94,12 @@ class Handlers:
         if not request.text.strip():
             return {**_refused(), "empty": True}
         compiled = self.compiled(request)
-        looks = other_notation(request.text, request.notation) or ""
+        hints = _hints(request)
         if compiled.grammar is None:
-            return {**_refused(*compiled.problems), "looks": looks}
+            return {**_refused(*compiled.problems), **hints}
         return {
             "ok": True,
-            "looks": looks,
+            **hints,
             "facts": list(compiled.facts),
             "ms": round(compiled.milliseconds, 2),
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
@@ -235,11 +237,21 @@ def example_record(example: Example) -> Record:
     }
 
 
+def _hints(request: TextRequest) -> Record:
+    """What the text rather is: another notation, the description of a tool around a schema."""
+    schema = request.notation is Notation.JSON_SCHEMA
+    return {
+        "looks": other_notation(request.text, request.notation) or "",
+        "inside": schema_inside(request.text) if schema else None,
+    }
+
+
 def _refused(*problems: Problem) -> Record:
     told = [problem_record(problem) for problem in problems]
     return {
         "ok": False,
         "looks": "",
+        "inside": None,
         "facts": [],
         "ms": 0,
         "phases": [],
