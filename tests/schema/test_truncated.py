@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from workbench.automata.build import regex_dfa
 from workbench.automata.equivalence import equivalent
 from workbench.errors import LimitError
+from workbench.gallery import load_gallery
 from workbench.schema.texts import Texts
 from workbench.schema.truncated import json_regex
 from workbench.source import Source
@@ -71,6 +72,14 @@ def test_strings_are_those_of_schemas() -> None:
     pattern = json_regex(objects=0, arrays=0, space="")
     strings = regex_dfa(parse_regex(Source(pattern.split("|-?")[0].removeprefix("(?:"), "string")))
     assert equivalent(strings, Texts.everything().machine())
+
+
+def test_the_example_of_the_gallery_is_made_here() -> None:
+    text = load_gallery()["json_truncated"].text
+    pattern = json_regex(objects=1, arrays=1, space=r"\x20?")
+    assert re.sub(r"\s", "", text) == f"(?x){pattern}"
+    read = regex_dfa(parse_regex(Source(text, "example")))
+    assert equivalent(read, regex_dfa(parse_regex(Source(pattern, "json"))))
 
 
 def test_error_too_deep() -> None:

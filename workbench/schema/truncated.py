@@ -1,6 +1,10 @@
 """Truncated JSON: how deep objects and arrays may be nested comes in, a regex goes out.
 
-JSON without a schema is context-free; with constant limits on nesting it is regular.
+JSON without a schema is context-free; with constant limits on nesting it is regular::
+
+    wb.Grammar.from_regex(json_regex(objects=2, arrays=2))
+
+The example ``json_truncated`` of the gallery is one, written over several lines.
 
 Source: Koo et al. 2024, section 5.1: the limits are its k_O and k_A.
 """
