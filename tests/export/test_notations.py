@@ -151,6 +151,32 @@ def test_error_for_what_has_no_sign(kbnf: str, notation: str, message: str) -> N
     assert caught.value.hint
 
 
+#   notation, text, told as KBNF, told as a regex
+LABELLED = [
+    (Notation.REGEX, "[a-c]+(?P<TEXT_TOKEN>)x", "start ::= #'[a-c]+(?P<TEXT_TOKEN>)x';\n", ""),
+    (Notation.REGEX, r"(?a:\w)(?P<IMAGE>)?", "start ::= #'[0-9A-Z_a-z](?P<IMAGE>)?';\n", ""),
+    (Notation.REGEX, "(?P<IMAGE>)(?P<TEXT_UNTIL>a)", "start ::= #'(?P<IMAGE>)(?P<TEXT_UNTIL>a)';\n", ""),
+    (Notation.KBNF, "start ::= x (#'(?P<IMAGE>)')? x;x ::= 'a';", "", "a(?P<IMAGE>)?a"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("notation", "text", "kbnf", "regex"), LABELLED)
+def test_labels_stay_labels_where_regexes_know_them(
+    notation: Notation, text: str, kbnf: str, regex: str
+) -> None:
+    grammar = Grammar.from_text(text, notation)
+    assert export(grammar, "kbnf") == (kbnf or text)
+    assert export(grammar, "regex") == (regex or text)
+    with pytest.raises(BuildError, match="cannot say the label"):
+        export(grammar, "outlines")
+
+
+def test_error_for_a_label_beside_what_is_told_by_a_machine() -> None:
+    grammar = Grammar.from_regex(r"\w(?P<IMAGE>)(?P<TEXT_UNTIL>a)")
+    with pytest.raises(BuildError, match=r"KBNF cannot say the label IMAGE.*, beside what only"):
+        export(grammar, "kbnf")
+
+
 def test_error_for_bytes_that_are_no_text() -> None:
     for notation in ("kbnf", "gbnf", "lark"):
         with pytest.raises(BuildError, match="no text in UTF-8"):

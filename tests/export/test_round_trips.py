@@ -31,7 +31,6 @@ OF_BYTES = {"kbnf_paragraph", "kbnf_limit", "kbnf_end", "kbnf_note"}
 REFUSED = {
     (Notation.GBNF, "koo_bullets"),
     (Notation.LARK, "koo_bullets"),
-    (Notation.REGEX, "koo_bullets"),
     (Notation.REGEX, "settings"),
 }
 

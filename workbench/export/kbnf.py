@@ -30,7 +30,7 @@ def write_kbnf(grammar: Grammar, start: str = "start") -> str:
         raise BuildError(message, grammar.source, whole, hint, "unsupported_export")
     signs = Signs(
         title="KBNF", alphabet=KBNF, start=start, own=_own,
-        regexes=True, dialect=Dialect.RUST, counts=False,
+        regexes=True, dialect=Dialect.RUST, counts=False, labels=True,
     )  # fmt: skip
     return laid_out(prepared(grammar, signs), KbnfPrinter(), ("(* ", " *)"))
 

@@ -32,21 +32,27 @@ class Leaves:
     #: The rules by name; ``except!`` may name one that no text reaches.
     rules: Mapping[str, Expression]
     limits: Limits
+    #: Whether the notation's regexes know terminal labels.
+    labels: bool
     _folded: dict[object, CharacterFsa] = field(default_factory=dict)
 
     def regex(self, leaf: Leaf) -> Regex | None:
         """The regex of a terminal as its author wrote it; None where only its machine says it.
 
-        Raises: BuildError for what is no text in UTF-8, and for labels.
+        Raises: BuildError for what is no text in UTF-8, and for labels that cannot be written.
         """
         if isinstance(leaf, Literal):
             return text(self._decoded(leaf))
         if not isinstance(leaf, Pattern):
             return None
-        if (label := next(labels_in(leaf.regex), None)) is not None:
+        made = plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
+        label = next(labels_in(leaf.regex), None)
+        if label is not None and (made is None or not self.labels):
             what = f"the label {label[0].name}, which stands for one token"
+            if self.labels:
+                what += ", beside what only a machine says"
             raise self.refused(what, leaf.span, "write a regex of the texts you mean")
-        return plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
+        return made
 
     def folded(self, leaf: Leaf) -> CharacterFsa:
         """The machine of a terminal over characters; bytes that are none stand apart in it."""

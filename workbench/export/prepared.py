@@ -64,6 +64,8 @@ class Signs:
     dialect: Dialect | None
     #: Whether any count can be written; else ``? * +`` alone.
     counts: bool
+    #: Whether its regexes know terminal labels.
+    labels: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +114,9 @@ class _Preparation:
         self._grammar = grammar
         self._signs = signs
         self._rules = rules
-        self._leaves = Leaves(signs.title, grammar.source, written, grammar.limits.begun())
+        self._leaves = Leaves(
+            signs.title, grammar.source, written, grammar.limits.begun(), signs.labels
+        )
         self._names = Names.of(signs.alphabet, grammar.start, rules, signs.start)
         self._counts = Counts(self._names)
         #: The name of the rule being prepared.

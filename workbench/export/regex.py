@@ -22,6 +22,7 @@ from workbench.source import Span
 from workbench.syntax.grammar_tree import Pattern, Stop
 from workbench.syntax.regex_dialect import Dialect
 from workbench.syntax.regex_extensions import EXTENSIONS
+from workbench.syntax.regex_labels import labels_in
 from workbench.syntax.regex_tree import Regex
 from workbench.syntax.tree_printer import Leaf
 
@@ -34,7 +35,8 @@ def write_regex(
 ) -> str:
     """The texts of a grammar as a regex, for ``re.fullmatch``; one that is there stays as it is.
 
-    Without a ``dialect`` it is written in what every engine reads alike.
+    Without a ``dialect`` it is written in what every engine reads alike. Terminal labels stay what
+    they are in Python's dialect, though of all engines only this one knows them.
 
     Rules are written in where they are called; where they call each other in another way than at
     their ends, states are taken out of the automaton. Texts are UTF-8: byte strings that are
@@ -44,9 +46,11 @@ def write_regex(
             ``longest`` characters; LimitError.
     """
     text = grammar.source.text
-    if grammar.regex is not None and dialect is Dialect.PYTHON and _python_reads(text):
+    labels = dialect is Dialect.PYTHON  # that of regexes here
+    own = grammar.regex
+    if own is not None and labels and (_python_reads(text) or any(labels_in(own))):
         return text
-    regex = _of_tree(grammar, longest)
+    regex = _of_tree(grammar, longest, labels)
     if regex is None and isinstance(grammar.reader, Network):
         _refuse_circles(grammar)
     elif regex is None:
@@ -63,15 +67,15 @@ def write_regex(
     return pattern(regex, dialect)
 
 
-def _of_tree(grammar: Grammar, longest: int) -> Regex | None:
+def _of_tree(grammar: Grammar, longest: int, labels: bool) -> Regex | None:
     """The regex as the author structured it; None where it is longer or not so structured."""
     if grammar.tree is None:
         assert grammar.regex is not None, "made from the one or the other"
         whole = Pattern(grammar.regex, Stop.ANYWHERE, grammar.source.text, _start(grammar))
-        return Leaves("a regex", grammar.source, {}, grammar.limits).regex(whole)
+        return Leaves("a regex", grammar.source, {}, grammar.limits, labels).regex(whole)
     work = grammar.limits.begun()
     cfg = context_free(grammar.tree, grammar.start, work)
-    leaves = Leaves("a regex", grammar.source, cfg.written, work)
+    leaves = Leaves("a regex", grammar.source, cfg.written, work, labels)
 
     def leaf(node: Leaf) -> Regex:
         if (made := leaves.regex(node)) is not None:

@@ -9,7 +9,7 @@ from workbench.source import Source
 from workbench.syntax.class_text import class_text, members, spelled
 from workbench.syntax.ranges import ANY_CHARACTER, difference
 from workbench.syntax.regex_parser import Dialect, parse_regex
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Ranges, Regex, Repeat
+from workbench.syntax.regex_tree import Alternate, Characters, Concat, Group, Ranges, Regex, Repeat
 
 _POSTFIX = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 #: What means something outside brackets.
@@ -22,8 +22,9 @@ def pattern(regex: Regex, dialect: Dialect | None = None) -> str:
     """The pattern of a regex made of the parts ``terms`` makes.
 
     Law: Python's ``re``, Rust's ``regex`` and ``parse_regex`` in either dialect read it as the same
-         language. With a ``dialect``, large sets are told by its ``\\w``, ``\\d``, ``\\s``,
-         and only that dialect does: what these letters mean differs.
+         language, but for labels, which ``parse_regex`` alone knows. With a ``dialect``, large sets
+         are told by its ``\\w``, ``\\d``, ``\\s``, and only that dialect does: what these letters
+         mean differs.
     """
     classes = (r"\w", r"\d", r"\s") if dialect is not None else ()
     return _Writer(dialect or Dialect.PYTHON, classes).alternation(regex)
@@ -59,6 +60,8 @@ class _Writer:
         return self._characters(regex)
 
     def _characters(self, regex: Regex) -> str:
+        if isinstance(regex, Group):  # a label
+            return f"(?P<{regex.name}>)"
         assert isinstance(regex, Characters), "all that is left"
         ranges = regex.ranges
         if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:

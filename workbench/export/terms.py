@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from workbench.source import Span
 from workbench.syntax.ranges import union
+from workbench.syntax.regex_labels import label_of
 from workbench.syntax.regex_tree import (
     Alternate,
     Bytes,
@@ -41,7 +42,7 @@ def text(characters: str) -> Regex:
 
 
 def plain(regex: Regex) -> Regex | None:
-    """A regex as its author wrote it, without groups and places.
+    """A regex as its author wrote it, without places, and of its groups the labels alone.
 
     None where it holds what is no character or has no sign in every dialect: bytes, extensions.
     """
@@ -57,8 +58,9 @@ def plain(regex: Regex) -> Regex | None:
         case Repeat(part, low, high):
             made = plain(part)
             return None if made is None else repeat(made, low, high)
-        case Group(part):
-            return plain(part)
+        case Group(part, name):
+            label = label_of(regex)
+            return plain(part) if label is None else Group(label.spelt(NOWHERE), name, NOWHERE)
         case _:
             return None
 
