@@ -16,7 +16,6 @@ from workbench.constraint.labels import signed_vocabulary
 from workbench.constraint.proper.constraint import ProperConstraint
 from workbench.constraint.proper.method import proper
 from workbench.constraint.proper.spelt_out import SpeltOut, spelt_out
-from workbench.constraint.signs import labels_of, signed
 from workbench.drawing.graph import Graph
 from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
 from workbench.drawing.machines import draw_dfa
@@ -28,6 +27,7 @@ from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.pushdown.pda import pda
+from workbench.signs import labels_of, signed
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

@@ -17,9 +17,9 @@ from workbench.constraint.compile import METHODS, compile
 from workbench.constraint.labelled import Labelled, longest_tokens
 from workbench.constraint.labels import signed_vocabulary
 from workbench.constraint.protocol import State
-from workbench.constraint.signs import labels_of, signed
 from workbench.errors import BuildError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.grammar import Grammar
+from workbench.signs import labels_of, signed
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Choice, Pattern, Sequence, Stop
 from workbench.syntax.regex_dialect import Dialect

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.constraint.labelled import Labelled, read_by
-from workbench.constraint.signs import signed
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.healing import heal
 from workbench.decoding.logits_processor import LogitsProcessor
@@ -21,6 +20,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.transformers_model import TransformersModel
+from workbench.signs import signed
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -13,13 +13,13 @@ from workbench.constraint.composed import composed
 from workbench.constraint.labelled import labelled
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.ready import ready
-from workbench.constraint.signs import labels_of
 from workbench.constraint.stack import StackConstraint
 from workbench.constraint.unconstrained import Unconstrained
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.network import Network
+from workbench.signs import labels_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 

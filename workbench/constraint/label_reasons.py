@@ -13,10 +13,10 @@ from workbench.automata.describe import expected as in_words
 from workbench.constraint.compile import compile
 from workbench.constraint.labelled import Labelled, read_by
 from workbench.constraint.protocol import Constraint, State
-from workbench.constraint.signs import SIGNS, labels_of, signed, spelt
 from workbench.errors import WorkbenchError
 from workbench.explanation import explain
 from workbench.grammar import Grammar
+from workbench.signs import SIGNS, labels_of, signed, spelt
 from workbench.syntax.regex_labels import LABELS, Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -17,10 +17,10 @@ from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.labels import LabelTokens, signed_vocabulary
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.constraint.signs import LEAD, SIGNS, labels_of, signed
 from workbench.errors import TokenNotAllowed, VocabularyError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
+from workbench.signs import LEAD, SIGNS, labels_of, signed
 from workbench.syntax.regex_labels import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

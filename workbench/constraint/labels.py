@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.signs import LEAD, RESERVED, SIGNS
+from workbench.signs import LEAD, RESERVED, SIGNS
 from workbench.syntax.regex_labels import LABELS, Label
 from workbench.vocabulary.packed import Packed
 from workbench.vocabulary.trie import Trie

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from workbench.automata.dfa import State
 from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.compile import automaton
-from workbench.constraint.signs import labels_in_rules
 from workbench.decoding.endless import endless
 from workbench.errors import BuildError
 from workbench.grammar import Grammar
@@ -23,6 +22,7 @@ from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.pushdown.cfg import gathered
 from workbench.pushdown.checks import check_defined
+from workbench.signs import labels_in_rules
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.kbnf_parser import parse_kbnf

@@ -32,11 +32,11 @@ from typing import Any
 from workbench.automata.dfa import Dfa
 from workbench.constraint.compose_pda import TokenPda
 from workbench.constraint.labels import first_sign
-from workbench.constraint.signs import named
 from workbench.constraint.token_automaton import TokenAutomaton
 from workbench.drawing.characters import byte_edges, folded
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import Pda
+from workbench.signs import named
 from workbench.syntax.regex_tree import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -22,8 +22,8 @@ from itertools import chain
 
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.constraint.labels import first_sign
-from workbench.constraint.signs import named
 from workbench.constraint.token_automaton import TokenAutomaton
+from workbench.signs import named
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: ``(source, target, input label, output label)``

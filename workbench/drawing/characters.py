@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.fold import fold
-from workbench.constraint.signs import LEAD, SIGNS
+from workbench.signs import LEAD, SIGNS
 from workbench.syntax.ranges import contains
 from workbench.syntax.regex_labels import LABELS, Label
 from workbench.syntax.regex_tree import Ranges

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import character_edges
 from workbench.automata.lazy import UNKNOWN, LazyDfa
-from workbench.constraint.signs import LEAD, SIGNS
 from workbench.drawing.characters import CharacterEdges, joined
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import reading_edges, state_node
 from workbench.drawing.parts import Links, cut
 from workbench.drawing.token_edges import TokenRows, padded, token_edges
 from workbench.errors import LimitError
+from workbench.signs import LEAD, SIGNS
 from workbench.syntax.regex_labels import LABELS, Label
 from workbench.syntax.regex_tree import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge, TokenPdaMove
 from workbench.constraint.labels import LabelTokens, first_sign
-from workbench.constraint.signs import SIGNS
 from workbench.drawing.characters import ByteEdge, byte_edges, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import reading_edges, state_node
@@ -31,6 +30,7 @@ from workbench.drawing.token_edges import (
 )
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM, Pda
+from workbench.signs import SIGNS
 from workbench.vocabulary.vocabulary import TokenId
 
 #: The initial stack symbol, as Koo et al. write it.

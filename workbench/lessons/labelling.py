@@ -8,7 +8,6 @@ from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.label_reasons import label_reason
 from workbench.constraint.labelled import Labelled, read_by
 from workbench.constraint.labels import signed_vocabulary
-from workbench.constraint.signs import signed
 from workbench.decoding.generate import after as state_after
 from workbench.drawing.graph import Graph
 from workbench.drawn import Machine, draw, draw_tokens
@@ -19,6 +18,7 @@ from workbench.lessons.running import arcs_between, opens_at
 from workbench.lessons.taking import taken, taken_row
 from workbench.lessons.world import World, spelt
 from workbench.limits import LIMITS
+from workbench.signs import signed
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _Ids = Sequence[TokenId]

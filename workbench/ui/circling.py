@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.dfa import DEAD
-from workbench.constraint.signs import signed
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.pipeline import Followed
 from workbench.pushdown.circles import circles
+from workbench.signs import signed
 
 #: Machines with more states are not searched: it would take longer than their run.
 _MOST_STATES = 20_000

@@ -11,12 +11,12 @@ from itertools import islice
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.label_reasons import Reason, label_reason
 from workbench.constraint.labelled import longest_tokens
-from workbench.constraint.signs import labels_of
 from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.explanation import Explanation, Frame, Place, explain, explain_each
 from workbench.grammar import Grammar
 from workbench.pipeline import Compiled
+from workbench.signs import labels_of
 from workbench.source import Source
 from workbench.ui.follow import Follower
 from workbench.ui.handlers import Handlers

@@ -8,11 +8,11 @@ from typing import Any
 
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.lazy import LazyDfa
-from workbench.constraint.signs import signed
 from workbench.errors import LimitError, WorkbenchError
 from workbench.pipeline import Compiled, Followed
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
+from workbench.signs import signed
 from workbench.source import Span
 from workbench.ui.read_in import ReadIn
 from workbench.ui.ways import Standing, Way, stands_inside, ways

@@ -14,7 +14,6 @@ from workbench.automata.describe import describe
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.constraint.labels import signed_vocabulary
-from workbench.constraint.signs import named, signed, spelt
 from workbench.drawing.counting import fold_counts
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import calm
@@ -23,6 +22,7 @@ from workbench.errors import LimitError, WorkbenchError
 from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Followed, Machine
 from workbench.pushdown.places import Places
 from workbench.pushdown.runner import Runner
+from workbench.signs import named, signed, spelt
 from workbench.source import Span
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence

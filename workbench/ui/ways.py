@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from workbench.automata.dfa import DEAD, State
-from workbench.constraint.signs import LEAD
 from workbench.pushdown.network import Network
+from workbench.signs import LEAD
 
 #: A state and the return states that wait below it, the innermost last.
 Standing = tuple[State, tuple[State, ...]]

@@ -7,7 +7,6 @@ from workbench.constraint.compose import compose
 from workbench.constraint.compose_pda import compose_pda
 from workbench.constraint.labels import signed_vocabulary
 from workbench.constraint.proper.spelt_out import SpeltOut
-from workbench.constraint.signs import labels_of, signed
 from workbench.drawing import as_json
 from workbench.drawing.att import Att, detokenizer_att, dfa_att, token_fsa_att
 from workbench.drawn import spelt_properly
@@ -16,6 +15,7 @@ from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.pipeline import Machine
 from workbench.pushdown.pda import pda
+from workbench.signs import labels_of, signed
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
