@@ -53,6 +53,12 @@ CASES = [
     ("start ::= '(' start ')' | '';", "(\\(\\(\\)\\))?",                False, None,     "()",   True,  "a stack against none: what both read has an end"),
     ("start ::= '(' start ')' | 'a';", "start ::= '(' start ')' | 'b';",
                                                                         False, "b",      "a",    True,  "both found: nothing more to look for"),
+    ("a(?P<IMAGE>)",                 "a",                               False, None,     None,   True,  "the same characters, another token"),
+    ("(?P<TEXT_TOKEN>)+",            "(?P<TEXT_TOKEN>)",                False, None,     None,   True,  "as many characters, not as many tokens"),
+    ("a(?P<TEXT_TOKEN>)",            "a(?P<PARAGRAPH_TOKEN>)",          False, None,     "a\n",  True,  "a label with fewer characters"),
+    ("(?:a|b)(?P<TEXT_TOKEN>)*",     "[ab](?P<TEXT_TOKEN>)*",           True,  None,     None,   True,  "labels in the same places"),
+    ("[ab](?P<TEXT_TOKEN>)",         "start ::= ('a' | 'b') #'(?P<TEXT_TOKEN>)';",
+                                                                        True,  None,     None,   True,  "in another notation"),
     ("start ::= '(' start ')' | 'x';", "start ::= '(' (start ')' | 'x)' | '(' start '))') | 'x';",
                                                                         None,  None,     None,   False, "the same, and no proof of it"),
 ]  # fmt: skip
@@ -78,6 +84,23 @@ def test_difference(
     assert bool(found) is (same is True)
     back = equivalent(read(second), read(first), limits=QUICK)
     assert (back.same, back.gained, back.lost) == (same, *reversed(wanted)), "the other way round"
+
+
+def test_labels_are_told_by_their_names() -> None:
+    found = equivalent(read("ab(?P<IMAGE>)"), read("a(?P<IMAGE>)b|a(?P<TEXT_TOKEN>)"))
+    assert found.why.endswith("; labels were compared as the characters they may be")
+    found = equivalent(read("ab(?P<IMAGE>)"), read("a(?P<IMAGE>)b"))
+    assert found.why == (
+        "no text tells them apart: all states were compared, but tokens are read otherwise: "
+        "only the second reads a⟨IMAGE⟩b, only the first reads ab⟨IMAGE⟩"
+    )
+
+
+def test_labels_that_no_machine_reads_are_compared_as_characters() -> None:
+    written = "start ::= #e'a(?P<TEXT_TOKEN>)' | 'b'{};"
+    found = equivalent(read(written.format("")), read(written.format(" ")))
+    assert (found.same, found.gained, found.lost) == (None, None, None)
+    assert found.why.endswith("; labels were compared as characters alone")
 
 
 def test_bytes_that_are_no_text_are_compared_too() -> None:

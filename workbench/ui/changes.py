@@ -29,13 +29,14 @@ def what_changed(handlers: Handlers, sent: Record) -> Record:
         found = equivalent(before, now, limits=replace(handlers.pipeline.limits, seconds=_SECONDS))
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
+    told = found.gained is not None or found.lost is not None
     return {
         "ok": True,
         "same": bool(found),
         "exact": found.exact,
         "gained": _text(found.gained),
         "lost": _text(found.lost),
-        "how": found.why if found or not found.exact else "both machines were compared as a whole",
+        "how": "both machines were compared as a whole" if told and found.exact else found.why,
     }
 
 
