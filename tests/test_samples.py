@@ -15,6 +15,7 @@ from workbench.automata.paths import Paths, character
 from workbench.errors import WorkbenchError
 from workbench.gallery import load_gallery
 from workbench.grammar import Grammar
+from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.samples import near_misses, samples
 from workbench.syntax.grammar_tree import GrammarTree
@@ -146,7 +147,7 @@ def test_readable_characters_come_first() -> None:
 @given(trees())
 def test_every_grammar_that_has_texts_has_samples(tree: GrammarTree) -> None:
     try:
-        grammar = Grammar(tree.source, "kbnf", build(tree), tree=tree)
+        grammar = Grammar(tree.source, Notation.KBNF, build(tree), tree=tree)
     except WorkbenchError:
         assume(False)
     found = samples(grammar, 3, longest=8)

@@ -213,7 +213,7 @@ class Grammar(Language):
     def _written_out(self) -> GrammarTree:
         """The rules as they are told and drawn: the machines a program brought are rules."""
         assert self.tree is not None, "a regex has no rules"
-        return with_leaf_rules(self.tree) if Notation(self.notation).is_translated else self.tree
+        return with_leaf_rules(self.tree) if self.notation.is_translated else self.tree
 
     @property
     def leaf_rules(self) -> dict[str, str]:

@@ -20,6 +20,7 @@ from workbench.constraint.protocol import State
 from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
+from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import GrammarTree, Literal, Rule
@@ -282,7 +283,7 @@ def test_error_bytes_that_are_no_characters() -> None:
     rule = Rule("start", Literal(b"\xff", nowhere), nowhere, nowhere)
     tree = GrammarTree((rule,), Source("…", "made"))
     with pytest.raises(WorkbenchError, match="bytes that are no characters"):
-        compile(Grammar(tree.source, "kbnf", build(tree), tree=tree), LETTERS, "outlines")
+        compile(Grammar(tree.source, Notation.KBNF, build(tree), tree=tree), LETTERS, "outlines")
 
 
 def test_error_rules_that_call_each_other_too_deeply() -> None:

@@ -12,6 +12,7 @@ from workbench.constraint.composed import composed
 from workbench.errors import BuildError, LimitError, VocabularyError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
+from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
@@ -53,7 +54,7 @@ def trees(draw: st.DrawFn) -> GrammarTree:
 def grammar_of(tree: GrammarTree) -> Grammar:
     """The grammar of a tree; those this issue refuses are not drawn."""
     try:
-        return Grammar(tree.source, "kbnf", build(tree), tree=tree)
+        return Grammar(tree.source, Notation.KBNF, build(tree), tree=tree)
     except BuildError as error:
         assume(error.kind not in ("unproductive", "empty_grammar"))
         raise

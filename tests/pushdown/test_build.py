@@ -9,6 +9,7 @@ from workbench.automata.dfa import Dfa
 from workbench.errors import BuildError, LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
@@ -143,7 +144,7 @@ LEFT = [
 @pytest.mark.parametrize(("text", "accepts", "rejects", "states"), LEFT, ids=[r[0] for r in LEFT])
 def test_left_recursion_of_every_kind(text: str, accepts: str, rejects: str, states: int) -> None:
     tree = parse_kbnf(Source(text, "g"))
-    grammar = Grammar(tree.source, "kbnf", build(tree), tree=tree)
+    grammar = Grammar(tree.source, Notation.KBNF, build(tree), tree=tree)
     for accepted in accepts.split():
         assert grammar.accepts(accepted), accepted
         assert GrammarOracle(tree, accepted.encode()).accepts, "the row itself"

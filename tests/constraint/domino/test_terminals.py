@@ -9,6 +9,7 @@ from workbench.constraint.domino.terminals import terminals_of
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.source import Source
 from workbench.syntax.kbnf_parser import parse_kbnf
@@ -43,7 +44,7 @@ def test_terminals(text: str, names: list[str], because: str) -> None:
 def as_written(text: str) -> Grammar:
     """A grammar whose own machine nobody asks for."""
     tree = parse_kbnf(Source(text, "grammar"))
-    return Grammar(tree.source, "kbnf", Grammar.from_regex("").reader, tree=tree)
+    return Grammar(tree.source, Notation.KBNF, Grammar.from_regex("").reader, tree=tree)
 
 
 def test_what_a_regex_may_not_read_is_left_to_the_rules() -> None:
