@@ -24,7 +24,9 @@ wb.parts.grammar = ({ element, server }) => {
   /** Read and colour the text as that notation. */
   function use(notation) {
     state.notation = notation;
-    wb.choose(kinds, "aria-checked", kinds.querySelector(`[data-notation="${notation}"]`));
+    const tab = kinds.querySelector(`[data-notation="${notation}"]`);
+    wb.choose(kinds, "aria-checked", tab);
+    wb.bring(kinds, tab);
     editor.area.placeholder = wb.notations[notation].begin.text;
     button("rules").hidden = !wb.notations[notation].rules;
     const { styles = [], ask } = wb.notations[notation];

@@ -75,7 +75,7 @@
     kbnf: { label: "KBNF", one: "a KBNF grammar", suffix: ".kbnf", written: true, table: KBNF, rules: true, begin: { text: "start ::= 'yes' | 'no';" } },
     json_schema: {
       label: "JSON Schema", one: "a JSON Schema", suffix: ".schema.json", table: JSON_SCHEMA, rules: true, ask: "White space", styles: named(LAYOUTS),
-      begin: { style: "one space", max_tokens: 64, text: '{\n  "type": "object",\n  "properties": {\n    "name": {"type": "string", "maxLength": 20},\n    "age": {"type": "integer", "minimum": 0, "maximum": 120}\n  },\n  "required": ["name", "age"],\n  "additionalProperties": false\n}', prompt: "A person in JSON: " },
+      begin: { style: "one space", max_tokens: 64, text: '{\n  "type": "object",\n  "properties": {\n    "name": {"type": "string"},\n    "age": {"type": "integer", "minimum": 0, "maximum": 99},\n    "pet": {"enum": ["cat", "dog"]}\n  },\n  "required": ["name", "age"],\n  "additionalProperties": false\n}', prompt: "A person in JSON: " },
     },
     dataclass: { label: "Dataclass", one: "a Python dataclass", suffix: ".dataclass.py", table: DATACLASS, rules: true, ask: "How instances are written", styles: named(CALLS), begin: { max_tokens: 64, text: "@dataclass\nclass Person:\n    name: str\n    age: int\n    tags: list[str]", prompt: "A person as a Python dataclass: " } },
     gbnf: { label: "GBNF", one: "a GBNF grammar", suffix: ".gbnf", written: true, table: GBNF, rules: true, begin: { text: 'root ::= "yes" | "no"' } },

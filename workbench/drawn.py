@@ -159,8 +159,10 @@ def draw_tokens(
 def _draw_token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:
     """The machine over tokens of the rules as written; where that has no end, of fewer.
 
-    Where neither has an end, a machine without the edges that take most off the stack.
+    Where neither has an end, a machine without the edges that take most off the stack. All that
+    is tried shares the seconds: what fails for want of them would fail again.
     """
+    limits = limits.begun()
     for network, followed in (
         (grammar.rules, Followed.STACK),
         (grammar.network, Followed.NETWORK),

@@ -283,3 +283,9 @@ def test_nothing_is_run(tmp_path: Path) -> None:
         assert _told(text) != ""
     assert not touched.exists()
     assert "antigravity" not in set(sys.modules) - before
+
+
+def test_error_of_pydantic_tells_the_way_by_its_schema() -> None:
+    with pytest.raises(ParseError) as raised:
+        read_types(Source("from pydantic import BaseModel\n", "dataclass"))
+    assert "model_json_schema()" in raised.value.hint

@@ -69,10 +69,13 @@ class Names:
             else:
                 origin = _MODULES.get(name.name, "")
             if not origin:
+                pydantic = "pydantic" in (getattr(statement, "module", None) or name.name)
                 self.text.refuse(
                     f"expected an import from dataclasses, enum or typing, not {name.name}",
                     name,
-                    "nothing is imported here: put the definition itself into the text",
+                    "write a dataclass, or paste what model_json_schema() gives as a JSON Schema"
+                    if pydantic
+                    else "nothing is imported here: put the definition itself into the text",
                     "unsupported_import",
                 )
             self.imported[name.asname or name.name] = origin
