@@ -243,6 +243,21 @@ def test_text_goes_before_labels_and_shuts_their_way() -> None:
     assert spelt(constraint, over) == {b"<end>"}
 
 
+def test_a_label_behind_text_that_reads_all_its_tokens_is_never_read() -> None:
+    """Its tokens go round before it: there is always one, and never an end."""
+    vocabulary = toy([b"a", b"aa"])
+    round_it = compile(Grammar.from_regex("a*(?P<TEXT_TOKEN>)"), vocabulary)
+    assert spelt(round_it, round_it.initial) == {b"a", b"aa"}
+    for token in ("a", "aa"):
+        there = round_it.advance(round_it.initial, vocabulary.ids(token)[0])
+        assert there == round_it.initial
+    assert not round_it.is_final(round_it.initial)
+    # one token that is no text before it, and there is a way out
+    more = toy([b"a", b"aa", b"ab"])
+    leaves = compile(Grammar.from_regex("a*(?P<TEXT_TOKEN>)"), more)
+    assert leaves.is_final(leaves.advance(leaves.initial, more.ids("ab")[0]))
+
+
 def test_forced_bytes_end_before_a_label() -> None:
     constraint = compile(Grammar.from_regex("ab(?P<TEXT_TOKEN>)b"), AB)
     assert constraint.forced(constraint.initial) == b"ab"

@@ -2,7 +2,9 @@
 
 A token that the signed constraint reads as text goes its way; any other goes the way of the first
 label that has it (``LABELS`` is the order). That is Koo's heuristic, and no choice is lost by it
-but one: where text and label could both read a token, what the label would have led to.
+but one: where text and label could both read a token, what the label would have led to. A mask is
+never empty for it; but where text reads every token of a label and leads back before it, as
+``[a-z]*(?P<TEXT_TOKEN>)`` does over words, the label is never read and the text never ends.
 """
 
 from __future__ import annotations
