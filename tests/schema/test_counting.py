@@ -36,6 +36,15 @@ def test_lengths_of_strings(low: int, high: int | None) -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
+def test_lengths_of_runs(low: int, high: int | None) -> None:
+    schema = {"type": "string", "pattern": "^[xé]*$", "minLength": low}
+    schema |= {} if high is None else {"maxLength": high}
+    _held(schema, low, high, lambda length: json.dumps("x" * (length - 1) + "é" * (length > 0)))
+    grammar = Grammar.from_json_schema(schema)
+    assert not grammar.is_prefix(b'"xy')
+
+
+@pytest.mark.parametrize(("low", "high"), BOUNDS)
 def test_lengths_of_arrays(low: int, high: int | None) -> None:
     schema = {"items": {"type": "integer"}, "minItems": low}
     schema |= {"type": "array"} | ({} if high is None else {"maxItems": high})

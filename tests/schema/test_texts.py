@@ -38,6 +38,9 @@ SETS = {
     "a class or words": Texts.pattern("^[a-b]$") | Texts.of(WORDS),
     "beyond the plane": Texts.pattern("^[\U00010000-\U0010ffff]$"),
     "no line end": Texts.pattern("^.*$"),
+    "a run": Texts.pattern("^[a\\n]{1,2}$"),
+    "two or more of a kind": Texts.pattern("^[a-é]+$") & Texts.lengths(2),
+    "a run that is found": Texts.pattern("^a{2,}$") & Texts.pattern("b"),
 }
 
 
@@ -249,6 +252,47 @@ def test_patterns_are_ecma(pattern: str, text: str, found: bool, because: str) -
 def test_error_not_regular(pattern: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
         Texts.pattern(pattern)
+
+
+#   pattern               low, high       any character
+RUNS = [
+    (r"^[^]{3,9}$",       (3, 9),         True),
+    (r"[^]{2}",           (2, None),      True),
+    ("",                  (0, None),      True),
+    (r"^[a-z_]{1,5000}$", (1, 5000),      False),
+    (r"^\S*$",            (0, None),      False),
+    (r"^(?:\d\d?)?\d$",   (1, 3),         False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "lengths", "any_character"), RUNS)
+def test_runs_are_lengths(
+    pattern: str, lengths: tuple[int, int | None], any_character: bool
+) -> None:
+    texts = Texts.pattern(pattern)
+    assert texts.only_counts
+    assert (texts.low, texts.high) == lengths
+    assert (texts == Texts.lengths(*lengths)) is any_character
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a", "^a?b$", "^[ab][abc]$", "^(aa)*$", "^a{2}$|^a{4}$", "^$", "[]"]
+)
+def test_other_patterns_are_no_runs(pattern: str) -> None:
+    assert not Texts.pattern(pattern).only_counts
+
+
+def test_lengths_that_a_finite_set_has_anyway_cost_nothing() -> None:
+    names = Texts.format("hostname")
+    assert names is not None
+    assert len((names & Texts.lengths(1, 253)).machine()) == len(names.machine())
+    short = names & Texts.lengths(2, 3)
+    assert [short.contains(name) for name in ("a", "ab", "a.b", "a.bc")] == [
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_machines_are_made_once() -> None:

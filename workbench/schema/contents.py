@@ -98,6 +98,35 @@ def of_lengths(low: int, high: int | None) -> Content:
     return Content(ANY, Dfa(np.zeros(1, np.uint16), table, np.arange(last + 1) >= low))
 
 
+@lru_cache(maxsize=512)
+def run_of(content: Content) -> tuple[int, int | None, Content | None] | None:
+    """How long a run of characters of one kind is, and all their strings; None for other sets.
+
+    The strings are None where any character is of the kind.
+    """
+    machine, states = content.machine, len(content.machine)
+    reads = machine.table != DEAD
+    kind = reads[0]
+    onward = np.minimum(np.arange(1, states + 1), states - 1)
+    goes_on = bool(reads[-1].any())
+    if (
+        machine.initial != 0
+        or (reads[: states if goes_on else -1] != kind).any()
+        or (machine.table != np.where(reads, onward[:, None], DEAD)).any()
+    ):
+        return None
+    low = int(machine.finals.argmax())
+    if not machine.finals[low:].all():
+        return None
+    high = None if goes_on else states - 1
+    if kind.all():
+        return low, high, None
+    star = Dfa(
+        machine.classes, np.where(kind, 0, DEAD).astype(np.int32)[None], np.ones(1, np.bool_)
+    )
+    return low, high, replace(content, machine=star)
+
+
 def of_words(words: Iterable[str], limits: Limits = LIMITS) -> Content:
     """Exactly these strings."""
     words = sorted(words)
@@ -134,8 +163,8 @@ def between(content: Content, low: int, high: int | None, limits: Limits = LIMIT
     Raises: LimitError past ``limits.states`` states.
     """
     machine, states = content.machine, len(content.machine)
-    if is_finite(content):
-        high = states if high is None else min(high, states)  # all members are shorter
+    if is_finite(content) and (high is None or not has_member(content, high + 1, None)):
+        high, low = None, min(low, states)  # all members are shorter
     last = low if high is None else high
     if last < low:
         return replace(content, machine=nothing(len(machine.classes)))

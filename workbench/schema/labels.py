@@ -25,7 +25,8 @@ def texts_label(texts: Texts, later: Later | None = None) -> str:
         told = str(members["format"].value)
     if texts.content is not None and "pattern" in members:
         told += f" with {members['pattern'].value}"
-    told += _lengths(texts.low, texts.high)
+    if texts.content is None or not {"minLength", "maxLength"}.isdisjoint(members):
+        told += _lengths(texts.low, texts.high)
     if texts.without:
         names = [json.dumps(word, ensure_ascii=False) for word in sorted(texts.without)]
         told += f" but {_listed(names)}"

@@ -1,9 +1,10 @@
-"""Long strings: from so many to so many characters in, an expression that counts by blocks out."""
+"""Long strings: how many characters of which kind in, an expression that counts by blocks out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,9 +16,10 @@ from workbench.source import Span
 from workbench.syntax.grammar_tree import Automaton, Expression, Literal, Sequence
 
 
-def characters(span: Span, block: Callable[[int], str]) -> Counting:
-    """Characters of a string as what is counted."""
-    return Counting(lambda low, high: _characters(low, high, span), block, span)
+def characters(texts: Texts, span: Span, block: Callable[[int], str]) -> Counting:
+    """Characters of a string as what is counted, of the kind that is in a set."""
+    kind = replace(texts, low=1, high=1)
+    return Counting(lambda low, high: _characters(kind, low, high, span), block, span)
 
 
 def long_string(low: int, high: int | None, counting: Counting) -> Expression:
@@ -26,15 +28,15 @@ def long_string(low: int, high: int | None, counting: Counting) -> Expression:
     return Sequence((quote, *counting.counted(low, high), quote), counting.span)
 
 
-def _characters(low: int, high: int | None, span: Span) -> Expression:
+def _characters(kind: Texts, low: int, high: int | None, span: Span) -> Expression:
     told = str(low) if low == high else f"{low} or more" if high is None else f"{low} to {high}"
-    return Automaton(_machine(low, high), f"{told} characters", span)
+    return Automaton(_machine(kind, low, high), f"{told} characters", span)
 
 
 @lru_cache(maxsize=256)
-def _machine(low: int, high: int | None) -> Dfa:
+def _machine(kind: Texts, low: int, high: int | None) -> Dfa:
     """As many copies of the machine of one character, each beginning where the last one ends."""
-    one, copies = _character(), 1 if high is None else high
+    one, copies = _character(kind), 1 if high is None else high
     inner = len(one) - 1  # all states but the last, which reads nothing
     table = np.full((copies * inner + 1, one.table.shape[1]), DEAD, np.int32)
     for copy in range(copies):
@@ -48,10 +50,10 @@ def _machine(low: int, high: int | None) -> Dfa:
     return Dfa(one.classes, table, finals)
 
 
-@cache
-def _character() -> Dfa:
+@lru_cache(maxsize=256)
+def _character(kind: Texts) -> Dfa:
     """The machine of one character: it begins in state 0 and ends in its last state alone."""
-    quoted = Texts.lengths(1, 1).machine()
+    quoted = kind.machine()
     closes = quoted.table[:, quoted.classes[QUOTE]]
     first = int(closes[quoted.initial])
     (last,) = np.flatnonzero((closes != DEAD) & quoted.finals[closes]).tolist()

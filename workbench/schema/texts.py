@@ -62,7 +62,12 @@ class Texts:
         Raises: ParseError where it cannot be read or is not regular; LimitError where its machine
                 is too large.
         """
-        return Texts(content=search(pattern, replace(limits, began=None)))
+        content = search(pattern, replace(limits, began=None))
+        run = contents.run_of(content)
+        if run is None:
+            return Texts(content=content)
+        low, high, characters = run
+        return _bounded(Texts(low=low, high=high, content=characters))
 
     @staticmethod
     def format(name: str) -> Texts | None:
@@ -85,7 +90,7 @@ class Texts:
 
     def __invert__(self) -> Texts:
         if self.words is not None:
-            return Texts(without=self.words)
+            return _bounded(Texts(without=self.words))
         if self.low == 0 and self.high is None and self.content is None:
             return Texts.of(self.without)
         if not self.without and self.content is None and (self.low == 0 or self.high is None):
@@ -102,6 +107,14 @@ class Texts:
             if rest == Texts(without=rest.without):
                 return Texts(without=frozenset(w for w in rest.without if not one.contains(w)))
         return Texts(content=contents.union(self.as_content(), other.as_content()))
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether members are all strings of so many characters, any or of one kind."""
+        if self.words is not None or self.without:
+            return False
+        run = (0, None, None) if self.content is None else contents.run_of(self.content)
+        return run is not None and run[:2] == (0, None)
 
     @property
     def is_empty(self) -> bool:
@@ -174,11 +187,13 @@ _NOTHING = Texts(words=frozenset())
 
 
 def _bounded(texts: Texts) -> Texts:
-    """The same set, as words where the lengths leave but few."""
+    """The same set, as words where the lengths leave but few, and lengths where words do."""
     if texts.high is not None and (texts.high < texts.low or texts.high < 0):
         return _NOTHING
     if texts.high == 0:
         return Texts.of([""] if texts.contains("") else [])
+    if "" in texts.without:
+        return replace(texts, low=max(texts.low, 1), without=texts.without - {""})
     return texts
 
 

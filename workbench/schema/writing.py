@@ -14,6 +14,7 @@ from dataclasses import replace
 from workbench.automata.dfa import Dfa
 from workbench.limits import Limits
 from workbench.schema.algebra import Algebra
+from workbench.schema.contents import Content
 from workbench.schema.counting import BLOCK, FEW, Counting
 from workbench.schema.labels import numbers_label, texts_label
 from workbench.schema.long_strings import characters, long_string
@@ -64,8 +65,8 @@ class Writing:
         #: By the identity of ``Later.raw``: a reference to a set is the set.
         self._calls: dict[int, str] = {}
         self._counted = 0
-        #: The rules of blocks, by what is counted and how often.
-        self._blocks: dict[tuple[str, int], str] = {}
+        #: The rules of blocks, by what is counted, of which kind, and how often.
+        self._blocks: dict[tuple[str, Content | None, int], str] = {}
         #: Those of this schema, by set, and what one may spend: other schemas will have them too.
         self._machines: dict[Texts, Dfa] = {}
         self._leaf_limits = replace(limits, began=None)
@@ -115,19 +116,22 @@ class Writing:
         words = texts.words
         if words is not None and len(words) <= _ONE_BY_ONE and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
-        if max(texts.low, texts.high or 0) > FEW and texts == Texts.lengths(texts.low, texts.high):
-            counting = characters(span, lambda level: self.block("characters", counting, level))
+        if max(texts.low, texts.high or 0) > FEW and texts.only_counts:
+            kind = texts.content
+            counting = characters(
+                texts, span, lambda level: self.block("characters", counting, level, kind)
+            )
             return [long_string(texts.low, texts.high, counting)]
         machine = self._machines.get(texts)
         if machine is None:
             machine = self._machines[texts] = texts.machine(self._leaf_limits)
         return [Automaton(machine, texts_label(texts, later), span)]
 
-    def block(self, name: str, counting: Counting, level: int) -> str:
+    def block(self, name: str, counting: Counting, level: int, kind: Content | None = None) -> str:
         """The rule of a block of what is counted; it is made when first asked for."""
-        its_name = self._blocks.get((name, level))
+        its_name = self._blocks.get((name, kind, level))
         if its_name is None:
-            its_name = self._blocks[name, level] = self.new_name(f"{BLOCK**level}_{name}")
+            its_name = self._blocks[name, kind, level] = self.new_name(f"{BLOCK**level}_{name}")
             self.rule(its_name, counting.body(level), counting.span)
         return its_name
 
