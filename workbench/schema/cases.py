@@ -17,7 +17,7 @@ Shape = TypeVar("Shape", Arrays, Objects)
 #: So few shapes are kept without asking whether they are empty: settling asks once more.
 _FEW = 2
 #: Shapes of one type in one set.
-_MOST = 200
+_MOST = 500
 #: Shapes that are looked at on the way to one set.
 _MOST_TRIED = 4_000
 
@@ -76,7 +76,9 @@ def _within(algebra: Algebra, one: Arrays | Objects, other: Arrays | Objects) ->
     """Whether it is plain that the other shape has every value of the one."""
     if not isinstance(one, Objects) or not isinstance(other, Objects):
         return False
-    if other.some or not other.required <= one.required or other.low > one.low:
+    if not other.required <= one.required or other.low > one.low:
+        return False
+    if any(pairs not in one.some for pairs in other.some):
         return False
     if one.evaluated is not other.evaluated:
         return False

@@ -7,6 +7,7 @@ condition that may fail. Of a set of shapes the complements meet.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from workbench.schema.conjunction import meet_arrays, meet_objects
@@ -18,6 +19,9 @@ from workbench.schema.values import Arrays, Contains, Later, Objects, Values
 
 if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
+
+#: Properties that may fail, of which each is a case; of more that one of them does is one case.
+_FEW = 6
 
 
 def complement(algebra: Algebra, values: Values) -> Values:
@@ -83,24 +87,41 @@ def _failing_arrays(algebra: Algebra, shape: Arrays) -> Iterator[Arrays]:
 def _failing_objects(algebra: Algebra, shape: Objects) -> Iterator[Objects]:
     """One shape for each condition of a shape: the objects that fail it."""
     anything, negated = algebra.anything, algebra.complement
+    everything = algebra.any_object.extras
+    failing = [(name, held) for name, held in shape.properties.items() if held is not anything]
     for name, later in shape.properties.items():
-        rest = ((all_but([name]), anything),)
-        loose = frozenset((name,))
         if name in shape.required:
-            yield Objects({name: algebra.nothing}, frozenset(), rest, loose=loose)
-        if later is not anything:
-            yield Objects({name: negated(later)}, loose, rest, loose=loose)
-    for names, later in _failing_extras(algebra, shape):
-        yield Objects({}, frozenset(), algebra.any_object.extras, some=((names, later),))
+            yield _with(algebra, name, algebra.nothing)
+        if len(failing) <= _FEW and later is not anything:
+            yield _with(algebra, name, negated(later))
+    if len(failing) > _FEW:
+        pairs = tuple((Texts.of([name]), negated(held)) for name, held in failing)
+        yield Objects({}, frozenset(), everything, some=(pairs,))
+    for pair in _failing_extras(algebra, shape):
+        yield Objects({}, frozenset(), everything, some=((pair,),))
     if shape.low:
-        yield Objects({}, frozenset(), algebra.any_object.extras, high=shape.low - 1)
+        yield Objects({}, frozenset(), everything, high=shape.low - 1)
     if shape.high is not None:
-        yield Objects({}, frozenset(), algebra.any_object.extras, low=shape.high + 1)
-    for names, later in shape.some:
-        # no property with such a name has such a value
-        allowed = [(names, negated(later)), (others(names), anything)]
+        yield Objects({}, frozenset(), everything, low=shape.high + 1)
+    for pairs in shape.some:
+        yield from reduce(partial(meet_objects, algebra), _without(algebra, pairs))
+
+
+def _with(algebra: Algebra, name: str, later: Later) -> Objects:
+    """Objects with a property of a name and a set, or without it where the set has no value."""
+    rest, loose = ((all_but([name]), algebra.anything),), frozenset((name,))
+    required = frozenset[str]() if later is algebra.nothing else loose
+    return Objects({name: later}, required, rest, loose=loose)
+
+
+def _without(
+    algebra: Algebra, pairs: tuple[tuple[Texts, Later], ...]
+) -> Iterator[tuple[Objects, ...]]:
+    """For each pair the objects that have no property with such a name and such a value."""
+    for names, later in pairs:
+        allowed = [(names, algebra.complement(later)), (others(names), algebra.anything)]
         kept = (part for part in allowed if part[1] is not algebra.nothing)
-        yield Objects({}, frozenset(), somebody(kept))
+        yield (Objects({}, frozenset(), somebody(kept)),)
 
 
 def _failing_extras(algebra: Algebra, shape: Objects) -> Iterator[tuple[Texts, Later]]:

@@ -153,7 +153,7 @@ def _objects(algebra: Algebra, left: Objects, right: Objects) -> Objects | None:
         tuple(_extras(algebra, left, right)),
         low,
         high,
-        left.some + right.some,
+        tuple(dict.fromkeys((*left.some, *right.some))),
         loose,
         order,
         evaluated,

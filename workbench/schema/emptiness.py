@@ -110,7 +110,7 @@ class Emptiness:
         room = self._room(shape)
         if room is not None and room < shape.low:
             return True
-        if any_of(self._without(shape, names, later) for names, later in shape.some) is True:
+        if any_of(self._without(shape, pairs) for pairs in shape.some) is True:
             return True
         return empty if room is None and not shape.some else None
 
@@ -125,11 +125,13 @@ class Emptiness:
                 count += len(few)
         return count
 
-    def _without(self, shape: Objects, names: Texts, later: Later) -> bool | None:
-        """Whether no property can have such a name and such a value."""
-        both = self.algebra.both
-        held = [both(own, later) for name, own in shape.properties.items() if names.contains(name)]
-        held += [both(own, later) for others, own in shape.extras if not nobody(others & names)]
+    def _without(self, shape: Objects, pairs: tuple[tuple[Texts, Later], ...]) -> bool | None:
+        """Whether no property can have a name and a value of one of some pairs."""
+        both, held = self.algebra.both, list[Later]()
+        for names, later in pairs:
+            declared = (own for name, own in shape.properties.items() if names.contains(name))
+            others = (own for those, own in shape.extras if not nobody(those & names))
+            held += [both(own, later) for own in (*declared, *others)]
         return all_of(self.of_later(one) for one in held)
 
     def _arrays(self, shape: Arrays) -> bool | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
 from workbench.schema.cases import Shape, live
@@ -17,6 +18,7 @@ from workbench.schema.doubts import widest
 from workbench.schema.names import either
 from workbench.schema.numbers import Numbers
 from workbench.schema.ordering import together
+from workbench.schema.tags import apart, tags_of
 from workbench.schema.texts import Texts
 from workbench.schema.values import Values
 
@@ -81,8 +83,11 @@ def _shapes(
     """The shapes of each option, without those of the options that overlap it."""
     empty = algebra.emptiness.surely
     overlaps: dict[int, set[int]] = {index: set() for index in range(len(plain))}
+    tags = [[tags_of(shape) for shape in option] for option in plain]
     for index, option in enumerate(plain):
         for before in range(index):
+            if all(apart(*pair) for pair in product(tags[before], tags[index])):
+                continue
             common = meet(algebra, plain[before], option)
             if not all(empty(shape) for shape in common):
                 overlaps[index].add(before)

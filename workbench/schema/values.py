@@ -131,9 +131,9 @@ class Objects:
     #: How many properties there are, all together.
     low: int = 0
     high: int | None = None
-    #: Each: at least one property, declared or not, has a name in the first and a value in the
-    #: second. They come from complements.
-    some: tuple[tuple[Texts, Later], ...] = ()
+    #: Each: at least one property, declared or not, has a name and a value of one of its pairs.
+    #: They come from complements.
+    some: tuple[tuple[tuple[Texts, Later], ...], ...] = ()
     #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
     #: shapes meet, declared names come first.
     loose: frozenset[str] = frozenset()
@@ -215,8 +215,12 @@ def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
         if later is None or not later.raw.contains(held):
             return False
     return all(
-        any(names.contains(name) and later.raw.contains(held) for name, held in value.items())
-        for names, later in shape.some
+        any(
+            names.contains(name) and later.raw.contains(held)
+            for names, later in pairs
+            for name, held in value.items()
+        )
+        for pairs in shape.some
     )
 
 

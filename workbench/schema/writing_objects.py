@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import product
 
 from workbench.schema.graphs import written_graph
 from workbench.schema.texts import Texts
@@ -57,7 +57,7 @@ def _unordered(shape: Objects, writing: Writing) -> Objects:
         return shape
     names = [(Texts.of([name]), shape.properties[name]) for name in shape.properties
              if name in shape.loose]  # fmt: skip
-    conditions = [(Texts.of([name]), writing.algebra.anything) for name in sorted(required)]
+    conditions = [((Texts.of([name]), writing.algebra.anything),) for name in sorted(required)]
     declared = {name: held for name, held in shape.properties.items() if name not in shape.loose}
     return replace(
         shape,
@@ -155,29 +155,31 @@ class _ObjectGraph:
             yield 0, names, later
             return
         both, sure = self._writing.algebra.both, 0
-        could: list[tuple[int, Texts, Later]] = []
-        for number, (those, held) in enumerate(self._shape.some):
-            shared = names & those
-            is_all = shared.words is not None and shared.words == names.words
-            is_all = is_all and both(later, held) is later
+        could: list[list[tuple[int, Texts, Later]]] = []
+        for number, pairs in enumerate(self._shape.some):
+            shared = [(1 << number, those & names, held) for those, held in pairs]
+            is_all = any(
+                those.words is not None
+                and those.words == names.words
+                and both(later, held) is later
+                for _, those, held in shared
+            )
             if met >> number & 1:
-                if is_all and len(those.words or ()) == 1:
+                if is_all and len(pairs) == 1 and len(pairs[0][0].words or ()) == 1:
                     return
             elif is_all:
                 sure |= 1 << number
-            elif not shared.is_empty:
-                could.append((1 << number, those, held))
-        for size in range(len(could) + 1):
-            for chosen in combinations(could, size):
-                more, its_names, its_values = sure, names, later
-                for bit, those, held in chosen:
-                    more, its_names, its_values = (
-                        more | bit,
-                        its_names & those,
-                        both(its_values, held),
-                    )
-                if its_values is later or not is_nothing(its_values.values):
-                    yield more, its_names, its_values
+            else:
+                could.append([(0, names, later), *(one for one in shared if not one[1].is_empty)])
+        for chosen in product(*could):
+            more, its_names, its_values = sure, names, later
+            for bit, those, held in chosen:
+                more |= bit
+                its_names, its_values = its_names & those, both(its_values, held)
+            if its_names.is_empty:
+                continue
+            if its_values is later or not is_nothing(its_values.values):
+                yield more, its_names, its_values
 
     def is_final(self, state: _State) -> bool:
         place, count, met = state
