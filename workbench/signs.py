@@ -6,7 +6,6 @@ any other text. The bytes of signs are taken out of all that reads bytes rather 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -27,7 +26,6 @@ from workbench.syntax.grammar_tree import (
     Choice,
     Except,
     Expression,
-    GrammarTree,
     Literal,
     Pattern,
     Repetition,
@@ -47,6 +45,7 @@ from workbench.syntax.regex_tree import (
     Regex,
     Repeat,
 )
+from workbench.syntax.tree_labels import labels_in_rules, may_have_labels
 
 #: What begins a sign, and the lowest byte that is kept for signs; UTF-8 has none of them.
 LEAD, RESERVED = 0xFC, 0xF8
@@ -65,29 +64,12 @@ def labels_of(grammar: Grammar) -> tuple[tuple[Label, Span], ...]:
 
     Cost: three searches of its text where there are none.
     """
-    if not any(label.name in grammar.source.text for label in LABELS):
+    if not may_have_labels(grammar.source):
         return ()
     if grammar.regex is not None:
         return tuple(labels_in(grammar.regex))
     assert grammar.tree is not None, "made from the one or the other"
     return tuple(labels_in_rules(grammar.tree))
-
-
-def labels_in_rules(tree: GrammarTree) -> Iterator[tuple[Label, Span]]:
-    """The same of a tree of rules."""
-    for rule in tree.rules:
-        yield from _labels_of(rule.body)
-
-
-def _labels_of(node: Expression) -> Iterator[tuple[Label, Span]]:
-    match node:
-        case Pattern(regex=regex):
-            yield from labels_in(regex)
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from _labels_of(part)
-        case Repetition(item=item):
-            yield from _labels_of(item)
 
 
 def signed(grammar: Grammar) -> Grammar:

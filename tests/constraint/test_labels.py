@@ -344,6 +344,37 @@ def test_error_when_a_label_stands_where_a_match_ends_by_its_text() -> None:
     assert grammar.source.text[caught.value.span.start :].startswith("(?P<TEXT_TOKEN>)")
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "A: /(?P<TEXT_TOKEN>)/ & /[a-z]+/",
+        "A: ~/(?P<TEXT_TOKEN>)/",
+        'A[stop="x"]: /(?P<TEXT_TOKEN>)+/',
+        "A[lazy]: B\nB: /(?P<TEXT_TOKEN>)/",
+    ],
+)
+def test_error_when_a_label_is_made_into_a_machine(rules: str) -> None:
+    """As characters it would be read token by token no more, and nobody would be told."""
+    with pytest.raises(BuildError, match="TEXT_TOKEN cannot be combined") as caught:
+        Grammar.from_lark(f"start: A\n{rules}")
+    source, span = caught.value.source, caught.value.span
+    assert source.text[span.start : span.end].startswith("(?P<TEXT_TOKEN>)")
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        Grammar.from_lark('start: A B\nA: /(?P<TEXT_TOKEN>)/\nB: "b"\n%ignore /;+/'),
+        Grammar.from_gbnf('root ::= Regex("(?P<TEXT_TOKEN>)") "b"'),
+    ],
+    ids=["lark", "gbnf"],
+)
+def test_labels_of_imported_grammars(grammar: Grammar) -> None:
+    constraint = compile(grammar, AB)
+    assert isinstance(constraint, Labelled)
+    assert b"a\n" in spelt(constraint, constraint.initial)
+
+
 def test_labels_are_told_with_their_places() -> None:
     text = "start ::= #'x(?P<IMAGE>)' | '(' (#'(?P<TEXT_TOKEN>)+')? ')';"
     found = labels_of(Grammar.from_kbnf(text))

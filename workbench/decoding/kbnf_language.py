@@ -22,10 +22,10 @@ from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.pushdown.cfg import gathered
 from workbench.pushdown.checks import check_defined
-from workbench.signs import labels_in_rules
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.tree_labels import labels_in_rules
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: Where the grammar stands, and where its beginnings without end do; None where it cannot be.

@@ -23,6 +23,7 @@ from workbench.syntax.beyond import Rules
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Rule
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex_tree import Characters, Repeat
+from workbench.syntax.tree_labels import labels_in_rules, may_have_labels
 
 _NOWHERE = Span(0, 0)
 #: A name no notation can give a rule.
@@ -70,6 +71,7 @@ class Combining:
         tree = GrammarTree(
             tuple(Rule(name, body, span, span) for name, body in bodies.items()), self.source
         )
+        self._refuse_labels(tree)
         try:
             program = rule_program(tree, bodies, self.limits)
         except KeyError:
@@ -85,3 +87,14 @@ class Combining:
             "only terminals can be combined, negated or cut short",
             kind="unsupported",
         )
+
+    def _refuse_labels(self, tree: GrammarTree) -> None:
+        for label, span in labels_in_rules(tree) if may_have_labels(self.source) else ():
+            raise BuildError(
+                f"{label.name} cannot be combined, negated or cut short: it reads one token, "
+                "whatever its text",
+                self.source,
+                span,
+                "leave it out of what is made of terminals, or write a regex of the texts you mean",
+                kind="unsupported",
+            )
