@@ -236,6 +236,7 @@ EMPTY = [
         "no name is a number",
     ),
     ({"type": "array", "contains": False}, "nothing to contain"),
+    ({"type": "array", "contains": True, "maxContains": 0}, "one at least, and none"),
     (
         {"type": "array", "items": {"type": "null"}, "contains": {"type": "string"}},
         "not of the kind",

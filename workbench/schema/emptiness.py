@@ -137,6 +137,8 @@ class Emptiness:
     def _arrays(self, shape: Arrays) -> bool | None:
         if shape.high is not None and shape.high < shape.low:
             return True
+        if any(asked.high is not None and asked.high < asked.low for asked in shape.contains):
+            return True
         places = min(shape.low, len(shape.prefix) + 1)
         empty = any_of(self.of_later(item_of(shape, index)) for index in range(places))
         if empty is True or not (shape.contains or (shape.unique and shape.low > 1)):

@@ -58,7 +58,7 @@ def _array(algebra: Algebra, shape: Arrays) -> Arrays | None:
     prefix, rest = list(shape.prefix), shape.rest
     asked: list[Contains] = []
     for one in shape.contains:
-        if one.high == 0 and one.start <= len(prefix):
+        if one.low == one.high == 0 and one.start <= len(prefix):
             none = algebra.complement(one.values)
             prefix[one.start :] = [algebra.both(item, none) for item in prefix[one.start :]]
             rest = algebra.both(rest, none)
