@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
@@ -69,14 +69,21 @@ def test_importing_the_front_door_is_light() -> None:
 
 
 @needs_model
-def test_the_readmes_python_runs() -> None:
-    first, methods, _ = re.findall(
+def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, formats, methods, _ = re.findall(
         r"```python\n(.*?)```", README, re.DOTALL
     )  # the last asks a page
-    names: dict[str, Any] = {}
+    module = ModuleType("readme")
+    monkeypatch.setitem(sys.modules, "readme", module)  # dataclasses look their module up
+    names = vars(module)
     exec(first, names)
     assert names["c"].mask(names["c"].initial).ids.tolist() == [0, 2, 4]
     assert str(names["step"].token) != ""
+    exec(formats, names)
+    assert names["ada"] == {"name": "Ada"}
+    assert not names["person"].accepts('{"name": "Ada", "age": -1}')
+    assert names["point"] == names["Point"](3, 0.0)
+    assert names["same"]
     exec(methods, names)
     assert names["tokens"]
 
