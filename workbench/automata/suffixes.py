@@ -51,20 +51,9 @@ def suffix_automaton(letters: Ints) -> tuple[Ints, int]:
         size += 1
         states[_LINK, twin], states[_LATEST, twin] = states[_LINK, there], _NONE
         states[_LONGEST, twin] = states[_LONGEST, here] + 1
-        edge = states[_LATEST, there]
-        while edge >= 0:
-            made = _add(
-                states, edges, slots, made, twin,
-                int64(edges[edge, _LETTER]), int64(edges[edge, _TARGET]),
-            )  # fmt: skip
-            edge = edges[edge, _BEFORE]
+        made = _copy(states, edges, slots, made, there, twin)
         states[_LINK, there] = states[_LINK, last] = twin
-        while here >= 0:
-            found = slots[_slot(edges, slots, here, int64(letter))]
-            if edges[found, _TARGET] != there:
-                break
-            edges[found, _TARGET] = twin
-            here = int64(states[_LINK, here])
+        _redirect(states, edges, slots, here, int64(letter), there, twin)
     return edges[:made, :_BEFORE].copy(), size
 
 
@@ -78,6 +67,30 @@ def _add(
     edges[made, _BEFORE] = states[_LATEST, source]
     states[_LATEST, source] = made
     return made + 1
+
+
+@inner
+def _copy(states: Ints, edges: Ints, slots: Ints, made: int, source: int, twin: int) -> int:
+    """Write all edges of a state for its twin too; how many edges there are then."""
+    edge = states[_LATEST, source]
+    while edge >= 0:
+        letter, target = int64(edges[edge, _LETTER]), int64(edges[edge, _TARGET])
+        made = _add(states, edges, slots, made, twin, letter, target)
+        edge = edges[edge, _BEFORE]
+    return made
+
+
+@inner
+def _redirect(
+    states: Ints, edges: Ints, slots: Ints, here: int, letter: int, there: int, twin: int
+) -> None:
+    """Lead the letter's edges to the twin, from here on along the links as far as they met."""
+    while here >= 0:
+        found = slots[_slot(edges, slots, here, letter)]
+        if edges[found, _TARGET] != there:
+            break
+        edges[found, _TARGET] = twin
+        here = int64(states[_LINK, here])
 
 
 @inner
