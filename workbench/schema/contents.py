@@ -166,8 +166,6 @@ def between(content: Content, low: int, high: int | None, limits: Limits = LIMIT
     if is_finite(content) and (high is None or not has_member(content, high + 1, None)):
         high, low = None, min(low, states)  # all members are shorter
     last = low if high is None else high
-    if last < low:
-        return replace(content, machine=nothing(len(machine.classes)))
     limits.check("states", last, "lower the bounds of the string's length")
     sources, targets = _ways(machine)
     kept = np.zeros((last + 1, states), np.bool_)

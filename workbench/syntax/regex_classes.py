@@ -134,6 +134,9 @@ def _item(reader: Reader, start: int) -> Ranges:
     _skip_blanks(reader)
     high = _member(reader, start)
     if isinstance(low, tuple) or isinstance(high, tuple):
+        if reader.rules.ecma:  # annex B: of a set no range begins, so the '-' is itself
+            ends = (reader.cased(((e, e),)) if isinstance(e, int) else e for e in (low, high))
+            return union(((0x2D, 0x2D),), *ends)
         raise reader.fail(
             f"expected single characters at both ends of the range '{_text(reader, place)}'",
             reader.span(place),
