@@ -38,6 +38,16 @@ ORDERS = [
         "a name that only another option declares stands where that one has it",
     ),
     (
+        {"allOf": [option("ba")], **option("ca")},
+        ["cab", "bac"],
+        "own names come first, and where the text has them",
+    ),
+    (
+        {**option("ca"), "allOf": [option("ba")]},
+        ["cab"],
+        "which is the same where they stand first",
+    ),
+    (
         {"allOf": [{"anyOf": [option("b", **CLOSED), option("ba")]}, option("ac")]},
         ["b", "bac"],
         "the names of all options come before those of what comes later",

@@ -147,8 +147,8 @@ def test_names_keep_their_declared_order(schema: Any, order: str | None, why: st
         with pytest.raises(ParseError):
             assert algebra_of(schema).root.values
         return
-    (shape,) = algebra_of(schema).root.values.objects
-    assert "".join(shape.properties) == order, why
+    first = algebra_of(schema).root.values.objects[0]
+    assert "".join(first.properties) == order, why
 
 
 REFUSED = [

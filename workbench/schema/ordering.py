@@ -15,6 +15,8 @@ from workbench.schema.values import Objects, property_of
 
 if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
+    from workbench.schema.reading import Node
+    from workbench.schema.values import Values
 
 #: Names all options have together, beyond which each keeps to its own order.
 _MOST = 200
@@ -39,6 +41,30 @@ def together(options: Sequence[Objects]) -> list[Objects]:
     if len(order) > _MOST:
         return list(options)
     return [replace(shape, order=order) if shape.properties else shape for shape in options]
+
+
+def as_written(
+    shapes: Sequence[Objects], members: dict[str, Node], parts: dict[str, Values]
+) -> list[Objects]:
+    """The shapes of a subschema whose ``properties`` stand behind what it is put together of.
+
+    ``parts`` are the keywords that combine, with their values. Own names come first, as everywhere;
+    as the text is written they come later, which is an order too.
+    """
+    own = members["properties"].members or {}
+    words = [word for word in members if word == "properties" or word in parts]
+    if words[0] == "properties":
+        return list(shapes)
+    order: dict[str, None] = {}
+    for word in words:
+        objects = parts[word].objects if word in parts else ()
+        order |= dict.fromkeys(own if word == "properties" else ())
+        order |= dict.fromkeys(name for shape in objects for name in mentioned(shape))
+    if len(order) > _MOST:
+        return list(shapes)
+    return [
+        replace(shape, order=tuple(order)) if shape.order is None else shape for shape in shapes
+    ]
 
 
 def in_each_order(algebra: Algebra, shapes: Sequence[Objects]) -> Iterator[Objects]:

@@ -7,6 +7,7 @@ declared.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.schema.cases import Untold
@@ -14,6 +15,7 @@ from workbench.schema.combining import COMBINING
 from workbench.schema.conjunction import meet
 from workbench.schema.dialect import ANNOTATIONS, Dialect
 from workbench.schema.leaves import NUMBER_WORDS, TEXT_WORDS, numbers_of, texts_of
+from workbench.schema.ordering import as_written
 from workbench.schema.reading import Node
 from workbench.schema.refusals import unsupported, wrong
 from workbench.schema.resolve import References
@@ -124,22 +126,32 @@ class Subschemas:
 
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
         """What the keywords of a subschema say, all together."""
-        algebra, words = self.algebra, members.keys()
+        words = members.keys()
         asks = not UNEVALUATED.isdisjoint(words) and UNEVALUATED & words & self.keywords
         tracked = tracked or bool(asks)
         values = self._own(members, tracked)
         if not self._combining.isdisjoint(words):
-            for word, keyword in members.items():
-                if word in self._combining:
-                    try:
-                        values = meet(algebra, values, COMBINING[word](self, keyword, tracked))
-                    except Untold as error:
-                        raise unsupported(keyword, str(error)) from None
-                    except Circular as error:
-                        error.keyword = error.keyword or keyword
-                        raise
+            values = self._combined(values, members, tracked)
         if asks:
             values = restricted(self, values, members)
+        return values
+
+    def _combined(self, values: Values, members: dict[str, Node], tracked: bool) -> Values:
+        """The values that meet the keywords which combine subschemas as well."""
+        parts: dict[str, Values] = {}
+        for word, keyword in members.items():
+            if word in self._combining:
+                try:
+                    parts[word] = COMBINING[word](self, keyword, tracked)
+                    values = meet(self.algebra, values, parts[word])
+                except Untold as error:
+                    raise unsupported(keyword, str(error)) from None
+                except Circular as error:
+                    error.keyword = error.keyword or keyword
+                    raise
+        if "properties" in members:
+            objects = as_written(values.objects, members, parts)
+            values = replace(values, objects=tuple(objects))
         return values
 
     def _own(self, members: dict[str, Node], tracked: bool) -> Values:
