@@ -8,19 +8,21 @@ Source: Koo et al. 2024, §5.1 and §5.2.
 
 from __future__ import annotations
 
+import ast
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from workbench.errors import BuildError
 from workbench.source import Source, Span
-from workbench.typed.member_values import json_of, member_values
 from workbench.typed.types import (
     Definition,
     Dict,
     Enumeration,
     Many,
+    Member,
     Named,
     OneOf,
     Plain,
@@ -181,3 +183,29 @@ class _Writer:
 def key_text(value: object) -> str:
     """A value as ``json.dumps`` writes it where it is a key."""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def member_values(one: Enumeration) -> dict[str, object]:
+    """The JSON value of each member by its name."""
+    try:
+        values = {name: ast.literal_eval(text) for name, text in one.members}
+    except (ValueError, SyntaxError):
+        return {name: name for name, _ in one.members}
+    if all(map(_is_json, values.values())):
+        return values
+    return {name: name for name in values}
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str | int)
+
+
+def json_of(value: str | int | Member | None, definitions: Mapping[str, Definition]) -> object:
+    """A value of a ``Literal`` as JSON."""
+    if not isinstance(value, Member):
+        return value
+    owner = definitions[value.owner]
+    assert isinstance(owner, Enumeration), "checked when it was read"
+    return member_values(owner)[value.name]

@@ -17,8 +17,8 @@ from workbench.typed.types import (
     OneOf,
     Record,
     Type,
+    inside,
 )
-from workbench.typed.walking import inside
 
 
 def check(text: PythonText, definitions: Mapping[str, Definition]) -> None:

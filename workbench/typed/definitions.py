@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from workbench.typed.types import (
-    OPAQUE,
     Definition,
     Dict,
     Enumeration,
@@ -24,8 +23,8 @@ from workbench.typed.types import (
     Tuple,
     Type,
     Union,
+    inside,
 )
-from workbench.typed.walking import inside
 
 _FACTORIES = {"[]": "list", "{}": "dict", "set()": "set"}
 
@@ -126,6 +125,3 @@ def _field(field: Field) -> str:
     if field.default in _FACTORIES:
         return f"{line} = field(default_factory={_FACTORIES[field.default]})"
     return f"{line} = {field.default}"
-
-
-__all__ = ["OPAQUE", "definitions_text", "type_text", "value_text"]

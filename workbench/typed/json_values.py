@@ -10,10 +10,9 @@ from typing import NoReturn
 
 from workbench.errors import ParseError
 from workbench.source import Source, Span
-from workbench.typed.as_schema import WHOLE, key_text
+from workbench.typed.as_schema import WHOLE, json_of, key_text, member_values
 from workbench.typed.definitions import type_text
 from workbench.typed.fitting import Maker, as_float, too_deep
-from workbench.typed.member_values import json_of, member_values
 from workbench.typed.misfits import MisfitError, Options, lacking
 from workbench.typed.types import (
     Dict,

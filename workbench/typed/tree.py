@@ -6,19 +6,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
 from workbench.errors import WorkbenchError
 from workbench.limits import LIMITS, Limits
-from workbench.source import Source
-from workbench.syntax.grammar_tree import GrammarTree
+from workbench.source import Source, Span
+from workbench.syntax.grammar_tree import Choice, Expression, GrammarTree, Pattern, Repetition, Rule
+from workbench.syntax.grammar_tree import Sequence as Row
 from workbench.typed.as_schema import schema_of
 from workbench.typed.calls import call_tree
 from workbench.typed.fitting import Maker, parse_call
 from workbench.typed.json_values import parse_json
+from workbench.typed.literals import regex_at
 from workbench.typed.making import ClassMaker, RecordMaker
-from workbench.typed.placing import placed
 from workbench.typed.reading import read_types
 from workbench.typed.reflect import reflect
 from workbench.typed.types import Named, Type, Types
@@ -87,7 +89,38 @@ def _json_tree(types: Types, limits: Limits) -> GrammarTree:
     from workbench.schema.tree import schema_tree  # a room of its own, wanted by this style alone
 
     schema = schema_of(types)
-    return placed(schema_tree(schema.source, limits=limits), schema.places, types.source)
+    return _placed(schema_tree(schema.source, limits=limits), schema.places, types.source)
+
+
+def _placed(tree: GrammarTree, places: Sequence[tuple[Span, Span]], source: Source) -> GrammarTree:
+    """The rules of a schema that nobody typed, pointing into the definitions instead.
+
+    Each part points at what the innermost place around it was written for.
+    """
+
+    @cache
+    def there(span: Span) -> Span:
+        inner = [new for old, new in places if old.start <= span.start and span.end <= old.end]
+        return inner[-1] if inner else Span(0, 0)
+
+    def moved(node: Expression) -> Expression:
+        span = there(node.span)
+        match node:
+            case Row(items=items):
+                return Row(tuple(map(moved, items)), span)
+            case Choice(options=options):
+                return Choice(tuple(map(moved, options)), span)
+            case Repetition(item=item):
+                return replace(node, item=moved(item), span=span)
+            case Pattern(regex=regex):
+                return replace(node, regex=regex_at(regex, span), span=span)
+        return replace(node, span=span)
+
+    rules = (
+        Rule(rule.name, moved(rule.body), there(rule.name_span), there(rule.span))
+        for rule in tree.rules
+    )
+    return GrammarTree(tuple(rules), source)
 
 
 _Read = Callable[[Types, Maker, Source, Type], object]

@@ -6,7 +6,7 @@ stand for. Two types are equal where they mean the same, wherever they were writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -103,6 +103,27 @@ class Named:
 
 
 Type = Plain | OneOf | Union | Many | Tuple | Dict | Named
+
+
+def _parts(type_: Type) -> tuple[Type, ...]:
+    """The types a type is made of, in the order they are written."""
+    match type_:
+        case Union(options=options):
+            return options
+        case Many(item=item):
+            return (item,)
+        case Tuple(items=items):
+            return items
+        case Dict(key=key, value=value):
+            return (key, value)
+    return ()
+
+
+def inside(type_: Type) -> Iterator[Type]:
+    """A type, and every type written in it; names are not followed."""
+    yield type_
+    for part in _parts(type_):
+        yield from inside(part)
 
 
 @dataclass(frozen=True, slots=True)
