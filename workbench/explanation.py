@@ -21,6 +21,7 @@ from workbench.automata.describe import in_brief, is_most, spoken
 from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar, utf8
 from workbench.pushdown.places import MOST_STACKS, Frame, Place, Stack
+from workbench.signs import labels_of
 from workbench.syntax.regex_tree import Ranges
 from workbench.verdict import Verdict, character_start
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -185,8 +186,14 @@ def explain_id(
 ) -> Explanation:
     """The same for tokens of a vocabulary, by their ids.
 
-    Raises: WorkbenchError also for special tokens, which have no text.
+    Raises: WorkbenchError also for special tokens, which have no text, and for a grammar with
+            terminal labels, of which ``constraint.label_reasons`` tells.
     """
+    if labels := labels_of(grammar):
+        raise WorkbenchError(
+            f"{labels[0][0].name} reads whole tokens: why one is forbidden is not told by its text",
+            "ask workbench.constraint.label_reasons.label_reason",
+        )
     text = b"".join(vocabulary.tokens[i] or b"" for i in so_far)
     if token_id == vocabulary.end:
         return explain(grammar, text, None)

@@ -6,6 +6,7 @@ import pytest
 
 from workbench.constraint.label_reasons import label_reason
 from workbench.errors import TokenNotAllowed, WorkbenchError
+from workbench.explanation import explain_id
 from workbench.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
@@ -58,6 +59,15 @@ def test_reasons(regex: str, taken: list[str], token: str | None, sentence: str,
     token_id = end if token is None else WORDS.ids(token)[0]
     told = label_reason(Grammar.from_regex(regex), WORDS, WORDS.ids(*taken), token_id)
     assert (str(told), told.note) == (sentence, note)
+
+
+def test_error_where_a_text_alone_is_asked() -> None:
+    """The space and the word are a text of the grammar; as one token they are forbidden."""
+    grammar, so_far, token = Grammar.from_regex(BULLET), WORDS.ids("*"), WORDS.ids(" a")[0]
+    assert grammar.is_prefix("* a")
+    with pytest.raises(WorkbenchError, match="PARAGRAPH_TOKEN reads whole tokens") as caught:
+        explain_id(grammar, WORDS, so_far, token)
+    assert "label_reason" in caught.value.hint
 
 
 def test_error_without_labels() -> None:
