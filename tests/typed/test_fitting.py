@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 
 import pytest
 
@@ -61,6 +62,14 @@ READ = [
 @pytest.mark.parametrize(("text", "told", "why"), READ)
 def test_what_a_text_stands_for(text: str, told: str, why: str) -> None:
     assert repr(SHAPES.parse(text)) == told, why
+
+
+def test_fields_may_be_called_anything() -> None:
+    text = "@dataclass\nclass A:\n    _type: int\n    _fields: str = 'a'\n    __own: int = 3\n"
+    made = text_tree(Source(text, "A")).parse("A(_type=1, _A__own=4)")
+    assert repr(made) == "A(_type=1, _fields='a', _A__own=4)"
+    assert (made._type, made._fields) == (1, "a")  # type: ignore[attr-defined]
+    assert copy(made) == made
 
 
 def test_a_record_has_its_fields() -> None:

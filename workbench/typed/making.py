@@ -52,17 +52,17 @@ class MadeInstance:
     Law: ``repr`` of it is a text the grammar accepts, if all defaults in it are literals.
     """
 
-    _type: str
-    _fields: tuple[tuple[str, object], ...]
+    __type: str
+    __fields: tuple[tuple[str, object], ...]
 
     def __getattr__(self, name: str) -> object:
-        for field, value in self._fields:
+        for field, value in self.__fields:
             if field == name:
                 return value
-        raise AttributeError(f"{self._type} has no field {name!r}")
+        raise AttributeError(f"{self.__type} has no field {name!r}")
 
     def __repr__(self) -> str:
-        return f"{self._type}({', '.join(f'{name}={value!r}' for name, value in self._fields)})"
+        return f"{self.__type}({', '.join(f'{name}={value!r}' for name, value in self.__fields)})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
