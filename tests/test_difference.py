@@ -61,6 +61,8 @@ CASES = [
                                                                         True,  None,     None,   True,  "in another notation"),
     ("start ::= '(' start ')' | 'x';", "start ::= '(' (start ')' | 'x)' | '(' start '))') | 'x';",
                                                                         None,  None,     None,   False, "the same, and no proof of it"),
+    ("start ::= '(' start ')' | 'x';", "start ::= '(' (start ')' | 'x)' | '(' start '))') | 'x' | '';",
+                                                                        False, "",       None,   False, "the empty text is found, whatever the bound"),
 ]  # fmt: skip
 
 
@@ -127,6 +129,13 @@ def test_the_time_is_kept() -> None:
     assert found.same is None
     assert "all texts of up to" in found.why
     assert time.perf_counter() - started < 4.0  # samples have a second each
+
+
+def test_samples_of_a_long_chain_keep_the_time() -> None:
+    started = time.perf_counter()
+    found = equivalent(read("(a{97})*"), read("(a{97})*|(a{9700}){5}"), limits=QUICK)
+    assert found.same is None
+    assert time.perf_counter() - started < 6.0  # half a minute where each state asked all others
 
 
 @pytest.mark.slow

@@ -103,8 +103,8 @@ def _compared(first: Grammar, second: Grammar, work: Limits) -> Difference:
     bound = search.run()
     if bound is None:
         return _decided(search.gained, search.lost)
-    gained = search.gained or _sampled(second, first)
-    lost = search.lost or _sampled(first, second)
+    gained = _sampled(second, first) if search.gained is None else search.gained
+    lost = _sampled(first, second) if search.lost is None else search.lost
     return _bounded(gained, lost, bound)
 
 

@@ -7,14 +7,14 @@ terminal goes on as one of these, by a character that may also follow it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workbench.automata.build import regex_dfa
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.nfa import BYTES
 from workbench.automata.operations import literals
-from workbench.export.neighbours import Neighbours
+from workbench.export.neighbours import Neighbours, Terminals, numbers
 from workbench.limits import Limits
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern
 from workbench.syntax.regex_tree import Characters
@@ -24,8 +24,10 @@ from workbench.syntax.tree_printer import Leaf
 _Place = frozenset[tuple[int, State]]
 #: Machines by their numbers.
 _Machines = frozenset[int]
+#: Bytes, one bit each.
+_Bytes = int
 #: Machines that end at a place, bytes that can be read there, machines that read them.
-_Crossing = tuple[_Machines, frozenset[int], _Machines]
+_Crossing = tuple[_Machines, _Bytes, _Machines]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,13 +39,13 @@ class _Table:
     finals: list[bool]
     initial: State
     #: The bytes it may begin with.
-    begins: frozenset[int]
+    begins: _Bytes
 
     @staticmethod
     def of(dfa: Dfa) -> _Table:
         rows, classes = dfa.table.tolist(), dfa.classes.tolist()
         first = rows[dfa.initial]
-        begins = frozenset(byte for byte in range(BYTES) if first[classes[byte]] != DEAD)
+        begins = sum(1 << byte for byte in range(BYTES) if first[classes[byte]] != DEAD)
         return _Table(rows, classes, dfa.finals.tolist(), dfa.initial, begins)
 
 
@@ -69,7 +71,8 @@ class Lexers:
         if all(map(is_one, around.leaves)):
             return set()
         machines = [self._number(leaf) for leaf in around.leaves]
-        return set(_Walk(self, around, machines).found(around.first(rules[start])))
+        found = _Walk(self, around, machines).found(around.first(rules[start]))
+        return {id(around.leaves[number]) for number in numbers(found)}
 
     def _number(self, leaf: Leaf) -> int:
         """The machine of a terminal: those that are written alike have one."""
@@ -84,7 +87,7 @@ class Lexers:
             self._tables.append(_Table.of(made))
         return self._numbers[key]
 
-    def begins(self, machine: int) -> frozenset[int]:
+    def begins(self, machine: int) -> _Bytes:
         """The bytes the texts of a machine may begin with."""
         return self._tables[machine].begins
 
@@ -110,7 +113,7 @@ class Lexers:
                 there = _stepped(place, tables, members[0])
                 if ended and there:
                     going = frozenset(machine for machine, _ in there)
-                    crossings.append((ended, frozenset(members), going))
+                    crossings.append((ended, sum(1 << byte for byte in members), going))
                 if there and there not in seen:
                     seen.add(there)
                     waiting.append(there)
@@ -123,49 +126,62 @@ class _Walk:
 
     def __init__(self, lexers: Lexers, around: Neighbours, machine: list[int]) -> None:
         self._lexers = lexers
-        self._leaves = around.leaves
-        #: The machine of each terminal.
+        self._behind = around.behind
+        #: The machine of each terminal, and the terminals of each.
         self._machine = machine
-        self._behind: dict[int, set[int]] = {}
-        for left, right in around.pairs:
-            self._behind.setdefault(left, set()).add(right)
-        #: The bytes that may follow each terminal.
-        self._after = {
-            number: frozenset[int]().union(*(lexers.begins(machine[other]) for other in others))
-            for number, others in self._behind.items()
-        }
+        self._of_machine = dict.fromkeys(machine, 0)
+        self._long: Terminals = 0
+        for number, (one, leaf) in enumerate(zip(machine, around.leaves, strict=True)):
+            self._of_machine[one] |= 1 << number
+            self._long |= 0 if is_one(leaf) else 1 << number
+        self._followers: dict[Terminals, Terminals] = {}
+        self._after: dict[Terminals, _Bytes] = {}
 
-    def found(self, first: frozenset[int]) -> Iterator[int]:
+    def found(self, first: Terminals) -> Terminals:
         """Walk from the terminals a text begins with to those that may stand behind, and so on.
 
         What ends at one place may be several terminals; then all stand there that follow any.
         """
         waiting = [first]
         seen = set(waiting)
+        bad: Terminals = 0
         for together in waiting:  # grows while it is read
-            machines, ends = self._cut(together)
-            for number in together:
-                if self._machine[number] in machines and not is_one(self._leaves[number]):
-                    yield id(self._leaves[number])
+            parts = {
+                machine: together & self._of_machine[machine]
+                for machine in {self._machine[number] for number in numbers(together)}
+            }
+            crossings, ends = self._lexers.walked(frozenset(parts))
+            for ended, members, going in crossings:
+                cut = {machine for machine in ended if self._read_after(parts[machine]) & members}
+                for machine in cut | going if cut else ():
+                    bad |= parts[machine]
             for ended in ends:
-                last = (n for n in together if self._machine[n] in ended)
-                there = frozenset[int]().union(*(self._behind.get(n, ()) for n in last))
+                there = 0
+                for machine in ended:
+                    there |= self._all_behind(parts[machine])
                 if there and there not in seen:
                     seen.add(there)
                     waiting.append(there)
+        return bad & self._long
 
-    def _cut(self, together: frozenset[int]) -> tuple[set[int], frozenset[_Machines]]:
-        """Which machines of the terminals at one place cut each other; and which end together."""
-        after: dict[int, frozenset[int]] = {}
-        for number in together:
-            machine = self._machine[number]
-            after[machine] = after.get(machine, frozenset()) | self._after.get(number, frozenset())
-        crossings, ends = self._lexers.walked(frozenset(after))
-        bad = set[int]()
-        for ended, members, going in crossings:
-            cut = {machine for machine in ended if not after[machine].isdisjoint(members)}
-            bad |= cut | going if cut else set()
-        return bad, ends
+    def _all_behind(self, terminals: Terminals) -> Terminals:
+        """What may follow any of some terminals."""
+        if terminals not in self._followers:
+            found = 0
+            for number in numbers(terminals):
+                found |= self._behind[number]
+            self._followers[terminals] = found
+        return self._followers[terminals]
+
+    def _read_after(self, terminals: Terminals) -> _Bytes:
+        """The bytes that may follow any of some terminals."""
+        if terminals not in self._after:
+            followers = self._all_behind(terminals)
+            found = 0
+            for machine in {self._machine[number] for number in numbers(followers)}:
+                found |= self._lexers.begins(machine)
+            self._after[terminals] = found
+        return self._after[terminals]
 
 
 def _stepped(place: _Place, tables: Mapping[int, _Table], byte: int) -> _Place:

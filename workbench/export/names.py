@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from workbench.syntax.gbnf_macros import MACROS, OF_TOKENS
+
 
 @dataclass(frozen=True, slots=True)
 class Alphabet:
@@ -19,6 +21,8 @@ class Alphabet:
     begins: re.Pattern[str]
     head: str
     lower: bool = False
+    #: Words that mean something else to whoever reads the notation.
+    reserved: frozenset[str] = frozenset()
 
     def name(self, wanted: str) -> str:
         """A legal name that looks like the one wanted."""
@@ -28,8 +32,12 @@ class Alphabet:
 
 
 KBNF = Alphabet(re.compile(r"[A-Za-z0-9_]+"), "_", re.compile(r"[A-Za-z_]"), "rule_")
+#: Values and macros of xgrammar, which it takes no rule to be named by.
+_OF_XGRAMMAR = frozenset({"true", "false", *MACROS, *OF_TOKENS})
 #: llama.cpp reads no ``_`` in names.
-GBNF = Alphabet(re.compile(r"[A-Za-z0-9]+"), "-", re.compile(r"[A-Za-z]"), "rule-")
+GBNF = Alphabet(
+    re.compile(r"[A-Za-z0-9]+"), "-", re.compile(r"[A-Za-z]"), "rule-", reserved=_OF_XGRAMMAR
+)
 LARK = Alphabet(re.compile(r"[a-z0-9_]+"), "_", re.compile(r"_?[a-z]"), "rule_", lower=True)
 
 
@@ -39,7 +47,10 @@ class Names:
 
     alphabet: Alphabet
     _given: dict[str, str] = field(default_factory=dict)
-    _taken: set[str] = field(default_factory=set)
+    _taken: set[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._taken = {*self.alphabet.reserved}
 
     @staticmethod
     def of(alphabet: Alphabet, start: str, rules: Iterable[str], first: str) -> Names:

@@ -16,7 +16,7 @@ from workbench.export.counts import Counts
 from workbench.export.from_machine import machine_rules
 from workbench.export.leaves import Leaves, begins_inside, cuts_characters
 from workbench.export.names import Alphabet, Names
-from workbench.export.neighbours import Neighbours
+from workbench.export.neighbours import Neighbours, numbers
 from workbench.export.regex_text import pattern
 from workbench.export.spelled import spelled, terminal
 from workbench.export.terms import NOTHING, repeat
@@ -202,10 +202,12 @@ class _Preparation:
             return None
         clock = self._leaves.limits.clock()
         neighbours = Neighbours(self._rules, self._leaves.is_nullable, id, clock)
-        for left, right in neighbours.pairs:
-            first, second = neighbours.leaves[left], neighbours.leaves[right]
+        after = 0
+        for leaf, behind in zip(neighbours.leaves, neighbours.behind, strict=True):
+            after |= behind if id(leaf) in self._cutting else 0
+        for second in (neighbours.leaves[number] for number in numbers(after)):
             folded = self._cutting.get(id(second))
-            if id(first) in self._cutting and folded and begins_inside(folded):
+            if folded and begins_inside(folded):
                 what = "two terminals that may share a character, each some of its bytes"
                 return self._leaves.refused(what, second.span, "put a character between them")
         return None

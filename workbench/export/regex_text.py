@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from workbench.source import Source
 from workbench.syntax.class_text import class_text, members, spelled
@@ -63,22 +63,26 @@ class _Writer:
         if isinstance(regex, Group):  # a label
             return f"(?P<{regex.name}>)"
         assert isinstance(regex, Characters), "all that is left"
-        ranges = regex.ranges
-        if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-            return spelled(ranges[0][0], _SIGNS)
-        rest = difference(ANY_CHARACTER, ranges)
-        if rest == ((0x0A, 0x0A),):
-            return "."
-        told = [class_text(ranges)]
-        for name in self.classes if len(ranges) > _MANY else ():
-            known = _class(name, self.dialect)
-            if known in (ranges, rest):
-                return name if known == ranges else name.upper()
-            if not difference(known, ranges):
-                told.append(f"[{name}{members(difference(ranges, known))}]")
-            if not difference(known, rest):
-                told.append(f"[^{name}{members(difference(rest, known))}]")
-        return min(told, key=len)
+        return _set(regex.ranges, self.dialect, self.classes)
+
+
+@lru_cache(maxsize=1024)  # a machine has few sets, and patterns are made of all that grows
+def _set(ranges: Ranges, dialect: Dialect, classes: tuple[str, ...]) -> str:
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return spelled(ranges[0][0], _SIGNS)
+    rest = difference(ANY_CHARACTER, ranges)
+    if rest == ((0x0A, 0x0A),):
+        return "."
+    told = [class_text(ranges)]
+    for name in classes if len(ranges) > _MANY else ():
+        known = _class(name, dialect)
+        if known in (ranges, rest):
+            return name if known == ranges else name.upper()
+        if not difference(known, ranges):
+            told.append(f"[{name}{members(difference(ranges, known))}]")
+        if not difference(known, rest):
+            told.append(f"[^{name}{members(difference(rest, known))}]")
+    return min(told, key=len)
 
 
 def _count(low: int, high: int | None) -> str:

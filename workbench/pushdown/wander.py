@@ -6,7 +6,7 @@ that a walk always ends, however the rules call each other.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from random import Random
@@ -224,15 +224,24 @@ class _OfSets:
 
 
 def _distances(machine: LazyDfa) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each state of the Nfa the fewest bytes to a final one."""
+    """For each state of the Nfa the fewest bytes to a final one: backwards from those, once."""
     flat, size = machine.nfa.flat, len(machine.nfa)
-    owners = np.repeat(np.arange(size), np.diff(flat.first))
-    jumping = np.repeat(np.arange(size), np.diff(flat.first_epsilon))
-    found = np.where(flat.finals, 0, _ENDLESS).astype(np.int64)
-    while True:
-        nearer = found.copy()
-        np.minimum.at(nearer, owners, found[flat.edges[:, 2]] + 1)
-        np.minimum.at(nearer, jumping, nearer[flat.epsilons])
-        if (nearer == found).all():
-            return found
-        found = nearer
+    before: list[list[tuple[State, int]]] = [[] for _ in range(size)]
+    for first, targets, length in (
+        (flat.first, flat.edges[:, 2], 1),
+        (flat.first_epsilon, flat.epsilons, 0),
+    ):
+        owners = np.repeat(np.arange(size), np.diff(first))
+        for owner, target in zip(owners.tolist(), targets.tolist(), strict=True):
+            before[target].append((owner, length))
+    found = np.full(size, _ENDLESS, np.int64)
+    waiting = deque((state, 0) for state in np.flatnonzero(flat.finals).tolist())
+    while waiting:
+        state, rest = waiting.popleft()
+        if rest >= found[state]:
+            continue
+        found[state] = rest
+        for owner, length in before[state]:
+            # what costs nothing comes before all that is one byte further away
+            (waiting.append if length else waiting.appendleft)((owner, rest + length))
+    return found
