@@ -237,6 +237,7 @@ EMPTY = [
     ),
     ({"type": "array", "contains": False}, "nothing to contain"),
     ({"type": "array", "contains": True, "maxContains": 0}, "one at least, and none"),
+    ({"type": "array", "contains": True, "not": {"contains": True}}, "the same in two keywords"),
     (
         {"type": "array", "items": {"type": "null"}, "contains": {"type": "string"}},
         "not of the kind",

@@ -73,6 +73,8 @@ def _array(algebra: Algebra, shape: Arrays) -> Arrays | None:
         return None
     prefix = prefix if high is None else prefix[:high]
     shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(asked))
+    if algebra.emptiness.surely(shape):  # what is to be contained may have been among what is gone
+        return None
     if shape.unique is not None and _differ_anyway(algebra, shape):
         return replace(shape, unique=None)
     return shape

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import product
 
 from workbench.schema.graphs import written_graph
+from workbench.schema.names import nobody
 from workbench.schema.texts import Texts
 from workbench.schema.values import Later, Objects
 from workbench.schema.writing import Writing, any_of, in_a_row, is_nothing, optional
@@ -23,6 +24,8 @@ _MOST_CONDITIONS = 5
 #: Of a graph that counts: the member it comes to, how many were written, and which of the
 #: conditions on ``some`` member are met, a bit each.
 _State = tuple[int, int, int]
+#: A bit for each condition, and names and values that meet them.
+_Meeting = tuple[int, Texts, Later]
 
 
 def object_expression(
@@ -110,6 +113,7 @@ class _ObjectGraph:
         self._told_apart = max(1, shape.low) if shape.high is None else max(1, shape.high)
         self._written: dict[tuple[str, Later], tuple[Expression, ...]] = {}
         self._all_met = (1 << len(shape.some)) - 1
+        self._meetings: dict[_Meeting, list[_Meeting]] = {}
 
     def edges(self, state: _State) -> Iterator[tuple[Expression | None, _State]]:
         """The members that may come next, or none where one may be left out."""
@@ -145,17 +149,22 @@ class _ObjectGraph:
         place, count, met = state
         return place + further, min(count + 1, self._told_apart), met | more
 
-    def _meeting(self, met: int, names: Texts, later: Later) -> Iterator[tuple[int, Texts, Later]]:
+    def _meeting(self, met: int, names: Texts, later: Later) -> list[_Meeting]:
         """The conditions a member may meet that are open, with its names and its values then.
 
         Where it may meet one or not, it is also read as one that does not: that accepts nothing
         more. A required name that was there is not there again.
         """
         if not self._shape.some:
-            yield 0, names, later
-            return
+            return [(0, names, later)]
+        found = self._meetings.get((met, names, later))
+        if found is None:
+            found = self._meetings[met, names, later] = list(self._met(met, names, later))
+        return found
+
+    def _met(self, met: int, names: Texts, later: Later) -> Iterator[_Meeting]:
         both, sure = self._writing.algebra.both, 0
-        could: list[list[tuple[int, Texts, Later]]] = []
+        could: list[list[_Meeting]] = []
         for number, pairs in enumerate(self._shape.some):
             shared = [(1 << number, those & names, held) for those, held in pairs]
             is_all = any(
@@ -170,16 +179,16 @@ class _ObjectGraph:
             elif is_all:
                 sure |= 1 << number
             else:
-                could.append([(0, names, later), *(one for one in shared if not one[1].is_empty)])
-        for chosen in product(*could):
-            more, its_names, its_values = sure, names, later
-            for bit, those, held in chosen:
-                more |= bit
-                its_names, its_values = its_names & those, both(its_values, held)
-            if its_names.is_empty:
-                continue
-            if its_values is later or not is_nothing(its_values.values):
-                yield more, its_names, its_values
+                could.append([one for one in shared if not nobody(one[1])])
+        chosen = [(sure, names, later)]
+        for options in could:
+            for (more, its_names, its_values), (bit, those, held) in product(chosen[:], options):
+                if not nobody(common := its_names & those):
+                    chosen.append((more | bit, common, both(its_values, held)))
+                self._writing.clock.check()
+        for one in chosen:
+            if one[2] is later or not is_nothing(one[2].values):
+                yield one
 
     def is_final(self, state: _State) -> bool:
         place, count, met = state
