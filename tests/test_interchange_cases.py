@@ -38,14 +38,12 @@ WRITTEN: dict[str, dict[str, str]] = json.loads(
 REFUSED = {
     "ic-0103": "lookahead",
     "ic-0338": "x-guidance",
-    "ic-0339": "x-guidance",
-    "ic-0342": "x-guidance",
-    "ic-0344": "x-guidance",
 }
 #: What is read otherwise than labelled, and why.
 OTHERWISE = {
     "ic-0236": ({" // initial\na b"}, "in Lark ignored text may begin a text"),
     "ic-0237": ({" a1c"}, "in Lark ignored text may begin a text"),
+    "ic-0342": ({'"\\u00e9"', '"\\uD83D\\uDE00"'}, "llguidance reads no escape in a pattern"),
     "ic-0346": ({'"\\u00e9"'}, "JSON lets every character be escaped, llguidance few"),
     "ic-0393": ({"żółwz"}, "the flag i holds beyond ASCII for Lark and llguidance"),
 }

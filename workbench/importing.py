@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.errors import ParseError
 from workbench.pushdown.combining import Combining
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree, Sequence
@@ -21,9 +22,15 @@ class Importing(Combining):
 
         Raises: ParseError, BuildError, LimitError.
         """
-        from workbench.schema.tree import schema_tree
+        from workbench.schema.guidance import KEYWORD
+        from workbench.schema.tree import schema_grammar
 
-        tree = schema_tree(source, limits=self.limits)
+        made = schema_grammar(source, limits=self.limits)
+        for note in made.notes:
+            if note.pointer.startswith(f"/{KEYWORD}"):  # nobody is shown the notes of a part
+                message = f"{note.pointer} cannot be read: it says how one engine writes JSON"
+                raise ParseError(message, source, note.span, "leave it out", "unsupported")
+        tree = made.tree
         start, *others = tree.rules
         match start.body:
             case Sequence((before, whole, after), _) if before == after:

@@ -12,6 +12,7 @@ from functools import cache
 from workbench.errors import BuildError
 from workbench.limits import LIMITS, Limits
 from workbench.schema.algebra import Algebra
+from workbench.schema.guidance import guided
 from workbench.schema.living import living
 from workbench.schema.options import SchemaOptions
 from workbench.schema.reading import Document, schema_source
@@ -55,11 +56,17 @@ def schema_grammar(
 ) -> SchemaGrammar:
     """The rules of a schema's instances, with what reading it leaves to be told.
 
+    The schema's ``x-guidance`` may name the whitespace, where ``options`` leaves it at "any".
+
     Raises: ParseError where the text is no schema; BuildError of kind ``unsupported_schema`` for
             what cannot be honoured, and of kind ``empty_grammar`` where nothing is an instance;
             LimitError.
     """
-    algebra = Algebra(Document(source), limits)
+    document = Document(source)
+    algebra = Algebra(document, limits)
+    options, ignored = guided(document.root, options)
+    for node in ignored:
+        algebra.tell(node, "this is how another engine writes JSON, and is not followed")
     instances = algebra.root
     rules = [] if is_nothing(instances.values) else _rules(instances, algebra, options, limits)
     if not rules:

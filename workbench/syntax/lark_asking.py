@@ -17,8 +17,6 @@ from workbench.syntax.rule_attributes import Wanted, cut_short
 _Operand = Callable[[Body], Expression]
 #: What a label shows of the text it stands for.
 _LABEL = 40
-#: A key of llguidance's schemas, which no draft has.
-_GUIDANCE = '"x-guidance"'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,9 +56,6 @@ class Asking:
         """The rules of a schema, read where it stands."""
         beyond = self._asked("a schema", span)
         text = self.source.text
-        if _GUIDANCE in text[span.start : span.end]:
-            message = f"{_GUIDANCE} cannot be read: it says how one engine writes JSON"
-            raise ParseError(message, self.source, span, "leave it out", "unsupported")
         # what stands before becomes blanks, so that places stay places of the whole text
         blanks = "".join(c if c == "\n" else " " for c in text[: span.start])
         try:
