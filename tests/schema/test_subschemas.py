@@ -156,6 +156,7 @@ REFUSED = [
     ({"$ref": "#/$defs/none"}, "/$ref", "nothing in this text is called"),
     ({"$ref": "#"}, "/$ref", "refers to itself"),
     ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "/anyOf", "part of itself"),
+    ({"propertyNames": {"$ref": "#"}}, "/propertyNames", "part of itself"),
     ({"$id": "http://[", "$ref": "x"}, "/$ref", "nothing is fetched"),
     ({"$ref": "http://[#x"}, "/$ref", "nothing is fetched"),
     ({"items": {"not": {"uniqueItems": True}}}, "/items/not/uniqueItems", "two items are equal"),

@@ -15,7 +15,7 @@ from workbench.schema.doubts import outside
 from workbench.schema.names import all_but, nobody, others, somebody
 from workbench.schema.refusals import unsupported
 from workbench.schema.texts import Texts
-from workbench.schema.values import Arrays, Contains, Later, Objects, Values
+from workbench.schema.values import Arrays, Contains, Later, Named, Objects, Values
 
 if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
@@ -114,9 +114,7 @@ def _with(algebra: Algebra, name: str, later: Later) -> Objects:
     return Objects({name: later}, required, rest, loose=loose)
 
 
-def _without(
-    algebra: Algebra, pairs: tuple[tuple[Texts, Later], ...]
-) -> Iterator[tuple[Objects, ...]]:
+def _without(algebra: Algebra, pairs: Named) -> Iterator[tuple[Objects, ...]]:
     """For each pair the objects that have no property with such a name and such a value."""
     for names, later in pairs:
         allowed = [(names, algebra.complement(later)), (others(names), algebra.anything)]

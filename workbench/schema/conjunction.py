@@ -135,12 +135,6 @@ def _objects(algebra: Algebra, left: Objects, right: Objects) -> Objects | None:
         if later is algebra.nothing and name in required:
             return None
         properties[name] = later
-    loose = frozenset(
-        name
-        for name in left.loose | right.loose
-        if (name in left.loose or name not in left.properties)
-        and (name in right.loose or name not in right.properties)
-    )
     order: tuple[str, ...] | None = None
     if left.order is not None or right.order is not None:
         order = tuple(dict.fromkeys((*mentioned(left), *mentioned(right))))
@@ -154,11 +148,18 @@ def _objects(algebra: Algebra, left: Objects, right: Objects) -> Objects | None:
         low,
         high,
         tuple(dict.fromkeys((*left.some, *right.some))),
-        loose,
+        frozenset(_loose(left, right)),
         order,
         evaluated,
         either(left.unsure, right.unsure),
     )
+
+
+def _loose(left: Objects, right: Objects) -> Iterator[str]:
+    """The names that neither shape declares."""
+    for name in left.loose | right.loose:
+        if not any(name in one.properties and name not in one.loose for one in (left, right)):
+            yield name
 
 
 def _names(left: Objects, right: Objects) -> Iterator[str]:

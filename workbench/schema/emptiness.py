@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING
 from workbench.errors import BuildError, LimitError
 from workbench.schema.conjunction import least
 from workbench.schema.names import nobody
-from workbench.schema.values import Arrays, Circular, Contains, Later, Objects, Values, item_of
+from workbench.schema.values import (
+    Arrays,
+    Circular,
+    Contains,
+    Later,
+    Named,
+    Objects,
+    Values,
+    item_of,
+)
 
 if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
-    from workbench.schema.texts import Texts
 
 #: Sets one question may look into, and how deep inside each other: the walk is made of calls.
 _MOST_STEPS = 300
@@ -125,7 +133,7 @@ class Emptiness:
                 count += len(few)
         return count
 
-    def _without(self, shape: Objects, pairs: tuple[tuple[Texts, Later], ...]) -> bool | None:
+    def _without(self, shape: Objects, pairs: Named) -> bool | None:
         """Whether no property can have a name and a value of one of some pairs."""
         both, held = self.algebra.both, list[Later]()
         for names, later in pairs:

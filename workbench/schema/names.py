@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from workbench.schema.texts import Texts
 
 if TYPE_CHECKING:
-    from workbench.schema.values import Later
+    from workbench.schema.values import Later, Named
 
 
 @lru_cache(maxsize=2048)
@@ -39,6 +39,6 @@ def all_but(names: Iterable[str]) -> Texts:
     return ~Texts.of(names)
 
 
-def somebody(parts: Iterable[tuple[Texts, Later]]) -> tuple[tuple[Texts, Later], ...]:
+def somebody(parts: Iterable[tuple[Texts, Later]]) -> Named:
     """The parts in which there is a name."""
     return tuple((names, later) for names, later in parts if not nobody(names))

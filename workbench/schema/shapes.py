@@ -9,7 +9,7 @@ from workbench.schema.names import all_but, nobody, others, somebody
 from workbench.schema.reading import Node
 from workbench.schema.refusals import unsupported, wrong
 from workbench.schema.texts import Texts
-from workbench.schema.values import Arrays, Contains, Later, Objects
+from workbench.schema.values import Arrays, Circular, Contains, Later, Named, Objects
 
 if TYPE_CHECKING:
     from workbench.schema.subschemas import Subschemas
@@ -57,7 +57,11 @@ def objects_of(
     loose = frozenset(list(properties)[declared:])
     unsure = Texts.nothing()
     if "propertyNames" in members and "propertyNames" in words:
-        named = subschemas.of(members["propertyNames"]).raw
+        try:
+            named = subschemas.of(members["propertyNames"]).raw
+        except Circular as error:
+            error.keyword = error.keyword or members["propertyNames"]
+            raise
         names, unsure = named.texts, named.unsure
         for name in properties:
             if not names.contains(name):
@@ -108,7 +112,7 @@ def _extras(
     declared: list[str],
     patterns: list[tuple[Texts, Later]],
     tracked: bool,
-) -> tuple[tuple[tuple[Texts, Later], ...], Texts | None]:
+) -> tuple[Named, Texts | None]:
     """The names that are not declared, with their values; and the names that count as evaluated."""
     algebra = subschemas.algebra
     keyword = members.get("additionalProperties")
@@ -157,9 +161,9 @@ def _name(node: Node) -> str:
 def _pulled(
     subschemas: Subschemas,
     properties: dict[str, Later],
-    extras: tuple[tuple[Texts, Later], ...],
+    extras: Named,
     required: Node,
-) -> tuple[tuple[Texts, Later], ...]:
+) -> Named:
     """Required names become properties; the other names are what is left."""
     assert required.items is not None
     fresh = [_name(item) for item in required.items if item.value not in properties]

@@ -107,6 +107,10 @@ class Later:
         return f"Later({self.name!r}, {sorted(self.key)})"
 
 
+#: Sets of names, each with a set of values.
+Named = tuple[tuple[Texts, Later], ...]
+
+
 class Circular(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
     """A subschema is a part of itself without a property or an item between."""
 
@@ -127,13 +131,13 @@ class Objects:
     #: All of them names of ``properties``.
     required: frozenset[str]
     #: The other names: disjoint sets, each with its values. A name in none of them is forbidden.
-    extras: tuple[tuple[Texts, Later], ...]
+    extras: Named
     #: How many properties there are, all together.
     low: int = 0
     high: int | None = None
     #: Each: at least one property, declared or not, has a name and a value of one of its pairs.
     #: They come from complements.
-    some: tuple[tuple[tuple[Texts, Later], ...], ...] = ()
+    some: tuple[Named, ...] = ()
     #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
     #: shapes meet, declared names come first.
     loose: frozenset[str] = frozenset()

@@ -41,6 +41,16 @@ _ONE_BY_ONE = 64
 _IN_PLACE = 8
 #: States of all graphs that count; each becomes a rule at most.
 _MOST_COUNTED = 5_000
+#: Keywords for which members are counted or remembered.
+_COUNTING = (
+    "minProperties",
+    "maxProperties",
+    "contains",
+    "oneOf",
+    "not",
+    "if",
+    "dependentRequired",
+)
 #: Strings every spelling of which is the plain one: printable ASCII without quotes and backslashes.
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 #: What is added to the name of those who hold them, for rules of items and other values.
@@ -184,10 +194,11 @@ class Writing:
         self._counted += 1
         self.clock.check()
         if self._counted > _MOST_COUNTED:
+            held = owner.members or {}
             raise unsupported(
-                owner,
-                f"to count its members takes more than {_MOST_COUNTED:,} rules",
-                "lower minProperties, maxProperties or minContains, or leave them out",
+                next((held[word] for word in _COUNTING if word in held), owner),
+                f"to tell its members apart takes more than {_MOST_COUNTED:,} rules",
+                "lower minProperties, maxProperties or minContains, or ask for less at once",
             )
 
     def new_name(self, wanted: str) -> str:
