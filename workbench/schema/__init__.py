@@ -15,6 +15,7 @@ refused by its name and its JSON pointer (``refusals``). A map, in the order of 
 * numbers: ``numbers`` over ``pieces`` and ``grids``; written as machines by ``numerals``,
   ``spans``, ``exponents``, ``decimals`` and ``digit_reading``
 * rules: ``tree`` begins, ``writing`` and its ``writing_*`` write (``graphs``, ``counting``,
-  ``long_strings``, ``labels``, ``whitespace``, ``options``), ``living`` leaves out what has no text
+  ``long_strings``, ``labels``, ``whitespace``, ``options``, ``guidance``), and ``living`` leaves
+  out what has no text
 * beside it all: ``truncated``, schema-free JSON of a depth as a regex
 """

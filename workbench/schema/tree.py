@@ -5,8 +5,7 @@ The first rule is ``start``. Every rule points at the subschema it was written f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from workbench.errors import BuildError
@@ -114,7 +113,7 @@ def _rules(
 def _write(name: str, later: Later, writing: Writing) -> None:
     """Write the rule of a set; where it has several shapes each has a rule of its own."""
     values, span, rules = later.values, later.span, writing.rules
-    shapes: list[Objects | Arrays] = [*in_every_order(values.objects), *values.arrays]
+    shapes: list[Objects | Arrays] = [*values.objects, *values.arrays]
     options = writing.leaves(later, span)
     place = len(rules)
     for shape in shapes:
@@ -130,20 +129,6 @@ def _write(name: str, later: Later, writing: Writing) -> None:
             options.append(body)
     writing.without_text |= not options
     rules.insert(place, Rule(name, any_of(options, span), span, span))
-
-
-def in_every_order(shapes: Sequence[Objects]) -> Iterator[Objects]:
-    """Shapes that are alternatives, and again those that another one puts in another order.
-
-    A member that two alternatives declare stands where the first has it or where its own has it:
-    both are the declared order to somebody.
-    """
-    order = dict.fromkeys(name for shape in shapes for name in shape.properties)
-    for shape in shapes:
-        yield shape
-        others = {name: shape.properties[name] for name in order if name in shape.properties}
-        if [*others] != [*shape.properties]:
-            yield replace(shape, properties=others)
 
 
 def _body(shape: Objects | Arrays, name: str, owner: Later, writing: Writing) -> Expression | None:
