@@ -132,7 +132,7 @@ class Labelled:
         known = self._masks.get(id(signed))
         if known is None:
             while len(self._masks) >= self._most:
-                del self._masks[next(iter(self._masks))]
+                self._masks.pop(next(iter(self._masks)), None)  # another thread may be faster
             known = self._masks[id(signed)] = signed, self._laid_over(signed)
         return known[1]
 

@@ -67,7 +67,7 @@ _KNOWN: WeakKeyDictionary[Vocabulary, SignedVocabulary] = WeakKeyDictionary()
 def signed_vocabulary(vocabulary: Vocabulary) -> SignedVocabulary:
     """The vocabulary with signs, remembered with it.
 
-    Cost: once 8 ms for 32k tokens, 14 ms for 131k.
+    Cost: once 3 ms for 32k tokens, 9 ms for 131k.
     """
     known = _KNOWN.get(vocabulary)
     if known is None:
