@@ -137,6 +137,20 @@ def test_flag_i_counts_inside() -> None:
     assert Grammar.from_regex("(?i)(?P<TEXT_UNTIL>Stop)").accepts("..sTOP")
 
 
+def test_flag_x_counts_inside() -> None:
+    grammar = Grammar.from_regex("(?x) (?P<TEXT_UNTIL> a\\ b ) # up to 'a b'")
+    assert grammar.accepts("..a b")
+    assert not grammar.accepts("..ab")
+
+
+@pytest.mark.parametrize("text", ["a.b", "(x)", "a|b", "{2}", "\\d", "^$", "]", "é(", "a b#"])
+def test_special_signs_are_escaped(text: str) -> None:
+    until = Grammar.from_regex(f"(?P<TEXT_UNTIL>{re.escape(text)})")
+    assert until.accepts(f"..{text}")
+    assert not until.accepts(f"{text}{text}")
+    assert Grammar.from_regex(f"(?P<SUBSTRING_OF>{re.escape(text)})").accepts(text[1:])
+
+
 def test_delimited_list() -> None:
     grammar = Grammar.from_regex(r"\[(?P<DELIMITED_LIST>(?P<DELIMITER>, ?)a|bc)\]")
     written = re.compile(r"\[(?:a|bc)(?:, ?(?:a|bc))*\]")

@@ -14,7 +14,8 @@ in regexes and in the regexes of KBNF, as often as wanted::
     (?P<TEXT_TOKEN>) (?P<PARAGRAPH_TOKEN>) (?P<IMAGE>)            one token: see ``regex_labels``
 
 ``stop`` and ``text`` are plain texts in which special signs are escaped (``re.escape`` does it);
-delimiter and items are regexes. Any other name is that of an ordinary group.
+delimiter and items are regexes. Flags count inside: with ``i`` cases do not, with ``x`` blanks are
+escaped too. Any other name is that of an ordinary group.
 
 Source: Koo et al. 2024, §2.5 and Table 1; QUOTED_TEXT is the regex of appendix C.4.4.
 """
