@@ -184,6 +184,8 @@ def test_machines_of_combined_sets(numbers: Numbers) -> None:
     ("numbers", "members"),
     [
         (N.of([3, 1, 1.0]), (1, 3)),
+        (N.multiples(3) & N.interval(1, 6, open_low=True, open_high=True), (3,)),
+        (N.multiples(3) & N.interval(3, 6, open_low=True), (6,)),
         (N.integers() & N.interval(-1, 1.5), (-1, 0, 1)),
         (N.integers() & N.interval(0, 1, open_low=True, open_high=True), ()),
         (N.multiples(0.25) & N.interval(0, 0.5), (0, Fraction(1, 4), Fraction(1, 2))),
@@ -222,7 +224,7 @@ INTEGERS = N.integers()
 #   numbers                              1.0    because
 SPELLED = [
     (INTEGERS & N.interval(0, 9),        False, "the author said integer"),
-    (INTEGERS & N.of([1, 2]),            False, "so of listed numbers too"),
+    (INTEGERS & N.of([0, 1, 2]),         False, "so of listed numbers too"),
     (INTEGERS & ~N.of([7]),              False, "whatever is taken away"),
     (INTEGERS | N.nothing(),             False, "an option without numbers says nothing of them"),
     (INTEGERS & N.interval(0) | INTEGERS & N.interval(None, -9), False, "both options are integers"),
@@ -249,7 +251,8 @@ def test_bounds_of_floats(bound: float) -> None:
     assert machine.accepts(repr(bound).encode())
     assert machine.accepts(repr(-bound).encode())
     digits, _, power = repr(bound).partition("e")
-    for more in (f"{digits}1e{power}", f"9.9e{power}", f"1e{int(power) + 1}", f"1.0E0{power[1:]}0"):
+    written = [f"{digits}1e{power}", f"9.9e{power}", f"1e{int(power) + 1}", f"1.0E0{power[1:]}0"]
+    for more in (*written, *(f"2e{sign}{n}" for sign in "+-" for n in range(0, 4000, 7))):
         number = Decimal(more)
         assert machine.accepts(more.encode()) is (abs(number) <= Decimal(repr(bound))), more
 

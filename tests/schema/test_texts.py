@@ -285,6 +285,28 @@ def test_other_patterns_are_no_runs(pattern: str) -> None:
     assert not Texts.pattern(pattern).only_counts
 
 
+def test_strings_without_the_empty_one_have_every_spelling() -> None:
+    texts = ~Texts.of([""])
+    assert texts == Texts.lengths(1)
+    assert texts.machine().accepts(rb'"\u0061"')
+
+
+def test_formats_are_spelled_plainly() -> None:
+    address = Texts.format("uri")
+    assert address is not None
+    assert address.machine().accepts(b'"a:/b"')
+    assert not address.machine().accepts(rb'"a:\/b"')
+    assert not address.machine().accepts(rb'"\u0061:/b"')
+
+
+def test_lengths_no_member_has_take_no_states() -> None:
+    days = Texts.format("date")
+    assert days is not None
+    late = days & Texts.lengths(10**9)
+    assert late.is_empty
+    assert (~late).contains("2024-01-01")
+
+
 def test_lengths_that_a_finite_set_has_anyway_cost_nothing() -> None:
     names = Texts.format("hostname")
     assert names is not None

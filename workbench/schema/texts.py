@@ -192,8 +192,8 @@ def _bounded(texts: Texts) -> Texts:
         return _NOTHING
     if texts.high == 0:
         return Texts.of([""] if texts.contains("") else [])
-    if "" in texts.without:
-        return replace(texts, low=max(texts.low, 1), without=texts.without - {""})
+    if texts.without == {""}:
+        return replace(texts, low=max(texts.low, 1), without=frozenset())
     return texts
 
 
