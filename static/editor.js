@@ -40,8 +40,6 @@
 
     const draw = () => painter.draw(shown, notation, [...problems, ...reading, ...places, ...names, ...brackets], live);
 
-    const markOf = (spans, name) => wb.marksOf(shown, spans, name);
-
     // -- rules by name, brackets by their other half ------------------------------------------
 
     /** Every name outside strings and comments: [{from, to, word, defines}]. */
@@ -207,11 +205,11 @@
       set: put,
       notation(kind) { notation = kind; names = []; draw(); },
       /** Problems: [{start, end, severity}] in code points. */
-      problems(list) { problems = markOf(list, (problem) => "squig " + problem.severity); draw(); },
+      problems(list) { problems = wb.marksOf(shown, list, (problem) => "squig " + problem.severity); draw(); },
       /** Pieces of the grammar that could have read on: [{start, end}]; none takes them away. */
-      places(list) { places = markOf(list, "place"); draw(); },
+      places(list) { places = wb.piecesOf(shown, list, "place"); draw(); },
       /** Pieces of the grammar a run stands in. */
-      readIn(spans) { if (!spans.length && !reading.length) return; reading = wb.readIn(shown, spans); draw(); },
+      readIn(spans) { if (!spans.length && !reading.length) return; reading = wb.piecesOf(shown, spans, "reading"); draw(); },
       live(rules) { const next = new Set(rules); if ([...next].join() !== [...live].join()) { live = next; draw(); } },
       /** Select a piece of the text and bring it into sight. */
       jump(span) { const units = wb.unitsIn(shown); go(units(span.start), units(span.end)); },

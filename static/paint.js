@@ -22,8 +22,8 @@
     });
   };
 
-  /** What a run stands in: of a piece of several lines its first and its last character, which are its brackets. */
-  wb.readIn = (text, spans) => wb.marksOf(text, spans, "reading").flatMap((mark) => (text.slice(mark.from, mark.to).includes("\n")
+  /** The same, but of a piece of several lines its first and its last character alone, which are its brackets. */
+  wb.piecesOf = (text, spans, name) => wb.marksOf(text, spans, name).flatMap((mark) => (text.slice(mark.from, mark.to).includes("\n")
     ? [{ ...mark, to: mark.from + 1 }, { ...mark, from: mark.to - 1 }] : [mark]));
 
   /** Lines as lists of [text, class], with where each begins. */

@@ -35,7 +35,7 @@
     let live = new Set(), reading = [];
     const draw = () => painter.draw(about.text, about.notation, reading, live);
     wb.on("live rules", (names) => { live = new Set(names); draw(); });
-    wb.on("read in", (spans) => { reading = wb.readIn(about.text, spans); draw(); });
+    wb.on("read in", (spans) => { reading = wb.piecesOf(about.text, spans, "reading"); draw(); });
     draw();
   }
 

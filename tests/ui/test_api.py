@@ -37,6 +37,8 @@ told = {
     "samples": client.predict(NEST, notation="kbnf", count=3, seed=4, api_name="/samples"),
     "no_samples": client.predict("(", api_name="/samples"),
     "run": list(client.submit("[0-9]{2}:", "regex", "at ", api_name="/generate")),
+    "instance": list(client.submit("@dataclass\\nclass P:\\n    x: int", "dataclass", max_tokens=9, api_name="/generate")),
+    "laid_out": client.predict('{"type": "object"}', "json_schema", "{ }", style="compact", api_name="/check"),
     "free": list(client.submit("a", max_tokens=3, constraint="unconstrained", api_name="/generate")),
     "compared": list(client.submit("[0-9]{2}:", "unconstrained,automaton", seeds=1, max_tokens=5, api_name="/compare")),
     "bad": list(client.submit("a", temperature="hot", api_name="/generate")),
@@ -154,3 +156,15 @@ def test_every_endpoint_is_documented_with_types_and_defaults(told: Any) -> None
     assert notation["parameter_default"] == "regex"
     known = ", ".join(repr(str(each)) for each in Notation)
     assert f"Literal[{known}]" in notation["python_type"]["type"]
+
+
+def test_a_program_has_every_record_of_a_run_whatever_its_places(told: Any) -> None:
+    # a client that is told differences loses its way in lists of lists, and waits for ever
+    kinds = [record["k"] for record in told["instance"]]
+    assert kinds[-1] == "stop"
+    assert not any("path" in record for record in told["instance"])
+
+
+def test_a_style_is_asked_for_by_its_name(told: Any) -> None:
+    (result,) = told["laid_out"]["results"]
+    assert not result["accepted"]

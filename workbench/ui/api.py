@@ -6,15 +6,21 @@ with ``--mcp``; Gradio reads ``Args:`` and ``Returns:`` in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from workbench.errors import WorkbenchError
 from workbench.samples import near_misses, samples
+from workbench.ui.api_records import (
+    answered,
+    for_programs,
+    grammar_sent,
+    hexadecimal,
+    token_bytes,
+)
 from workbench.ui.compare import compared
 from workbench.ui.explain import why
 from workbench.ui.handlers import Handlers
-from workbench.ui.pictures import sentence
 from workbench.ui.requests import TextRequest, number_in
 from workbench.ui.runs import run_records
 
@@ -24,9 +30,6 @@ _Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokeni
 
 #: Samples one request may ask for.
 _MOST_SAMPLES = 50
-
-#: What of a picture is for the page's script alone.
-_PAGES_OWN = frozenset({"where", "follow", "names", "ends"})
 
 
 class Endpoints:
@@ -49,7 +52,7 @@ class Endpoints:
         Returns:
             ok, facts, problems (message, hint, line, column, severity), phases with their times.
         """
-        return self._handlers.compile(_grammar(text, notation, start, style))
+        return self._handlers.compile(grammar_sent(text, notation, start, style))
 
     def check(
         self,
@@ -72,7 +75,7 @@ class Endpoints:
             results, one for each text: accepted, column, expected, at_end.
         """
         texts = tried if isinstance(tried, list) else [tried]
-        return self._handlers.check({**_grammar(text, notation, start, style), "texts": texts})
+        return self._handlers.check({**grammar_sent(text, notation, start, style), "texts": texts})
 
     def explain(
         self,
@@ -96,8 +99,8 @@ class Endpoints:
         Returns:
             allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
         """
-        sent = {**_grammar(text, notation, start, style), "so_far": _hex(so_far)}
-        return why(self._handlers, {**sent, "token": _hex(token) if token else None})
+        sent = {**grammar_sent(text, notation, start, style), "so_far": hexadecimal(so_far)}
+        return why(self._handlers, {**sent, "token": hexadecimal(token) if token else None})
 
     def samples(
         self,
@@ -123,7 +126,7 @@ class Endpoints:
         """
 
         def answer() -> _Answer:
-            request = TextRequest.of(_grammar(text, notation, start, style))
+            request = TextRequest.of(grammar_sent(text, notation, start, style))
             many = int(number_in({"count": count}, "count", 5, 1, _MOST_SAMPLES))
             own = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
             grammar = self._handlers.compiled(request).grammar
@@ -132,7 +135,7 @@ class Endpoints:
             missed = [list(each) for each in near_misses(grammar, many, own)]
             return {"ok": True, "samples": list(samples(grammar, many, own)), "near_misses": missed}
 
-        return _answered(answer)
+        return answered(answer)
 
     def mask(
         self,
@@ -156,8 +159,8 @@ class Endpoints:
         Returns:
             allowed, how many; tokens, the first 500 of them; final, whether the text may end.
         """
-        sent = {**_grammar(text, notation, start, style), "so_far": so_far}
-        return _answered(lambda: self._handlers.with_model({"model": model}).mask(sent))
+        sent = {**grammar_sent(text, notation, start, style), "so_far": so_far}
+        return answered(lambda: self._handlers.with_model({"model": model}).mask(sent))
 
     def draw(
         self,
@@ -181,13 +184,13 @@ class Endpoints:
         Returns:
             svg and dot, texts; count, how much of it is shown; states and edges of the picture.
         """
-        sent = {**_grammar(text, notation, start, style), "tab": machine}
+        sent = {**grammar_sent(text, notation, start, style), "tab": machine}
 
         def answer() -> _Answer:
             drawn = self._handlers.with_model({"model": model}).draw(sent)
-            return {name: value for name, value in drawn.items() if name not in _PAGES_OWN}
+            return for_programs(drawn)
 
-        return _answered(answer)
+        return answered(answer)
 
     def generate(
         self,
@@ -223,7 +226,7 @@ class Endpoints:
             last stop, with the whole text.
         """
         sent = {
-            **_grammar(text, notation, start, style),
+            **grammar_sent(text, notation, start, style),
             "prompt": prompt,
             "max_tokens": max_tokens,
             "temperature": temperature,
@@ -235,11 +238,11 @@ class Endpoints:
         taken = b""
         for record in run_records(self._handlers, sent):
             if record["k"] == "step":
-                taken += _bytes(record["token"])
+                taken += token_bytes(record["token"])
             if record["k"] == "stop":
                 # an assistant sees the last record alone
                 record["text"] = taken.decode("utf-8", "replace")
-            yield record
+            yield for_programs(record)
 
     def compare(
         self,
@@ -276,7 +279,7 @@ class Endpoints:
             not be); at last one with all of them as runs, or what was wrong with the question.
         """
         sent = {
-            **_grammar(text, notation, start, style),
+            **grammar_sent(text, notation, start, style),
             "methods": methods.split(",") if isinstance(methods, str) else methods,
             "prompts": [prompt] if isinstance(prompt, str) else prompt,
             "seeds": seeds,
@@ -286,22 +289,3 @@ class Endpoints:
             "model": model,
         }
         yield from compared(self._handlers, sent)
-
-
-def _grammar(text: str, notation: str, start: str, style: str) -> _Answer:
-    return {"text": text, "notation": notation, "start": start, "style": style}
-
-
-def _answered(question: Callable[[], _Answer]) -> _Answer:
-    try:
-        return question()
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
-
-
-def _bytes(token: _Answer) -> bytes:
-    return bytes.fromhex(token["hex"]) if "hex" in token else token.get("text", "").encode()
-
-
-def _hex(text: str) -> str:
-    return text.encode("utf-8", "replace").hex()
