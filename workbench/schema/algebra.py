@@ -19,13 +19,15 @@ from workbench.schema.dialect import UNNAMED, dialect_of
 from workbench.schema.emptiness import Emptiness
 from workbench.schema.numbers import Numbers
 from workbench.schema.reading import Document, Node
-from workbench.schema.refusals import SchemaNote, note, unsupported
+from workbench.schema.refusals import SchemaNote, blamed, note, unsupported
 from workbench.schema.resolve import References
 from workbench.schema.settling import settled
 from workbench.schema.subschemas import Subschemas
 from workbench.schema.texts import Texts
 from workbench.schema.values import Arrays, Circular, Json, Later, Objects, Values, canonical
 
+#: Keywords that part values into cases, or leave out those of a subschema.
+_PARTING = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
 #: The atom without a value; the empty key has them all.
 _NOTHING = 1
 
@@ -157,7 +159,7 @@ class Algebra:
         try:
             return make(later)
         except Untold as error:
-            raise unsupported(later.node, str(error)) from None
+            raise unsupported(blamed(later.node, _PARTING), str(error)) from None
         except RecursionError:
             raise unsupported(later.node, "it is nested too deep to be told apart") from None
         except Circular as error:

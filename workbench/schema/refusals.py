@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workbench.errors import BuildError, ParseError
@@ -28,6 +29,12 @@ def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
         hint or "leave the keyword out, or say the same in another way",
         kind="unsupported_schema",
     )
+
+
+def blamed(subschema: Node, words: Iterable[str]) -> Node:
+    """The first of some keywords that a subschema has; itself where it has none of them."""
+    held = subschema.members or {}
+    return next((held[word] for word in words if word in held), subschema)
 
 
 def wrong(place: Node, expected: str) -> ParseError:

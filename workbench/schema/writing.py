@@ -19,7 +19,7 @@ from workbench.schema.counting import BLOCK, FEW, Counting
 from workbench.schema.labels import numbers_label, texts_label
 from workbench.schema.long_strings import characters, long_string
 from workbench.schema.reading import Node
-from workbench.schema.refusals import unsupported
+from workbench.schema.refusals import blamed, unsupported
 from workbench.schema.texts import Texts
 from workbench.schema.values import Later, Values
 from workbench.schema.whitespace import Spacing
@@ -194,9 +194,8 @@ class Writing:
         self._counted += 1
         self.clock.check()
         if self._counted > _MOST_COUNTED:
-            held = owner.members or {}
             raise unsupported(
-                next((held[word] for word in _COUNTING if word in held), owner),
+                blamed(owner, _COUNTING),
                 f"to tell its members apart takes more than {_MOST_COUNTED:,} rules",
                 "lower minProperties, maxProperties or minContains, or ask for less at once",
             )
