@@ -52,7 +52,7 @@ def foot_of(graph: Graph, there: Container[str]) -> dict[str, str]:
     A machine over tokens may have no use for the foot itself: then the first rung it has is one.
     """
     ladders = _ladders(graph, _ways_out(graph))
-    feet = {}
+    feet: dict[str, str] = {}
     for first, rungs in ladders.items():
         foot = next((state for state in (first, *rungs) if state in there), first)
         feet |= {state: foot for state in (first, *rungs) if state != foot}

@@ -32,7 +32,6 @@ __all__ = ["Dialect", "Flags", "Parser", "parse_regex"]
 _SPECIAL = frozenset("()[\\*+?{.^$|")
 #: Characters that do not; one that is repeated is left to be read by itself.
 _PLAIN = re.compile(r"[^()\[\\*+?{.^$|]+(?![*+?{])")
-_LINE_FEED: Ranges = ((0x0A, 0x0A),)
 #: What a str can hold and no text can.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 #: Parts of a sequence that are read between looks at the clock.
