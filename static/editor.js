@@ -8,8 +8,6 @@
   const LINES = 200;
   /** In a text so long, looking for a name takes as long as painting a line. */
   const LONG = 10_000;
-  /** How rules are named, where they are called by name alone. */
-  const NAMES = { kbnf: /[A-Za-z_][A-Za-z0-9_]*/g, gbnf: /[A-Za-z_][\w-]*/g, lark: /_?[A-Za-z]\w*/g };
   const PAIRS = { "(": ")", "[": "]", "{": "}" };
   const CLOSING = new Set(Object.values(PAIRS));
 
@@ -42,22 +40,8 @@
 
     // -- rules by name, brackets by their other half ------------------------------------------
 
-    /** Every name outside strings and comments: [{from, to, word, defines}]. */
-    function wordsOf() {
-      if (!NAMES[notation]) return [];
-      const found = [];
-      for (const line of painter.lines) {
-        let at = line.at;
-        for (const [piece, name] of line.pieces) {
-          if (name === "rule" || name === "") for (const match of piece.matchAll(NAMES[notation])) found.push({ from: at + match.index, to: at + match.index + match[0].length, word: match[0], defines: name === "rule" });
-          at += piece.length;
-        }
-      }
-      return found;
-    }
-
     function sameName(place) {
-      const words = wordsOf();
+      const words = wb.namesIn(painter.lines, notation);
       const here = words.find((one) => one.from <= place && place <= one.to);
       return here ? { here, all: words.filter((one) => one.word === here.word) } : null;
     }
@@ -171,7 +155,7 @@
       if ((event.ctrlKey || event.metaKey) && define(area.selectionStart)) event.preventDefault();
     });
     area.addEventListener("pointermove", (event) => {
-      if (!NAMES[notation] || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
+      if (notation === "regex" || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
       cancelAnimationFrame(pointerAsked);
       pointerAsked = requestAnimationFrame(() => {
         const under = document.caretPositionFromPoint(event.clientX, event.clientY);

@@ -165,3 +165,29 @@ def test_the_schema_inside_a_tool_is_one_click_away(visit: Any) -> None:
         v.page.wait_for_selector("#wb-grammar .verdict.good")
         assert text(v) == schema
         assert v.page.get_by_role("button", name="take that part").count() == 0
+
+
+#   notation, text, a name, how often it is marked, the line F12 leads to from its last use
+NAMED = [
+    ("dataclass", "@dataclass\nclass Home:\n    at: str\n@dataclass\nclass Who:\n    home: Home\n    other: Home | None = None", "Home", 3, "class Home:"),
+    ("json_schema", '{"$defs": {\n"home": {"type": "string"},\n"who": {"properties": {"home": {"$ref": "#/$defs/home"}}}},\n"$ref": "#/$defs/who"}', "home", 2, '"home": {"type": "string"},'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("notation", "given", "name", "times", "line"), NAMED)
+def test_names_lead_to_what_they_name(
+    visit: Any, notation: str, given: str, name: str, times: int, line: str
+) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        turn(v, notation)
+        v.type_grammar(given)
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        area = "document.querySelector('#wb-grammar textarea.text')"
+        v.page.evaluate(
+            f"{area}.focus(), {area}.setSelectionRange(...[1, 1].map((n) => {area}.value.lastIndexOf('{name}') + n))"
+        )
+        v.page.wait_for_function(f"document.querySelectorAll('.paint .named').length === {times}")
+        v.page.keyboard.press("F12")
+        at = v.page.evaluate(f"{area}.selectionStart")
+        assert given[given.rfind("\n", 0, at) + 1 :].partition("\n")[0] == line

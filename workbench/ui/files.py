@@ -18,7 +18,7 @@ SHEETS = (
 #: In the order they need each other.
 SCRIPTS = (
     "core.js", "notations.js", "drafts.js", "share.js", "yours.js", "export.js", "paint.js",
-    "editor.js", "why.js",
+    "names.js", "editor.js", "why.js",
     "camera.js", "graph.js", "machine.js", "stack.js", "find.js", "rows.js", "edges.js", "menu.js",
     "together.js",
     "shade.js", "strip.js", "chart.js", "search.js", "inspector.js", "totals.js", "alarm.js",

@@ -32,7 +32,8 @@ MARK = "@@recording@@"
 #: Scripts and sheets of cards a replay has not.
 _NOT_HERE = frozenset(
     {
-        *("drafts.js", "share.js", "yours.js", "export.js", "editor.js", "models.js", "intro.js"),
+        *("drafts.js", "share.js", "yours.js", "export.js", "models.js", "intro.js"),
+        *("names.js", "editor.js"),
         *("header.js", "grammar.js", "takeaway.js", "learn.js", "footer.js"),
         *("takeaway.css", "learn.css"),
     }
