@@ -87,6 +87,8 @@ def test_a_schema_may_be_a_text_or_an_object() -> None:
     assert [compact.accepts(text) for text in ("[1,2]", "[1, 2]")] == [True, False]
     with pytest.raises(WorkbenchError, match="whitespace policy"):
         Grammar.from_json_schema(True, whitespace="none")
+    with pytest.raises(WorkbenchError, match="no JSON value"):
+        Grammar.from_json_schema({"const": {1, 2}})
 
 
 def test_rules_that_were_made_are_nobody_s_to_mend() -> None:

@@ -6,7 +6,6 @@ become one, and where and why it fails.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -107,9 +106,10 @@ class Grammar(Language):
                 what cannot be honoured, or where nothing is an instance; LimitError.
         Source: Koo et al. 2024, §5.1.
         """
-        text = schema if isinstance(schema, str) else json.dumps(schema, indent=2)
+        from workbench.schema.reading import schema_source
+
         ready_to_read(Notation.JSON_SCHEMA)
-        source, work = Source(text, name), limits.begun()
+        source, work = schema_source(schema, name), limits.begun()
         read = written_schema(source, work, whitespace=whitespace)
         return Grammar._built(source, Notation.JSON_SCHEMA, read, work, limits)
 

@@ -87,9 +87,10 @@ def _if(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     algebra = subschemas.algebra
     assert keyword.parent is not None
     around = keyword.parent.members or {}
+    asked = subschemas.of(keyword, tracked)
     if not tracked and "then" not in around and "else" not in around:
         return algebra.all_values
-    held = subschemas.of(keyword, tracked).raw
+    held = asked.raw
     failed = complement(algebra, subschemas.of(keyword).raw)
     if "then" in around:
         held = meet(algebra, held, subschemas.of(around["then"], tracked).raw)

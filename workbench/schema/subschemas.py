@@ -188,13 +188,15 @@ class Subschemas:
             if types is None:
                 raise wrong(named, "one of " + ", ".join(sorted(_TYPES)))
         else:
-            if not isinstance(named.value, list):
+            if not isinstance(named.value, list) or not named.value:
                 raise wrong(named, "the name of a type, or a list of them")
             for one in named.value:
                 if not isinstance(one.value, str) or one.value not in _TYPES:
                     raise wrong(one, "one of " + ", ".join(sorted(_TYPES)))
             types = frozenset(str(one.value) for one in named.value)
         nullable = members.get("nullable")
-        if nullable is not None and "nullable" in self.keywords and nullable.value is True:
-            types |= {"null"}
+        if nullable is not None and "nullable" in self.keywords:
+            if not isinstance(nullable.value, bool):
+                raise wrong(nullable, "true or false")
+            types |= {"null"} if nullable.value else types
         return types
