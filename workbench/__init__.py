@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.constraint.compile import compile
     from workbench.constraint.intersection import Intersection
+    from workbench.constraint.label_reasons import label_reason
     from workbench.constraint.mask import TokenMask
     from workbench.constraint.protocol import Constraint
     from workbench.decoding.engine import Advance, Engine
@@ -60,6 +61,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "compile": "constraint.compile",
     "Intersection": "constraint.intersection",
+    "label_reason": "constraint.label_reasons",
     "TokenMask": "constraint.mask",
     "Constraint": "constraint.protocol",
     "Advance": "decoding.engine",
@@ -134,6 +136,7 @@ __all__ = [
     "explain_id",
     "generate",
     "heal",
+    "label_reason",
     "speculative",
 ]
 
