@@ -133,3 +133,10 @@ def _choices(handlers: Handlers, name: str, step: int) -> list[dict[str, Any]]:
 def test_nothing_is_explained_of_what_is_no_token(handlers: Handlers, sent: dict[str, Any]) -> None:
     told = lesson_why(handlers, {"lesson": "masked", "step": 0, **sent})
     assert told == {"ok": False, "why": "expected tokens of this lesson"}
+
+
+def test_a_schema_of_a_lesson_opens_as_it_was_laid_out_there(handlers: Handlers) -> None:
+    pages = lesson(handlers, {"lesson": "json_schema"})["pages"]
+    opened = [page["open"] for page in pages if page["open"]]
+    assert {each["style"] for each in opened if not each["name"]} == {"compact"}
+    assert {each["style"] for each in opened if each["name"]} == {""}

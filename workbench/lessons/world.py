@@ -32,6 +32,10 @@ _NAME = "this lesson's"
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
+#: How texts are laid out in lessons: instances of a schema without blanks, for small pictures.
+STYLES = {Notation.JSON_SCHEMA: "compact"}
+
+
 @dataclass(frozen=True, eq=False)
 class World:
     """A language over characters and the tokens it is spelt with; made when first asked for.
@@ -61,15 +65,14 @@ class World:
 
     @cached_property
     def grammar(self) -> Grammar:
-        """The language; instances of a schema are written without blanks, for small pictures.
+        """The language.
 
         Raises: WorkbenchError where the step names none, ParseError for one nobody can read.
         """
         if not self.text:
             raise WorkbenchError("expected a regex or a grammar in this step")
-        if self.notation is Notation.JSON_SCHEMA:
-            return Grammar.from_json_schema(self.text, whitespace="compact")
-        return Grammar.from_text(self.text, self.notation, self.start)
+        style = STYLES.get(self.notation, "")
+        return Grammar.from_text(self.text, self.notation, self.start, style=style)
 
     @property
     def notation(self) -> Notation:

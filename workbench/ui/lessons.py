@@ -19,6 +19,8 @@ from workbench.lessons.merging import rule_name
 from workbench.lessons.questions import question
 from workbench.lessons.running import LONGEST as LONGEST_READ
 from workbench.lessons.tables import table
+from workbench.lessons.world import STYLES
+from workbench.notations import Notation
 from workbench.ui.explain import why
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
@@ -107,6 +109,8 @@ def _opening(opening: Opening) -> Record:
         "text": opening.text if opening.notation == "regex" else opening.text.strip() + "\n",
         "notation": opening.notation,
         "start": opening.start,
+        # an example is opened as the gallery has it
+        "style": "" if opening.example else STYLES.get(Notation(opening.notation), ""),
         "prompt": opening.prompt,
         "tab": opening.tab,
         "name": opening.example,
