@@ -91,3 +91,24 @@ def test_a_python_value_has_its_json_text_as_source() -> None:
 def test_error_when_python_has_it_and_json_does_not(value: dict[str, object]) -> None:
     with pytest.raises(ParseError):
         schema_source(value)
+
+
+#   text                             what to do
+ELSEWHERE = [
+    ('{"type": "string",}',          "take the comma before it away"),
+    ('{"enum": [1, ]}',              "take the comma before it away"),
+    ("{'type': 'string'}",           "write double quotes"),
+    ('{"const": \'a\'}',             "write double quotes"),
+    ('{\n  // a name\n  "a": 1}',    "leave the comment out, or write it as a description"),
+    ('{"default": True}',            "write true"),
+    ('{"default": None}',            "write null"),
+    ('{"a": }',                      ""),
+    ('{"a": 1',                      ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "hint"), ELSEWHERE)
+def test_error_of_another_notation_tells_the_way_out(text: str, hint: str) -> None:
+    with pytest.raises(ParseError) as raised:
+        _ = Document(Source(text, "schema")).root
+    assert raised.value.hint == hint

@@ -37,6 +37,16 @@ _VALUE = re.compile(
 )
 _NAME = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"[ \t\n\r]*:')
 _AFTER = re.compile(r"[ \t\n\r]*([,}\]])")
+#: Signs of other notations, and what JSON has instead.
+_ELSEWHERE = {
+    "'": "write double quotes",
+    "//": "leave the comment out, or write it as a description",
+    "#": "leave the comment out, or write it as a description",
+    "True": "write true",
+    "False": "write false",
+    "None": "write null",
+    "...": "write what was left out",
+}
 #: What is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
 
@@ -273,4 +283,12 @@ class _Reader:
 
     def fail(self, place: int, message: str) -> NoReturn:
         end = min(place + 1, len(self.text))
-        raise ParseError(message, self.document.source, Span(min(place, end), end), kind="json")
+        span, hint = Span(min(place, end), end), self.way_out(place)
+        raise ParseError(message, self.document.source, span, hint, "json")
+
+    def way_out(self, place: int) -> str:
+        """What people write who take another notation for JSON."""
+        rest = self.text[place:]
+        if rest[:1] in ("}", "]") and self.text[:place].rstrip().endswith(","):
+            return "take the comma before it away"
+        return next((hint for sign, hint in _ELSEWHERE.items() if rest.startswith(sign)), "")
