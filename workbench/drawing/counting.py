@@ -208,7 +208,7 @@ def _loop(first: str, rungs: list[str], out: dict[str, list[Edge]]) -> Edge:
     return Edge(
         first,
         first,
-        (f"{label}\nat most {len(rungs)} times",),
+        (f"{label}\n≤ {len(rungs)} times",),
         (*steps[0].kinds, "repeat"),
         title=f"{label}, at most {len(rungs)} times: {len(rungs)} states stand inside",
         chains=((*steps, back),),
