@@ -146,7 +146,7 @@ def fold(dfa: Dfa) -> CharacterFsa:
 
     Cost: that of ``character_edges`` for each state between characters.
     """
-    steps = _Steps(dfa)
+    steps = Steps(dfa)
     order = [dfa.initial]
     seen = set(order)
     edges: list[tuple[State, Ranges, State]] = []
@@ -164,7 +164,7 @@ def fold(dfa: Dfa) -> CharacterFsa:
     return CharacterFsa(dfa.initial, tuple(order), finals, tuple(edges), tuple(raw))
 
 
-class _Steps:
+class Steps:
     """A Dfa's table as lists, and which of its bytes are no part of a whole character."""
 
     def __init__(self, dfa: Dfa) -> None:

@@ -5,7 +5,7 @@ Bytes that are no part of a character are left out: what is written in character
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from workbench.automata.dfa import State
 from workbench.automata.fold import CharacterFsa
@@ -46,11 +46,15 @@ def machine_regex(folded: CharacterFsa, most: int, limits: Limits = LIMITS) -> R
 
 
 def machine_rules(
-    folded: CharacterFsa, names: Iterator[str], span: Span
+    folded: CharacterFsa,
+    names: Iterator[str],
+    span: Span,
+    one: Callable[[Ranges, Span], Expression] = lambda ranges, span: spelled(one_of(ranges), span),
 ) -> tuple[tuple[str, Expression], ...]:
     """The texts of a machine as rules: of a state, each calling the next at its end.
 
-    The first rule is that of the initial state; ``names`` gives the names. A state with one way in
+    The first rule is that of the initial state; ``names`` gives the names, ``one`` what reads one
+    character of a set. A state with one way in
     and one way on is written in where it is called. No rule: the machine has no text.
 
     Cost: linear in the edges over characters.
@@ -63,7 +67,7 @@ def machine_rules(
             entries[target] = entries.get(target, 0) + 1
     if folded.initial not in edges and folded.initial not in folded.finals:
         return ()
-    rules = _Rules(folded, edges, entries, names, span)
+    rules = _Rules(folded, edges, entries, names, lambda ranges: one(ranges, span), span)
     return tuple((rules.name(state), rules.body(state)) for state in rules.called())
 
 
@@ -76,9 +80,11 @@ class _Rules:
         edges: dict[State, list[tuple[Ranges, State]]],
         entries: dict[State, int],
         names: Iterator[str],
+        one: Callable[[Ranges], Expression],
         span: Span,
     ) -> None:
         self._span = span
+        self._one = one
         self._finals = folded.finals
         self._edges = edges
         self._entries = entries
@@ -118,9 +124,6 @@ class _Rules:
         if target in self._edges:
             items.append(Nonterminal(self.name(target), self._span))
         return items[0] if len(items) == 1 else Sequence(tuple(items), self._span)
-
-    def _one(self, ranges: Ranges) -> Expression:
-        return spelled(one_of(ranges), self._span)
 
     def _is_passage(self, state: State) -> bool:
         ways = self._edges.get(state, [])

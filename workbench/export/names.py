@@ -78,3 +78,7 @@ class Names:
             if name not in self._taken:
                 self._taken.add(name)
                 yield name
+
+    def free(self, name: str) -> None:
+        """No rule has this name after all."""
+        self._taken.remove(name)

@@ -7,6 +7,7 @@ notation, rules and alternatives that no text reaches are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Row
 from dataclasses import dataclass, replace
 
 from workbench.automata.fold import CharacterFsa
@@ -14,6 +15,7 @@ from workbench.errors import BuildError
 from workbench.export.comments import comments_of
 from workbench.export.counts import Counts
 from workbench.export.from_machine import machine_rules
+from workbench.export.json_strings import JsonStrings
 from workbench.export.leaves import Leaves, begins_inside, cuts_characters
 from workbench.export.names import Alphabet, Names
 from workbench.export.neighbours import Neighbours, numbers
@@ -45,6 +47,8 @@ from workbench.syntax.tree_printer import POSTFIX, Leaf
 _REGEX = 600
 #: A machine whose regex is longer has a rule of its own, by the name it brings.
 _INLINE = 40
+#: A machine of JSON strings with more states is written by what the strings say.
+_STRING = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +125,11 @@ class _Preparation:
         self._counts = Counts(self._names)
         #: The name of the rule being prepared.
         self._rule = ""
+        self._strings = JsonStrings(
+            self._names, self._written, self._repeated, self._regex, self._leaves.limits
+        )
+        #: What was made for large machines of JSON strings; None for those that are none.
+        self._of_strings: dict[int, Expression | None] = {}
         #: What was made for leaves that are machines.
         self._made: dict[int, Expression] = {}
         #: Rules made on the way, which stand behind the rule they were made for.
@@ -170,6 +179,11 @@ class _Preparation:
         regex = self._leaves.regex(leaf)
         if regex is not None:
             return self._regex(regex, leaf.span)
+        if isinstance(leaf, Automaton):
+            if id(leaf.machine) not in self._of_strings:
+                self._of_strings[id(leaf.machine)] = self._string(leaf)
+            if (made := self._of_strings[id(leaf.machine)]) is not None:
+                return made
         folded = self._leaves.folded(leaf)
         if cuts_characters(folded):
             self._cutting[id(leaf)] = folded
@@ -190,11 +204,26 @@ class _Preparation:
         if regex is not None and len(pattern(regex)) <= _INLINE:
             return self._regex(regex, leaf.span)
         names = self._names.series(label)
-        rules = machine_rules(folded, names, leaf.span) if regex is None else ()
         if regex is not None:
-            rules = ((next(names), self._regex(regex, leaf.span)),)
-        self._more += [Rule(name, body, leaf.span, leaf.span) for name, body in rules]
-        return Nonterminal(rules[0][0], leaf.span)
+            return self._written(((next(names), self._regex(regex, leaf.span)),), leaf.span)
+        return self._written(machine_rules(folded, names, leaf.span), leaf.span)
+
+    def _string(self, leaf: Automaton) -> Expression | None:
+        """A large machine of JSON strings, by what these say; its rule is named before others."""
+        machine = leaf.machine
+        if len(machine) <= _STRING:
+            return None
+        name = self._names.fresh(leaf.label)
+        body = self._strings.expression(machine, leaf.span)
+        if body is None:
+            self._names.free(name)
+            return None
+        return self._written(((name, body),), leaf.span)
+
+    def _written(self, rules: Row[tuple[str, Expression]], span: Span) -> Nonterminal:
+        """Rules that stand behind the one they are made for, the first of them called."""
+        self._more += [Rule(name, body, span, span) for name, body in rules]
+        return Nonterminal(rules[0][0], span)
 
     def torn(self) -> BuildError | None:
         """The error where two terminals can share a character: what is written knows whole ones."""
