@@ -89,6 +89,11 @@ REFERENCES = [
         },
         "a pointer is read in the schema that has a name, not in the document",
     ),
+    (
+        {"other": {"a": {"$id": "n"}}, "$ref": "n", "$defs": {"a": {"$id": "n", "type": "null"}}},
+        "what stands under a word nobody knows is no schema if there is one of that name",
+    ),
+    ({"$ref": "n", "other": {"a": {"$id": "n", "type": "null"}}}, "and else it is one"),
     ({"$dynamicRef": "#n", "$defs": {"a": {"$dynamicAnchor": "n", "type": "null"}}}, "one meaning"),
 ]
 

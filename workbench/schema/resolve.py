@@ -9,11 +9,20 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote, urljoin
 
-from workbench.schema.dialect import Dialect
+from workbench.schema.dialect import ANNOTATIONS, Dialect
 from workbench.schema.reading import Document, Node
 from workbench.schema.refusals import unsupported, wrong
 
 _INDEX = re.compile("0|[1-9][0-9]*")
+#: What stands under these is no schema but has one under each of its names.
+_MAPS = (
+    "$defs",
+    "definitions",
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+)
 #: Values that are data: what looks like a schema in them is none.
 _DATA = ("enum", "const", "default", "examples", "example")
 
@@ -111,7 +120,7 @@ class References:
         """Every resource by its address and every anchor by that of its resource."""
         if self._named is None:
             self._named = {self.base(self.document.root): self.document.root}
-            for node in _schemas(self.document.root):
+            for node in self._schemas():
                 members = node.members
                 assert members is not None
                 if self.identifier(node) is not None:
@@ -125,6 +134,27 @@ class References:
                             self._named.setdefault(f"{base}#{name}", node)
         return self._named
 
+    def _schemas(self) -> Iterator[Node]:
+        """Every object that may be a schema, in the order of the text.
+
+        Those under words that this draft does not have come last, for they are none to it: a name
+        that one of them has and a schema as well is that schema's.
+        """
+        words = self.dialect.keywords | ANNOTATIONS
+        waiting, strange = [self.document.root], list[Node]()
+        while waiting or strange:
+            node = waiting.pop() if waiting else strange.pop(0)
+            held = list(node.items or ())
+            if node.members is not None:
+                yield node
+                is_schema = node.step not in _MAPS or node.parent is None
+                for name, member in node.members.items():
+                    if not is_schema or name in words:
+                        held += [member] if name not in _DATA else []
+                    else:
+                        strange.append(member)
+            waiting.extend(reversed(held))
+
 
 def _joined(base: str, address: str) -> str:
     """An address as it is read at another; one that is none stays as it is written."""
@@ -132,16 +162,3 @@ def _joined(base: str, address: str) -> str:
         return urljoin(base, address)
     except ValueError:
         return address
-
-
-def _schemas(root: Node) -> Iterator[Node]:
-    """Every object of a document that may be a schema, in the order of the text."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node.members is not None:
-            yield node
-            held = [member for name, member in node.members.items() if name not in _DATA]
-        else:
-            held = node.items or []
-        waiting.extend(reversed(held))
