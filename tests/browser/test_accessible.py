@@ -72,6 +72,30 @@ def test_errors_and_sheets(visit: Any, dark: bool) -> None:
         clean(v.page, "drafts")
 
 
+@BOTH
+def test_a_schema_and_its_run(visit: Any, dark: bool, width: int) -> None:
+    with visit("?example=time", dark=dark, width=width) as v:
+        v.wait_run()
+        v.page.click("#wb-grammar [data-notation=json_schema]")
+        v.page.wait_for_function("wb.state.compiled?.notation === 'json_schema'")
+        v.type_grammar('{"enum": ["yes", "no"]}')
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        v.page.click("#wb-run .go")
+        v.page.wait_for_selector("#wb-run .meaning")
+        v.page.locator("#wb-run .tok").first.click()
+        v.page.wait_for_selector("#wb-grammar .paint .reading")
+        clean(v.page, "a run in a schema")
+        v.page.click("#wb-grammar [data-section=change]")
+        v.page.wait_for_selector("#wb-grammar .changes")
+        clean(v.page, "what changed")
+        v.page.click("#wb-grammar .convert > button")
+        clean(v.page, "the menu of notations")
+        v.page.keyboard.press("Escape")
+        v.type_grammar('{"name": "f", "parameters": {"type": "object"}}')
+        v.page.get_by_role("button", name="take that part").wait_for()
+        clean(v.page, "a tool around a schema")
+
+
 @THEMES
 def test_why_a_text_fails(visit: Any, dark: bool) -> None:
     with visit("?example=json", dark=dark) as v:
