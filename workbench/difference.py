@@ -15,6 +15,7 @@ from workbench.automata.explore import nothing
 from workbench.automata.lazy import LazyDfa
 from workbench.automata.nfa import BYTES
 from workbench.errors import BuildError, LimitError
+from workbench.export.terms import plain
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Clock, Limits
 from workbench.pushdown.bisimilar import bisimilar
@@ -23,6 +24,7 @@ from workbench.pushdown.runner import Runner
 from workbench.pushdown.shortest import rank
 from workbench.samples import samples
 from workbench.signs import labels_of, named, signed
+from workbench.syntax.regex_tree import Regex
 from workbench.syntax.shapes import shape
 
 #: Whatever reads byte by byte: its states have numbers.
@@ -141,7 +143,7 @@ def _bounded(gained: bytes | None, lost: bytes | None, bound: int) -> Difference
 
 def _proof(first: Grammar, second: Grammar, limits: Limits) -> str:
     """Why the two are the same, where that is seen without a search; else nothing."""
-    if first.regex and second.regex and shape(first.regex) == shape(second.regex):
+    if first.regex and second.regex and _alike(first.regex, second.regex):
         return "they are one regex"  # where its automaton explodes the search would not end
     if isinstance(first.reader, Network) and isinstance(second.reader, Network):
         try:
@@ -150,6 +152,12 @@ def _proof(first: Grammar, second: Grammar, limits: Limits) -> str:
         except LimitError:
             pass  # the search that follows tells how far it came
     return ""
+
+
+def _alike(first: Regex, second: Regex) -> bool:
+    """Whether two regexes are one but for groups, and for ``a|b`` instead of ``[ab]``."""
+    one = plain(first)
+    return shape(first) == shape(second) or (one is not None and one == plain(second))
 
 
 def _machine(grammar: Grammar, limits: Limits) -> _Machine:

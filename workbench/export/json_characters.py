@@ -16,7 +16,7 @@ _BASE, _HIGH, _LOW, _HALF = 0x10000, 0xD800, 0xDC00, 10
 def json_character(ranges: Ranges) -> Regex:
     """One character of a set: itself, a short escape, ``\\uXXXX`` or two of them.
 
-    Cost: 20 ms for a set of several hundred ranges past U+FFFF.
+    Cost: below 1 ms, and 40 ms for the 694 ranges of all letters.
     """
     plain = difference(ranges, ESCAPED)
     letters = [
