@@ -95,6 +95,23 @@ REFERENCES = [
     ),
     ({"$ref": "n", "other": {"a": {"$id": "n", "type": "null"}}}, "and else it is one"),
     ({"$dynamicRef": "#n", "$defs": {"a": {"$dynamicAnchor": "n", "type": "null"}}}, "one meaning"),
+    (
+        {
+            "$dynamicRef": "#/$defs/a",
+            "$defs": {
+                "a": {"$dynamicAnchor": "n", "type": "null"},
+                "b": {"$id": "b", "$dynamicAnchor": "n"},
+            },
+        },
+        "a pointer has one meaning, whatever anchors there are",
+    ),
+    (
+        draft(
+            "draft/2019-09",
+            {"$recursiveRef": "#/$defs/a", "$defs": {"a": {"$id": "a", "type": "null"}}},
+        ),
+        "nobody has an anchor for it",
+    ),
 ]
 
 
@@ -162,6 +179,14 @@ REFUSED = [
     ({"$ref": "#"}, "/$ref", "refers to itself"),
     ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "/anyOf", "part of itself"),
     ({"propertyNames": {"$ref": "#"}}, "/propertyNames", "part of itself"),
+    (
+        {
+            "$dynamicRef": "#n",
+            "$defs": {"a": {"$dynamicAnchor": "n"}, "b": {"$id": "b", "$dynamicAnchor": "n"}},
+        },
+        "/$dynamicRef",
+        "depends on who asks",
+    ),
     ({"$id": "http://[", "$ref": "x"}, "/$ref", "nothing is fetched"),
     ({"$ref": "http://[#x"}, "/$ref", "nothing is fetched"),
     ({"items": {"not": {"uniqueItems": True}}}, "/items/not/uniqueItems", "two items are equal"),

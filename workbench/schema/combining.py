@@ -45,9 +45,9 @@ def _reference(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
 
 
 def _dynamic(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
-    """As ``$ref``, where the one document leaves it nothing else to mean."""
-    if subschemas.references.named_resources > 1:
-        why = "which schema it means depends on who asks, in a text of several named schemas"
+    """As ``$ref``, where the document leaves it nothing else to mean."""
+    if subschemas.references.is_open(keyword):
+        why = "several schemas have this anchor, and which of them it means depends on who asks"
         raise unsupported(keyword, why, "write '$ref'")
     return _reference(subschemas, keyword, tracked)
 

@@ -110,10 +110,21 @@ class References:
         around = self.base(self.resource(resource.parent)) if resource.parent else ""
         return around if name is None else _joined(around, name).partition("#")[0]
 
-    @property
-    def named_resources(self) -> int:
-        """How many schemas of the document have an address of their own, the document one."""
-        return sum("#" not in name for name in self.named)
+    def is_open(self, reference: Node) -> bool:
+        """Whether a dynamic reference may mean one of several schemas.
+
+        It does only where the one that it would mean as ``$ref`` has an anchor for it, and another
+        schema has that too.
+        """
+        word = "$recursiveAnchor" if reference.step == "$recursiveRef" else "$dynamicAnchor"
+        anchor = (self.target(reference).members or {}).get(word)
+        fragment = str(reference.value).partition("#")[2]
+        if anchor is None or anchor.value != (fragment or True):
+            return False
+        held = (
+            node.members[word] for node in self._schemas() if node.members and word in node.members
+        )
+        return sum(other.value == anchor.value for other in held) > 1
 
     @property
     def named(self) -> dict[str, Node]:
