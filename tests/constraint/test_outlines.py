@@ -243,7 +243,7 @@ def test_a_token_that_is_not_allowed() -> None:
 #   grammar                                                       said                     because
 REFUSED = [
     ("start ::= 'a' start 'b' | 'ab';",                           "its end, 'start'",     "recursion in the middle"),
-    ("start ::= a; a ::= 'x' b; b ::= 'y' | a;",                  "its end, 'a'",         "recursion through another rule"),
+    ("start ::= a; a ::= 'x' b 'y'; b ::= 'y' | a;",              "its end, 'b'",         "recursion through another rule"),
     ("start ::= #substrs'abc';",                                  "no plain regex",        "pieces of a text"),
     ("start ::= #ex'ab' 'ab';",                                   "no plain regex",        "a regex that stops before a match"),
 ]  # fmt: skip
@@ -254,6 +254,8 @@ LOOPS = [
     ("start ::= 'a' ws 'b'; ws ::= (#'[ 0]' ws)?;",                               "white space as DOMINO writes it"),
     ("start ::= 'a' start | 'b';",                                                "a ::= x a | y"),
     ("start ::= #'[ab]' start?;",                                                 "the end left out"),
+    ("start ::= a; a ::= 'a' b; b ::= 'b' | '0' a;",                              "through another rule"),
+    ("start ::= start 'a' | 'b';",                                                "at its beginning"),
     ("start ::= 'a' start | 'b' 'c' start | 'c' | '0' x '1'; x ::= ('1' x | '');",  "several ways round, and another loop"),
 ]  # fmt: skip
 

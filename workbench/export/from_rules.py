@@ -31,6 +31,10 @@ _BEFORE, _AFTER = "<", ">"
 class NotSoError(Exception):
     """The rules call themselves in another way than at their ends, or at their beginnings."""
 
+    def __init__(self, call: Nonterminal) -> None:
+        #: Such a call.
+        self.call = call
+
 
 class RuleRegexes:
     """The regexes of rules, each made once.
@@ -113,12 +117,18 @@ class RuleRegexes:
                 yield from self._ways(item, circle, at_end=at_end)
             case Sequence((_, *_) as items):
                 inner, outer = (items[:-1], items[-1]) if at_end else (items[1:], items[0])
-                if any(call.name in circle for item in inner for call in calls(item)):
-                    raise NotSoError
+                self._refuse(inner, circle)
                 rest = concat(*map(self._of, inner))
                 for regex, called in self._ways(outer, circle, at_end=at_end):
                     yield concat(rest, regex) if at_end else concat(regex, rest), called
             case _:
-                if any(call.name in circle for call in calls(node)):
-                    raise NotSoError
+                self._refuse((node,), circle)
                 yield self._of(node), None
+
+    @staticmethod
+    def _refuse(parts: tuple[Expression, ...], circle: frozenset[str]) -> None:
+        """Raise NotSoError at the first call of a rule of the circle."""
+        for part in parts:
+            for call in calls(part):
+                if call.name in circle:
+                    raise NotSoError(call)

@@ -30,6 +30,10 @@ from workbench.syntax.tree_printer import Leaf
 LONGEST = 20_000
 
 
+class _TornError(Exception):
+    """Two leaves may share a character: the whole machine has to be asked."""
+
+
 def write_regex(
     grammar: Grammar, longest: int = LONGEST, dialect: Dialect | None = Dialect.PYTHON
 ) -> str:
@@ -81,14 +85,14 @@ def _of_tree(grammar: Grammar, longest: int, labels: bool) -> Regex | None:
         if (made := leaves.regex(node)) is not None:
             return made
         if cuts_characters(leaves.folded(node)):
-            raise NotSoError  # two such leaves may share a character: ask the whole machine
+            raise _TornError
         if (made := leaves.short(node, longest)) is None:
             raise TooLongError
         return made
 
     try:
         return RuleRegexes(cfg.rules, leaf, longest, work.clock()).regex(grammar.start)
-    except (NotSoError, TooLongError):
+    except (NotSoError, TooLongError, _TornError):
         return None
 
 

@@ -82,7 +82,7 @@ class Indexed(TokenByToken[State]):
 
 def _machine(grammar: Grammar, limits: Limits) -> CharacterMachine:
     try:
-        return character_machine(regex_of(grammar), limits)
+        return character_machine(regex_of(grammar, limits), limits)
     except RecursionError:
         raise LimitError(
             "the rules call each other too deeply to be written into one regex",
