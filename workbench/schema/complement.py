@@ -11,7 +11,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from workbench.schema.conjunction import meet_arrays, meet_objects
-from workbench.schema.doubts import outside
+from workbench.schema.doubts import of_the_rest, outside
 from workbench.schema.names import all_but, nobody, others, somebody
 from workbench.schema.refusals import unsupported
 from workbench.schema.texts import Texts
@@ -36,7 +36,7 @@ def complement(algebra: Algebra, values: Values) -> Values:
         outside(values.texts, values.unsure),
         other_arrays(algebra, values.arrays),
         other_objects(algebra, values.objects),
-        values.unsure,
+        of_the_rest(values),
     )
 
 

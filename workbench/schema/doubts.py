@@ -25,6 +25,11 @@ def of_both(left: Values, right: Values) -> Texts:
     return either(left.unsure & widest(right), right.unsure & widest(left))
 
 
+def of_the_rest(values: Values) -> Texts:
+    """The strings of which it is not known whether they are in the complement of a set."""
+    return values.unsure if nobody(values.unsure) else values.unsure & others(values.texts)
+
+
 def outside(texts: Texts, unsure: Texts) -> Texts:
     """The strings that surely do not belong to a set.
 

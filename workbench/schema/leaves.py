@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import cache
 from typing import TYPE_CHECKING
 
 from workbench.errors import SourceError
@@ -53,7 +52,7 @@ def pattern_of(subschemas: Subschemas, keyword: Node, pattern: str) -> Texts:
 
 
 def _format(subschemas: Subschemas, keyword: Node) -> tuple[Texts, Texts]:
-    """The strings of a format that are read, and those that it may have as well."""
+    """The strings of a format that are read, and all that it may have where these are more."""
     if not isinstance(keyword.value, str):
         raise wrong(keyword, "the name of a format, as text")
     if keyword.value in _UNDECIDED:
@@ -67,16 +66,9 @@ def _format(subschemas: Subschemas, keyword: Node) -> tuple[Texts, Texts]:
         subschemas.algebra.tell(
             keyword, f"of the format {keyword.value!r} {NARROWER[keyword.value]}"
         )
-        return texts, _unsure(keyword.value)
+        widest = _WIDEST.get(keyword.value)
+        return texts, Texts.pattern(widest) if widest else subschemas.algebra.all_values.texts
     return texts, Texts.nothing()
-
-
-@cache
-def _unsure(name: str) -> Texts:
-    """The strings that a format may have beside those that are read."""
-    texts, widest = Texts.format(name), _WIDEST.get(name)
-    assert texts is not None, "none is narrower than one that nobody knows"
-    return ~texts if widest is None else Texts.pattern(widest) & ~texts
 
 
 def numbers_of(subschemas: Subschemas, members: dict[str, Node], whole: bool) -> Numbers:

@@ -191,8 +191,8 @@ class Values:
     #: The arrays of any of these shapes; shapes may overlap.
     arrays: tuple[Arrays, ...]
     objects: tuple[Objects, ...]
-    #: Strings that are not among ``texts`` and may belong to the set all the same: of some formats
-    #: fewer strings are read than they have.
+    #: Strings that may belong to the set though they are not among ``texts``: of some formats
+    #: fewer strings are read than they have. Some of them may be among ``texts`` as well.
     unsure: Texts = _NO_STRING
 
     def contains(self, value: Json) -> bool:
