@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.limits import LIMITS, Limits
-from workbench.schema.cases import Untold
 from workbench.schema.complement import complement
 from workbench.schema.conjunction import join, meet
 from workbench.schema.constants import constant
@@ -19,7 +18,7 @@ from workbench.schema.dialect import UNNAMED, dialect_of
 from workbench.schema.emptiness import Emptiness
 from workbench.schema.numbers import Numbers
 from workbench.schema.reading import Document, Node
-from workbench.schema.refusals import SchemaNote, blamed, note, unsupported
+from workbench.schema.refusals import SchemaNote, Untold, blamed, note, unsupported
 from workbench.schema.resolve import References
 from workbench.schema.settling import settled
 from workbench.schema.subschemas import Subschemas

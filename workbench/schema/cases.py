@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from workbench.schema.names import others
+from workbench.schema.refusals import Untold
 from workbench.schema.values import Arrays, Objects, property_of
 
 if TYPE_CHECKING:
@@ -16,14 +17,10 @@ Shape = TypeVar("Shape", Arrays, Objects)
 
 #: So few shapes are kept without asking whether they are empty: settling asks once more.
 _FEW = 2
-#: Shapes of one type in one set.
+#: Shapes of one type in one set: a union of 250 options with tags compiles in 75 to 150 ms.
 _MOST = 500
 #: Shapes that are looked at on the way to one set.
 _MOST_TRIED = 4_000
-
-
-class Untold(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
-    """A set cannot be worked out; the message says why."""
 
 
 class TooManyCases(Untold):

@@ -20,7 +20,9 @@ from workbench.schema.values import Arrays, Contains, Later, Named, Objects, Val
 if TYPE_CHECKING:
     from workbench.schema.algebra import Algebra
 
-#: Properties that may fail, of which each is a case; of more that one of them does is one case.
+#: Properties that may fail, of which each is a case; of more that one of them does is one case: so
+#: a oneOf of three open objects with eight typed properties each has a dozen shapes, not 243. With
+#: 3 a recursive oneOf of four open objects took over 2 s in place of 0.1.
 _FEW = 6
 
 

@@ -7,8 +7,8 @@ what is in neither, so that nothing is accepted which the specification forbids.
 
 from __future__ import annotations
 
-from workbench.schema.cases import Untold
 from workbench.schema.names import either, nobody, others
+from workbench.schema.refusals import Untold
 from workbench.schema.texts import Texts
 from workbench.schema.values import Values
 

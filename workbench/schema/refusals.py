@@ -20,6 +20,10 @@ class SchemaNote:
     span: Span
 
 
+class Untold(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
+    """A set cannot be worked out; the message says why."""
+
+
 def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
     """The refusal of a keyword that reads well and cannot be honoured."""
     return BuildError(

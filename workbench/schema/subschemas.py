@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from workbench.schema.cases import Untold
 from workbench.schema.combining import COMBINING
 from workbench.schema.conjunction import meet
 from workbench.schema.dialect import ANNOTATIONS, Dialect
 from workbench.schema.leaves import NUMBER_WORDS, TEXT_WORDS, numbers_of, texts_of
 from workbench.schema.ordering import as_written
 from workbench.schema.reading import Node
-from workbench.schema.refusals import unsupported, wrong
+from workbench.schema.refusals import Untold, unsupported, wrong
 from workbench.schema.resolve import References
 from workbench.schema.shapes import ARRAY_WORDS, OBJECT_WORDS, arrays_of, objects_of
 from workbench.schema.unevaluated import UNEVALUATED, restricted
