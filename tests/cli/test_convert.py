@@ -54,6 +54,12 @@ def test_printed(arguments: tuple[str, ...], stdin: str | None, wanted: str, bec
     assert (result.exit_code, result.stdout) == (0, wanted), because
 
 
+def test_a_mark_of_byte_order_is_no_part_of_the_grammar(tmp_path: Path) -> None:
+    path = tmp_path / "g.gbnf"
+    path.write_text('root ::= "é"\n', encoding="utf-8-sig")
+    assert convert(path, "--to", "lark").stdout == 'start: "é"\n'
+
+
 def test_programs_are_written_too(gbnf: Path) -> None:
     target = gbnf.with_name("run.py")
     assert convert(gbnf, target).exit_code == 0

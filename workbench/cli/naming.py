@@ -142,7 +142,7 @@ def of_file(path: Path, notation: Notation, start: str = "start", style: str = "
     Raises: WorkbenchError where the file cannot be read; ParseError, BuildError, LimitError.
     """
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise WorkbenchError(f"cannot read {path}: {error}", "name a UTF-8 text file") from error
     if notation is Notation.REGEX:

@@ -167,6 +167,17 @@ class Cursor:
         after = f" after {self._shown(self.parts[self.at - 1])}" if self.at else ""
         return self.error(f"expected {wanted}{after}, not {self.found}", self._wrong(), hint)
 
+    def no_item(self, wanted: str, hint: str) -> ParseError:
+        """The error where an item has to stand and none does, in rules whose items are counted."""
+        text, span = self.text(self.here), self.span
+        if self.ahead("TOKEN"):
+            why = "a grammar here is a language of texts, whatever the vocabulary: write its text"
+            return self.refused(f"the token {text}", span, why)
+        if self.ahead("STAR", "PLUS", "OPTIONAL", "COUNT"):
+            message = f"expected something before '{text}'"
+            return self.error(message, span, f'write for example "a"{text}')
+        return self.unexpected(wanted, hint)
+
     def _begins_a_rule(self) -> bool:
         return self.ahead("NAME") and self.ahead(self.signs.define, "ATTRIBUTES", by=1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.errors import ParseError
 from workbench.source import Span
 from workbench.syntax.beyond import Beyond
 from workbench.syntax.chunks import pieces
@@ -153,7 +152,7 @@ class Reader:
         cursor = self.cursor
         part = cursor.take("STRING", "CLASS", "DOT", "NAME", "LPAR")
         if part is None:
-            raise self._no_atom()
+            raise self.cursor.no_item(_ITEM, _HINT)
         span = Span(part.start, part.end)
         match part.type:
             case "STRING":
@@ -194,22 +193,6 @@ class Reader:
         leaf, rules = pieces(chunks_of(self.source, given), self.names.fresh("piece"), given.span)
         self.more += rules
         return leaf
-
-    def _no_atom(self) -> ParseError:
-        """The error where an item has to stand and none does."""
-        cursor = self.cursor
-        if cursor.ahead("TOKEN"):
-            return cursor.refused(
-                f"the token {cursor.text(cursor.here)}",
-                cursor.span,
-                "a grammar here is a language of texts, whatever the vocabulary: write its text",
-            )
-        if cursor.ahead("STAR", "PLUS", "OPTIONAL", "COUNT"):
-            sign = cursor.text(cursor.here)
-            return cursor.error(
-                f"expected something before '{sign}'", cursor.span, f'write for example "a"{sign}'
-            )
-        return cursor.unexpected(_ITEM, _HINT)
 
 
 def one_of(ranges: Ranges, span: Span) -> Pattern:

@@ -224,22 +224,11 @@ class Bodies:
     def _no_atom(self) -> ParseError:
         """The error where an item has to stand and none does."""
         cursor = self.cursor
-        if cursor.ahead("TOKEN"):
-            return cursor.refused(
-                f"the token {cursor.text(cursor.here)}",
-                cursor.span,
-                "a grammar here is a language of texts, whatever the vocabulary: write its text",
-            )
         if cursor.ahead("SUBGRAMMAR"):
             return cursor.refused(
                 f"the grammar {cursor.text(cursor.here)}",
                 cursor.span,
                 "there is only this one; write its rules into %lark { … }",
-            )
-        if cursor.ahead("STAR", "PLUS", "OPTIONAL", "COUNT"):
-            sign = cursor.text(cursor.here)
-            return cursor.error(
-                f"expected something before '{sign}'", cursor.span, f'write for example "a"{sign}'
             )
         if (
             cursor.ahead("COLON", "PRIORITY")
@@ -249,7 +238,7 @@ class Bodies:
             return cursor.error(
                 "expected the rule at the beginning of a line", cursor.span, RULE_HINT
             )
-        return cursor.unexpected(ITEM, ITEM_HINT)
+        return cursor.no_item(ITEM, ITEM_HINT)
 
 
 _READ: dict[str, Callable[[Bodies, Part], Body]] = {
