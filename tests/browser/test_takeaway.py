@@ -161,7 +161,8 @@ def test_the_page_works_where_storage_is_blocked(visit: Visitor) -> None:
 
 def test_a_link_holds_all_that_was_set(visit: Visitor) -> None:
     work = {
-        "text": NASTY, "notation": "kbnf", "start": "start", "prompt": PROMPT, "tab": "stack",
+        "text": NASTY, "notation": "kbnf", "style": "",
+        "start": "start", "prompt": PROMPT, "tab": "stack",
         "tests": [{"text": "a\n${x}", "expect": "reject"}, {"text": "λ", "expect": None}],
         "settings": {"temperature": 0, "seed": 41, "max_tokens": 7, "constraint": "unconstrained"},
     }  # fmt: skip
