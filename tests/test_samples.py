@@ -143,6 +143,11 @@ def test_readable_characters_come_first() -> None:
     assert character(((0x41, 0x41), (0x61, 0x61)), random) in "Aa"
 
 
+def test_rules_that_read_nothing_do_not_call_each_other_for_ever() -> None:
+    grammar = Grammar.from_kbnf("start ::= A*; A ::= 'a' | start | B; B ::= '';")
+    assert len(samples(grammar, 3, longest=8)) == 3
+
+
 @slow
 @given(trees())
 def test_every_grammar_that_has_texts_has_samples(tree: GrammarTree) -> None:

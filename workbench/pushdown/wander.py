@@ -24,6 +24,9 @@ from workbench.syntax.regex_tree import Ranges
 
 #: How often a walk stops where it might also go on: a whole text, and a rule inside it.
 _STOPS, _RETURNS = 0.2, 0.35
+#: After so many calls and returns without a character whatever may end does: rules that read
+#: nothing could call each other for ever.
+_IDLE = 40
 #: How often a rule is called beside characters that could be read: there is more to see in it.
 _CALLS = 2.0
 #: How often a character of no keyboard is chosen beside others.
@@ -76,12 +79,13 @@ class Wander:
         most = max(self.shortest, longest)
         text, due = bytearray(), 0
         waiting: list[State] = []
-        state = ground.initial
+        state, idle = ground.initial, 0
         while True:
             self._clock.check()
+            idle += 1
             left = most - len(text) - due
             ways = [way for way in self._ways_of(state) if way.cost <= left]
-            chance = (_RETURNS if waiting else _STOPS) if ways else 1.0
+            chance = (_RETURNS if waiting else _STOPS) if ways and idle < _IDLE else 1.0
             if ground.is_final(state) and random.random() < chance:
                 if not waiting:
                     return bytes(text)
@@ -95,7 +99,7 @@ class Wander:
                 state = way.entry
             else:
                 text += self._read(way, random, left - ground.rest(way.target))
-                state = way.target
+                state, idle = way.target, 0
 
     def _read(self, way: _Way, random: Random, room: int) -> bytes:
         if way.raw:
