@@ -9,8 +9,8 @@ import pytest
 from workbench.errors import LimitError
 from workbench.limits import LIMITS, Limits
 from workbench.source import Source
-from workbench.syntax.kbnf_parser import parse_kbnf
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.regex.parser import parse_regex
 
 
 def test_error_names_the_budget_in_words() -> None:

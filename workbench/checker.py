@@ -10,7 +10,7 @@ from workbench.automata.fold import character_edges
 from workbench.automata.lazy import LazyDfa
 from workbench.pushdown.runner import Runner
 from workbench.syntax.ranges import union
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 from workbench.verdict import Verdict, character_start
 
 #: Bytes of a character in UTF-8, at most.

@@ -24,7 +24,7 @@ from workbench.pushdown.runner import Runner
 from workbench.pushdown.shortest import rank
 from workbench.samples import samples
 from workbench.signs import labels_of, named, signed
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.tree import Regex
 from workbench.syntax.shapes import shape
 
 #: Whatever reads byte by byte: its states have numbers.

@@ -22,7 +22,7 @@ from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar, utf8
 from workbench.pushdown.places import MOST_STACKS, Frame, Place, Stack
 from workbench.signs import labels_of
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 from workbench.verdict import Verdict, character_start
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -38,8 +38,8 @@ from workbench.pushdown.places import Places
 from workbench.pushdown.runner import Runner
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.syntax.regex_parser import parse_regex
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.tree import Regex
 from workbench.verdict import Verdict as Verdict
 from workbench.verdict import character_start
 

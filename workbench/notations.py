@@ -122,7 +122,7 @@ def ready(notation: Notation) -> None:
     ready_for_rules()
     ready_apart()
     if notation is Notation.KBNF:
-        from workbench.syntax.kbnf_parser import ready as ready_for_kbnf
+        from workbench.syntax.kbnf.parser import ready as ready_for_kbnf
 
         ready_for_kbnf()
     if notation is Notation.JSON_SCHEMA:
@@ -130,7 +130,7 @@ def ready(notation: Notation) -> None:
 
         ready_for_schemas()
     if notation is Notation.LARK:
-        from workbench.syntax.lark_common import common_terminals
+        from workbench.syntax.lark.common import common_terminals
 
         common_terminals()
 
@@ -139,14 +139,14 @@ def ready(notation: Notation) -> None:
 
 
 def _kbnf(source: Source, start: str, limits: Limits, _: str) -> Written:
-    from workbench.syntax.kbnf_parser import parse_kbnf
+    from workbench.syntax.kbnf.parser import parse_kbnf
 
     return Written(parse_kbnf(source, limits.clock()), start)
 
 
 def _gbnf(source: Source, start: str, limits: Limits, _: str) -> Written:
     from workbench.importing import Importing
-    from workbench.syntax.gbnf_parser import parse_gbnf
+    from workbench.syntax.gbnf.parser import parse_gbnf
 
     tree = parse_gbnf(source, limits.clock(), Importing(source, limits))
     # whoever names no rule says "start"; grammars of this notation begin with "root"
@@ -156,7 +156,7 @@ def _gbnf(source: Source, start: str, limits: Limits, _: str) -> Written:
 
 def _lark(source: Source, start: str, limits: Limits, _: str) -> Written:
     from workbench.importing import Importing
-    from workbench.syntax.lark_parser import parse_lark
+    from workbench.syntax.lark.parser import parse_lark
 
     return Written(parse_lark(source, limits.clock(), Importing(source, limits), start), start)
 

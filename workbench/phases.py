@@ -18,7 +18,7 @@ from workbench.notations import ready as ready_to_read
 from workbench.pushdown.apart import build_apart
 from workbench.pushdown.build import context_free, whole_machine
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ from workbench.syntax.grammar_tree import (
     Substrings,
 )
 from workbench.syntax.ranges import intersection
-from workbench.syntax.regex_labels import LABELS, Label, label_of, labels_in
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.labels import LABELS, Label, label_of, labels_in
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Concat,

@@ -10,7 +10,6 @@ from workbench.grammar import Grammar
 from workbench.pushdown.advice import Advice
 from workbench.pushdown.cfg import gathered
 from workbench.source import Span
-from workbench.syntax import regex_tree as regex
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -20,7 +19,8 @@ from workbench.syntax.grammar_tree import (
     Sequence,
 )
 from workbench.syntax.ranges import size
-from workbench.syntax.regex_tree import Ranges, Regex
+from workbench.syntax.regex import tree as regex
+from workbench.syntax.regex.tree import Ranges, Regex
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Members of a set that are asked for one by one, and how many of the lost ones are named.

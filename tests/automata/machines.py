@@ -6,8 +6,8 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.limits import LIMITS, Limits
 from workbench.source import Source
-from workbench.syntax.regex_parser import Dialect, Flags, parse_regex
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.parser import Dialect, Flags, parse_regex
+from workbench.syntax.regex.tree import Regex
 
 
 def tree(pattern: str, dialect: Dialect = Dialect.PYTHON, flags: Flags = Flags()) -> Regex:  # noqa: B008

@@ -8,8 +8,8 @@ from tests.automata.machines import machine
 from workbench.automata.describe import describe, expected, in_brief
 from workbench.automata.fold import character_edges
 from workbench.syntax.ranges import ANY_CHARACTER, difference, union
-from workbench.syntax.regex_tree import Ranges
-from workbench.syntax.unicode_sets import python_class
+from workbench.syntax.regex.tree import Ranges
+from workbench.syntax.regex.unicode_sets import python_class
 
 #   class               label                   because
 LABELS = [

@@ -14,7 +14,7 @@ from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.thompson import thompson
 from workbench.limits import Limits
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 
 
 def nfa_of(pattern: str) -> Nfa:

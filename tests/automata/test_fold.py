@@ -10,8 +10,8 @@ from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.fold import CharacterFsa, character_edges, fold
 from workbench.automata.operations import complement, substrings, without_match
 from workbench.syntax.ranges import ANY_CHARACTER, normalized
-from workbench.syntax.regex_tree import Ranges
-from workbench.syntax.unicode_sets import property_set, python_class
+from workbench.syntax.regex.tree import Ranges
+from workbench.syntax.regex.unicode_sets import property_set, python_class
 
 
 def steps(dfa: Dfa, state: int) -> list[tuple[Ranges, int]]:

@@ -13,7 +13,7 @@ from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.small import SMALL, small_dfa
 from workbench.automata.thompson import thompson
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 
 
 def check(nfa: Nfa) -> None:

@@ -11,7 +11,7 @@ from workbench.automata.measure import simple_repeat
 from workbench.automata.thompson import thompson
 from workbench.errors import LimitError
 from workbench.limits import Limits
-from workbench.syntax.regex_tree import Repeat
+from workbench.syntax.regex.tree import Repeat
 
 
 def test_one_character() -> None:

@@ -23,7 +23,7 @@ from workbench.constraint.automaton import DfaConstraint
 from workbench.constraint.mask import TokenMask
 from workbench.notations import Notation
 from workbench.source import Source
-from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf.parser import parse_kbnf
 from workbench.vocabulary.toy import all_bytes, toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

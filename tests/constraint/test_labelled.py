@@ -14,10 +14,10 @@ from workbench.grammar import Grammar
 from workbench.signs import labels_of, signed
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Choice, Pattern, Sequence, Stop
-from workbench.syntax.regex_dialect import Dialect
-from workbench.syntax.regex_labels import labels_in
-from workbench.syntax.regex_parser import parse_regex
-from workbench.syntax.regex_tree import Bytes
+from workbench.syntax.regex.dialect import Dialect
+from workbench.syntax.regex.labels import labels_in
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.tree import Bytes
 from workbench.vocabulary.toy import toy
 
 AB = toy([b"a", b"b", b"ab", b"\n", b"(", b")", b"((", b"a\n", b"\xfc", b"\xf9", b"x\xff"])

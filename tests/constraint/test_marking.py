@@ -19,7 +19,7 @@ from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary
 
 PIECES = (

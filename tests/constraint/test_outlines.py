@@ -24,8 +24,8 @@ from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import GrammarTree, Literal, Rule
-from workbench.syntax.regex_parser import parse_regex
-from workbench.syntax.regex_tree import Bytes
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.tree import Bytes
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.thompson import thompson
 from workbench.drawing.characters import byte_edges, folded, joined, read_back
 from workbench.source import Span
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Ranges
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Ranges
 
 POINTS = st.integers(0, 0xD7FF) | st.integers(0xE000, 0x10FFFF) | st.integers(0, 0x17F)
 SETS = st.lists(

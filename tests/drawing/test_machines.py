@@ -15,7 +15,7 @@ from workbench.constraint.compose import TokenFsa, compose
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import draw_dfa, draw_nfa, draw_token_fsa
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

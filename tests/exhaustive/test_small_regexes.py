@@ -19,7 +19,7 @@ from workbench.automata.dfa import DEAD
 from workbench.automata.operations import first_match, without_match
 from workbench.automata.thompson import thompson
 from workbench.source import Source
-from workbench.syntax.regex_parser import Dialect, parse_regex
+from workbench.syntax.regex.parser import Dialect, parse_regex
 
 ATOMS = ["a", "b", ".", "[^a]", ""]
 COUNTS = ["*", "+", "?", "{2}", "{1,2}"]

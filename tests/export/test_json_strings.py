@@ -20,7 +20,7 @@ from workbench.limits import LIMITS
 from workbench.samples import samples
 from workbench.schema.texts import Texts
 from workbench.syntax.ranges import contains, normalized
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 HALVES = range(0xD800, 0xE000)
 #: Where spellings change: controls, short escapes, digits of ``\\uXXXX``, halves of pairs.

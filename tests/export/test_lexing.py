@@ -18,8 +18,8 @@ from workbench.limits import LIMITS, Limits
 from workbench.pushdown.cfg import gathered
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Repetition, Sequence
-from workbench.syntax.kbnf_parser import parse_kbnf
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.regex.parser import parse_regex
 
 HERE = Span(0, 1)
 

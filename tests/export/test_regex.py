@@ -29,8 +29,8 @@ from workbench.export.terms import (
 )
 from workbench.grammar import Grammar
 from workbench.source import Source
-from workbench.syntax.regex_parser import Dialect, parse_regex
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.parser import Dialect, parse_regex
+from workbench.syntax.regex.tree import Regex
 
 #   rules                                                                regex, why
 RULES = [

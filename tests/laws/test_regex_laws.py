@@ -36,8 +36,8 @@ from workbench.automata.operations import (
 from workbench.errors import ParseError
 from workbench.source import Source
 from workbench.syntax import ranges
-from workbench.syntax.regex_parser import Dialect, parse_regex
-from workbench.syntax.regex_tree import Characters, Ranges
+from workbench.syntax.regex.parser import Dialect, parse_regex
+from workbench.syntax.regex.tree import Characters, Ranges
 
 pytestmark = pytest.mark.slow
 

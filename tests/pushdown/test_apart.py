@@ -29,8 +29,8 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
 )
-from workbench.syntax.kbnf_parser import parse_kbnf
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.regex.parser import parse_regex
 
 HERE = Span(0, 1)
 GALLERY = [e for e in load_gallery().values() if e.notation is Notation.KBNF]

@@ -33,8 +33,8 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.kbnf_printer import print_kbnf
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.kbnf.printer import print_kbnf
+from workbench.syntax.regex.parser import parse_regex
 
 HERE = Span(0, 4)
 

@@ -15,7 +15,7 @@ from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf.parser import parse_kbnf
 
 
 def network(kbnf: str) -> Network:

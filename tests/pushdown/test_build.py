@@ -14,7 +14,7 @@ from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.source import Source
-from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf.parser import parse_kbnf
 
 
 def machine(text: str, limits: Limits | None = None) -> Dfa | Network:

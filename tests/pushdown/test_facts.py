@@ -9,7 +9,7 @@ from workbench.limits import LIMITS
 from workbench.pushdown.cfg import gathered
 from workbench.pushdown.rule_program import RuleProgram, rule_program
 from workbench.source import Source
-from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf.parser import parse_kbnf
 
 
 def rules(text: str) -> RuleProgram:

@@ -20,7 +20,7 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
 )
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 
 _HERE = Span(0, 0)
 

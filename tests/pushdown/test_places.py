@@ -14,8 +14,8 @@ from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.pushdown.places import Places, Reached
 from workbench.source import Source
-from workbench.syntax.kbnf_parser import parse_kbnf
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.regex.parser import parse_regex
 from workbench.verdict import character_start
 
 JSON = """start ::= value;

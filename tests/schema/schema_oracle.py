@@ -66,7 +66,8 @@ def type_of(value: Any) -> set[str]:
         return {"boolean"}
     if isinstance(value, (int, float)):
         return {"number", "integer"} if value == int(value) else {"number"}
-    return {{str: "string", list: "array", dict: "object"}[type(value)]}
+    names: dict[type, str] = {str: "string", list: "array", dict: "object"}
+    return {names[type(value)]}
 
 
 def same(one: Any, other: Any) -> bool:

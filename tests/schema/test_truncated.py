@@ -17,7 +17,7 @@ from workbench.gallery import load_gallery
 from workbench.schema.texts import Texts
 from workbench.schema.truncated import json_regex
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

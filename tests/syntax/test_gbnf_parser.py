@@ -10,7 +10,7 @@ from workbench.errors import LimitError, SourceError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.source import Source
-from workbench.syntax.gbnf_parser import parse_gbnf
+from workbench.syntax.gbnf.parser import parse_gbnf
 from workbench.syntax.grammar_tree import Literal, Sequence
 
 #   grammar                                  accepted              rejected          because

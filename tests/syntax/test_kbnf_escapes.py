@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import ParseError
 from workbench.source import Source, Span
-from workbench.syntax.kbnf_escapes import Unescaped, unescape
+from workbench.syntax.kbnf.escapes import Unescaped, unescape
 
 
 def read(text: str, *, regex: bool = False) -> Unescaped:

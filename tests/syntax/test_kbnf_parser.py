@@ -26,8 +26,8 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
 )
-from workbench.syntax.kbnf_parser import NESTING, parse_kbnf
-from workbench.syntax.kbnf_printer import print_kbnf
+from workbench.syntax.kbnf.parser import NESTING, parse_kbnf
+from workbench.syntax.kbnf.printer import print_kbnf
 
 
 def parse(text: str) -> GrammarTree:
@@ -300,5 +300,5 @@ def test_long_texts_take_linear_time(text: str) -> None:
 
 
 def test_lark_is_not_imported_before_a_grammar_is_read() -> None:
-    code = "import sys, workbench.syntax.kbnf_parser as p; assert 'lark' not in sys.modules"
+    code = "import sys, workbench.syntax.kbnf.parser as p; assert 'lark' not in sys.modules"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

@@ -23,8 +23,8 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Substrings,
 )
-from workbench.syntax.kbnf_parser import parse_kbnf
-from workbench.syntax.kbnf_printer import print_kbnf
+from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.kbnf.printer import print_kbnf
 
 NOWHERE = Span(0, 0)
 A, B = Literal(b"a", NOWHERE), Literal(b"b", NOWHERE)

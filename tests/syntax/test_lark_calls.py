@@ -7,8 +7,8 @@ import pytest
 from workbench.errors import ParseError
 from workbench.source import Source
 from workbench.syntax.cursor import Cursor
-from workbench.syntax.lark_calls import holds, read_condition, read_value, value
-from workbench.syntax.lark_lexemes import SIGNS, lark_lexemes
+from workbench.syntax.lark.calls import holds, read_condition, read_value, value
+from workbench.syntax.lark.lexemes import SIGNS, lark_lexemes
 
 
 def cursor(text: str) -> Cursor:

@@ -10,7 +10,7 @@ from workbench.errors import SourceError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
 from workbench.source import Source
-from workbench.syntax.lark_parser import parse_lark
+from workbench.syntax.lark.parser import parse_lark
 
 #   grammar                                          accepted            rejected         because
 MEANT = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workbench.syntax import ranges
 from workbench.syntax.ranges import ANY_CHARACTER
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 SETS = st.frozensets(st.integers(0, 40))
 

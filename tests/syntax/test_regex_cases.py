@@ -21,7 +21,7 @@ from workbench.automata.dfa import DEAD, Dfa
 from workbench.errors import LimitError, ParseError
 from workbench.limits import Limits
 from workbench.source import Source
-from workbench.syntax.regex_parser import Dialect, Flags, parse_regex
+from workbench.syntax.regex.parser import Dialect, Flags, parse_regex
 
 DATA = Path(__file__).parent.parent / "data"
 #: The machine these tests run on may be busy; what is measured is right or wrong, not speed.

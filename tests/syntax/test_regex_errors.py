@@ -6,7 +6,7 @@ import pytest
 
 from workbench.errors import ParseError
 from workbench.source import Source
-from workbench.syntax.regex_parser import Dialect, Flags, parse_regex
+from workbench.syntax.regex.parser import Dialect, Flags, parse_regex
 
 PYTHON, RUST = Dialect.PYTHON, Dialect.RUST
 

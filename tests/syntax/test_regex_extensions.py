@@ -14,9 +14,9 @@ from workbench.errors import LimitError, ParseError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.source import Source
-from workbench.syntax.regex_dialect import Dialect
-from workbench.syntax.regex_parser import parse_regex
-from workbench.syntax.regex_tree import Group
+from workbench.syntax.regex.dialect import Dialect
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.tree import Group
 
 #: Koo et al. 2024, appendix C.4.4, letter by letter.
 KOO_QUOTED = r'" *(?:[^\s"\\]|\\["n\\])(?: |[^\s"\\]|\\["n\\])*"'

@@ -6,8 +6,8 @@ import pytest
 
 from workbench.automata.build import regex_dfa
 from workbench.source import Source, Span
-from workbench.syntax.regex_parser import Dialect, Flags, parse_regex
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.parser import Dialect, Flags, parse_regex
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,

@@ -9,7 +9,7 @@ import unicodedata
 import pytest
 
 from workbench.syntax.ranges import ANY_CHARACTER, contains, difference, intersection, size
-from workbench.syntax.unicode_sets import (
+from workbench.syntax.regex.unicode_sets import (
     ascii_folded,
     folded,
     property_set,

@@ -13,7 +13,7 @@ from workbench.automata.small import SMALL, small_dfa
 from workbench.automata.thompson import thompson
 from workbench.limits import LIMITS, Clock, Limits
 from workbench.syntax.grammar_tree import Pattern, Stop
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.tree import Regex
 
 #: A machine of at most so many states, and so many a state of its Nfa, is made at once.
 _FEW, _TIMES = 64, 4

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 
 from workbench.syntax.ranges import ANY_CHARACTER, difference, size, union
-from workbench.syntax.regex_tree import Ranges
-from workbench.syntax.unicode_sets import python_class, rust_class
+from workbench.syntax.regex.tree import Ranges
+from workbench.syntax.regex.unicode_sets import python_class, rust_class
 
 _DIGITS: Ranges = ((0x30, 0x39),)
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\f": r"\f", "\v": r"\v", "\0": r"\0"}

@@ -16,7 +16,7 @@ from workbench.automata.suffixes import suffix_automaton
 from workbench.automata.utf8 import character_machine
 from workbench.limits import LIMITS, Limits
 from workbench.syntax.ranges import ANY_CHARACTER, difference, union
-from workbench.syntax.regex_tree import Characters, Extension, Kind, Ranges, Regex
+from workbench.syntax.regex.tree import Characters, Extension, Kind, Ranges, Regex
 
 #: Where the machine ends and where it begins: the end reads nothing, the beginning is not entered
 #: again.

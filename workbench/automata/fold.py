@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.nfa import BYTES
 from workbench.syntax.ranges import intersection, normalized
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 Place = TypeVar("Place", bound=Hashable)
 

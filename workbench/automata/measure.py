@@ -17,7 +17,7 @@ from workbench.automata.program import (
 from workbench.errors import LimitError
 from workbench.kernel import inner, int64, njit
 from workbench.limits import Limits
-from workbench.syntax.regex_tree import Group, Regex, Repeat
+from workbench.syntax.regex.tree import Group, Regex, Repeat
 
 _HINT = "shorten the regex, or lower the bound of a repetition"
 

@@ -19,7 +19,7 @@ from workbench.automata.suffixes import suffix_automaton
 from workbench.automata.thompson import add
 from workbench.automata.writing import program_nfa
 from workbench.limits import LIMITS, Limits
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.tree import Regex
 
 #: A pair of states, one in each machine, either maybe ``DEAD``; or a state and a count.
 _Pair = tuple[State, State]

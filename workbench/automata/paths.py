@@ -8,7 +8,7 @@ from random import Random
 
 from workbench.automata.dfa import Dfa, State
 from workbench.automata.fold import CharacterFsa, fold
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: Characters by how gladly they are read, and how often one of each kind is drawn.
 _KINDS: tuple[tuple[Ranges, float], ...] = (

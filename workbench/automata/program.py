@@ -17,7 +17,7 @@ from workbench.automata.flat import Ints, alive_of
 from workbench.automata.nfa import Nfa, class_runs
 from workbench.automata.utf8 import character_machine
 from workbench.kernel import inner, njit
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: One byte: the first and the last it may be.
 RANGE = 0

@@ -8,7 +8,7 @@ from workbench.automata.nfa import Nfa
 from workbench.automata.program import CHOICE, REPEAT, SEQUENCE, Program
 from workbench.automata.writing import program_nfa
 from workbench.limits import LIMITS, Limits
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: One byte range for each byte of a character, in reading order.
 ByteSequence = tuple[tuple[int, int], ...]

@@ -17,7 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.explanation import explain
 from workbench.grammar import Grammar
 from workbench.signs import SIGNS, labels_of, signed, spelt
-from workbench.syntax.regex_labels import LABELS, Label
+from workbench.syntax.regex.labels import LABELS, Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 

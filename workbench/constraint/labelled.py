@@ -23,7 +23,7 @@ from workbench.errors import TokenNotAllowed, VocabularyError
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS, Limits
 from workbench.signs import LEAD, SIGNS, labels_of, signed
-from workbench.syntax.regex_labels import Label
+from workbench.syntax.regex.labels import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _HINTS = {

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from workbench.constraint.mask import TokenMask, pack
 from workbench.signs import LEAD, RESERVED, SIGNS
-from workbench.syntax.regex_labels import LABELS, Label
+from workbench.syntax.regex.labels import LABELS, Label
 from workbench.vocabulary.packed import Packed
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

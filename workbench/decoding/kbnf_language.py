@@ -24,7 +24,7 @@ from workbench.pushdown.cfg import gathered
 from workbench.pushdown.checks import check_defined
 from workbench.source import Source
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf.parser import parse_kbnf
 from workbench.syntax.tree_labels import labels_in_rules
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

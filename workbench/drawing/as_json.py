@@ -37,7 +37,7 @@ from workbench.drawing.characters import byte_edges, folded
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import Pda
 from workbench.signs import named
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 FORMAT = "grammar-workbench automaton"

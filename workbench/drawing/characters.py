@@ -19,8 +19,8 @@ from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.fold import fold
 from workbench.signs import LEAD, SIGNS
 from workbench.syntax.ranges import contains
-from workbench.syntax.regex_labels import LABELS, Label
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.labels import LABELS, Label
+from workbench.syntax.regex.tree import Ranges
 
 #: ``(low, high, target)``
 ByteEdge = tuple[int, int, int]

@@ -32,7 +32,7 @@ from workbench.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import pda
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.toy import named_toy
 
 

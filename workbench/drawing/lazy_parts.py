@@ -23,8 +23,8 @@ from workbench.drawing.parts import Links, cut
 from workbench.drawing.token_edges import TokenRows, padded, token_edges
 from workbench.errors import LimitError
 from workbench.signs import LEAD, SIGNS
-from workbench.syntax.regex_labels import LABELS, Label
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.labels import LABELS, Label
+from workbench.syntax.regex.tree import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _NOTE = "too many states to {} them all: this is the part around one"

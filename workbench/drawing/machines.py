@@ -16,7 +16,7 @@ from workbench.drawing.characters import CharacterEdges, folded, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.text import visible
 from workbench.drawing.token_edges import TokenRows, token_edges
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 
 def draw_nfa(nfa: Nfa, name: str = "nondeterministic automaton") -> Graph:

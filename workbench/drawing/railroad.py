@@ -16,7 +16,7 @@ from workbench.drawing.text import printable
 from workbench.drawing.tracks import WIDE, Item, Tracks, columns, extent
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import Expression, GrammarTree
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.tree import Regex
 
 #: Boxes and branches drawn of one rule and of all, and rules; more would be wallpaper.
 MOST_PARTS, MOST_DEEP, MOST_IN_ALL, MOST_RULES = 240, 24, 1_200, 150

@@ -13,10 +13,10 @@ import railroad
 from workbench.automata.describe import describe
 from workbench.drawing.text import shorten, visible
 from workbench.syntax import grammar_tree as kbnf
-from workbench.syntax import regex_tree as regex
 from workbench.syntax.grammar_tree import Expression, Stop
-from workbench.syntax.regex_labels import label_of
-from workbench.syntax.regex_tree import Kind, Regex
+from workbench.syntax.regex import tree as regex
+from workbench.syntax.regex.labels import label_of
+from workbench.syntax.regex.tree import Kind, Regex
 from workbench.syntax.shapes import shape
 
 #: Where a sequence breaks into the next line, in pixels: beside other things, and on a phone.

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from workbench.export.regex_text import pattern
 from workbench.export.terms import EMPTY, NOTHING, concat, factored, repeat
 from workbench.limits import Clock
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.tree import Regex
 
 State = TypeVar("State", bound=Hashable)
 

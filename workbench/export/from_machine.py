@@ -21,7 +21,7 @@ from workbench.syntax.grammar_tree import (
     Repetition,
     Sequence,
 )
-from workbench.syntax.regex_tree import Ranges, Regex
+from workbench.syntax.regex.tree import Ranges, Regex
 
 #: Before and after all states.
 _BEFORE, _AFTER = -1, -2

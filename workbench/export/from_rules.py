@@ -21,7 +21,7 @@ from workbench.syntax.grammar_tree import (
     Repetition,
     Sequence,
 )
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.tree import Regex
 from workbench.syntax.tree_printer import Leaf
 
 #: Before and after all rules of a circle: names no rule has.

@@ -9,7 +9,7 @@ from workbench.grammar import Grammar
 from workbench.notations import Notation
 from workbench.syntax.grammar_tree import Literal, Pattern
 from workbench.syntax.ranges import ANY_CHARACTER, difference
-from workbench.syntax.regex_tree import Characters, Ranges
+from workbench.syntax.regex.tree import Characters, Ranges
 from workbench.syntax.tree_printer import Leaf, TreePrinter
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}

@@ -7,7 +7,7 @@ from collections import defaultdict
 from workbench.export.json_contents import ESCAPED, SHORT
 from workbench.export.terms import EMPTY, concat, either, one_of, text
 from workbench.syntax.ranges import difference, intersection, normalized
-from workbench.syntax.regex_tree import Ranges, Regex
+from workbench.syntax.regex.tree import Ranges, Regex
 
 _PLANE = ((0x0000, 0xFFFF),)
 _BASE, _HIGH, _LOW, _HALF = 0x10000, 0xD800, 0xDC00, 10

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from workbench.automata.dfa import DEAD, Dfa, State
 from workbench.automata.fold import CharacterFsa, Steps, character_edges
 from workbench.syntax.ranges import difference, intersection, normalized
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: What may follow a backslash, and the character it says.
 SHORT = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}

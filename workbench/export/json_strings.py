@@ -14,10 +14,10 @@ from workbench.export.json_contents import json_contents
 from workbench.export.names import Names
 from workbench.limits import Limits
 from workbench.source import Span
-from workbench.syntax.class_text import members
 from workbench.syntax.grammar_tree import Choice, Expression, Literal, Nonterminal, Sequence
 from workbench.syntax.ranges import size
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Ranges, Regex, Repeat
+from workbench.syntax.regex.class_text import members
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Ranges, Regex, Repeat
 
 #: The regex of a content has at most so many characters.
 _REGEX = 600

@@ -11,8 +11,8 @@ from workbench.grammar import Grammar
 from workbench.notations import Notation
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Automaton, Expression, Pattern
-from workbench.syntax.kbnf_printer import KbnfPrinter
-from workbench.syntax.regex_parser import Dialect, parse_regex
+from workbench.syntax.kbnf.printer import KbnfPrinter
+from workbench.syntax.regex.parser import Dialect, parse_regex
 from workbench.syntax.shapes import shape
 from workbench.syntax.tree_printer import Leaf
 

@@ -26,7 +26,7 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
 )
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Regex, Repeat
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
 from workbench.syntax.tree_printer import Leaf, TreePrinter
 
 _LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f", "\\": r"\\", '"': r"\""}

@@ -13,8 +13,8 @@ from workbench.limits import Limits
 from workbench.pushdown.terminals import excepted_strings, terminal_machine
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Automaton, Except, Expression, Literal, Pattern, Stop
-from workbench.syntax.regex_labels import labels_in
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.labels import labels_in
+from workbench.syntax.regex.tree import Regex
 from workbench.syntax.shapes import shape
 from workbench.syntax.tree_printer import Leaf
 

@@ -17,7 +17,7 @@ from workbench.automata.operations import literals
 from workbench.export.neighbours import Neighbours, Terminals, numbers
 from workbench.limits import Limits
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern
-from workbench.syntax.regex_tree import Characters
+from workbench.syntax.regex.tree import Characters
 from workbench.syntax.tree_printer import Leaf
 
 #: The states the terminals at a place can be in, by the numbers of their machines.

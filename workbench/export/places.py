@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.syntax.ranges import intersection
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Ranges, Regex, Repeat
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Ranges, Regex, Repeat
 
 #: Of a regex with more places nobody looks whether it would be read well.
 _PLACES = 200

@@ -39,8 +39,8 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.regex_dialect import Dialect
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.dialect import Dialect
+from workbench.syntax.regex.tree import Regex
 from workbench.syntax.tree_printer import POSTFIX, Leaf
 
 #: A machine whose regex is longer is written as rules.

@@ -20,10 +20,10 @@ from workbench.pushdown.circles import circles
 from workbench.pushdown.network import Network
 from workbench.source import Span
 from workbench.syntax.grammar_tree import Pattern, Stop
-from workbench.syntax.regex_dialect import Dialect
-from workbench.syntax.regex_extensions import EXTENSIONS
-from workbench.syntax.regex_labels import labels_in
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.dialect import Dialect
+from workbench.syntax.regex.extensions import EXTENSIONS
+from workbench.syntax.regex.labels import labels_in
+from workbench.syntax.regex.tree import Regex
 from workbench.syntax.tree_printer import Leaf
 
 #: Characters of a pattern nobody would read any more, and some engines would not either.

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from workbench.source import Source
-from workbench.syntax.class_text import class_text, members, spelled
 from workbench.syntax.ranges import ANY_CHARACTER, difference
-from workbench.syntax.regex_parser import Dialect, parse_regex
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Group, Ranges, Regex, Repeat
+from workbench.syntax.regex.class_text import class_text, members, spelled
+from workbench.syntax.regex.parser import Dialect, parse_regex
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Group, Ranges, Regex, Repeat
 
 _POSTFIX = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 #: What means something outside brackets.

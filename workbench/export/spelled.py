@@ -14,8 +14,8 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.regex_dialect import Dialect
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Regex, Repeat
+from workbench.syntax.regex.dialect import Dialect
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
 
 
 def spelled(regex: Regex, span: Span) -> Expression:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 from workbench.source import Span
 from workbench.syntax.ranges import union
-from workbench.syntax.regex_labels import label_of
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.labels import label_of
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,

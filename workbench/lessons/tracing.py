@@ -20,7 +20,7 @@ from workbench.lessons.running import arcs_between, set_name
 from workbench.lessons.world import World
 from workbench.source import Source
 from workbench.syntax.ranges import normalized
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 
 #: The characters a lesson's machine is drawn for.
 _CODES = range(ord(" "), 0x7F)

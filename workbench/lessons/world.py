@@ -21,7 +21,7 @@ from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.notations import Notation
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.bpe.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

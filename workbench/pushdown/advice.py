@@ -29,7 +29,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,

@@ -26,7 +26,7 @@ from workbench.syntax.grammar_tree import (
     Stop,
 )
 from workbench.syntax.ranges import difference, intersection, union
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,
@@ -37,7 +37,7 @@ from workbench.syntax.regex_tree import (
     Regex,
     Repeat,
 )
-from workbench.syntax.unicode_sets import python_class
+from workbench.syntax.regex.unicode_sets import python_class
 
 #: So many copies are proposed where there was no end.
 _PROPOSED = 8

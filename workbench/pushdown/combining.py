@@ -22,7 +22,7 @@ from workbench.source import Source, Span
 from workbench.syntax.beyond import Rules
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Rule
 from workbench.syntax.ranges import ANY_CHARACTER
-from workbench.syntax.regex_tree import Characters, Repeat
+from workbench.syntax.regex.tree import Characters, Repeat
 from workbench.syntax.tree_labels import labels_in_rules, may_have_labels
 
 _NOWHERE = Span(0, 0)

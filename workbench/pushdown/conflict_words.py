@@ -16,7 +16,7 @@ from workbench.pushdown.runner import Runner
 from workbench.source import Span
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.ranges import intersection, normalized
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: The most characters of an example shown in a sentence.
 _SHOWN = 60

@@ -17,7 +17,7 @@ from workbench.pushdown.network import Move, Network
 from workbench.pushdown.shortest import Shortest, rank
 from workbench.source import Span
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: So many conflicts are told; an author mends one at a time.
 _TOLD = 10

@@ -14,7 +14,7 @@ import numpy as np
 from workbench.automata.dfa import DEAD, State
 from workbench.pushdown.dotted import dotted
 from workbench.pushdown.network import Network
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from workbench.errors import ParseError
 from workbench.pushdown.readers import OfNfa, Reader, character, one_byte
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Literal
-from workbench.syntax.kbnf_escapes import unescape
-from workbench.syntax.regex_tree import (
+from workbench.syntax.kbnf.escapes import unescape
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,

@@ -27,7 +27,7 @@ from workbench.pushdown.stacks import Frame, Stack, stacks_of
 from workbench.source import Span
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.ranges import ANY_CHARACTER, difference, union
-from workbench.syntax.regex_tree import Ranges, Regex
+from workbench.syntax.regex.tree import Ranges, Regex
 
 __all__ = ["Frame", "Place", "Places", "Reached", "Stack"]
 

@@ -17,7 +17,7 @@ from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.flat import alive_of
 from workbench.automata.nfa import Nfa
 from workbench.automata.utf8 import character_machine
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 _BYTES = 256
 

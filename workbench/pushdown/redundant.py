@@ -31,8 +31,8 @@ from workbench.syntax.grammar_tree import (
     Substrings,
 )
 from workbench.syntax.grammar_tree import Sequence as Row
-from workbench.syntax.regex_labels import labels_in
-from workbench.syntax.regex_tree import Alternate, Concat, Group, Regex, Repeat
+from workbench.syntax.regex.labels import labels_in
+from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
 from workbench.syntax.shapes import shape
 
 #: More branches than these are compared by how they are written alone.

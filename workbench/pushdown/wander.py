@@ -20,7 +20,7 @@ from workbench.automata.paths import character, is_readable
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import CALLS, Network
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: How often a walk stops where it might also go on: a whole text, and a rule inside it.
 _STOPS, _RETURNS = 0.2, 0.35

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workbench.automata.utf8 import SURROGATES
 from workbench.syntax.ranges import MAX_CODE_POINT
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: A set of code points no machine of an alphabet tells apart.
 Atom = int

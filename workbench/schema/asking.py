@@ -13,9 +13,9 @@ from enum import IntEnum
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.limits import Limits
 from workbench.schema.alphabet import Alphabet
-from workbench.syntax.regex_search import Assertions, Kind
-from workbench.syntax.regex_tree import Alternate, Characters, Concat, Group, Regex, Repeat
-from workbench.syntax.unicode_sets import ASCII_WORD
+from workbench.syntax.regex.search import Assertions, Kind
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Group, Regex, Repeat
+from workbench.syntax.regex.unicode_sets import ASCII_WORD
 
 
 class Before(IntEnum):

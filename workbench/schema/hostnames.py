@@ -13,7 +13,7 @@ from workbench.automata.dfa import DEAD
 from workbench.automata.explore import trimmed
 from workbench.schema.alphabet import alphabet_of
 from workbench.schema.contents import Content
-from workbench.syntax.unicode_sets import POSIX
+from workbench.syntax.regex.unicode_sets import POSIX
 
 #: Characters of a label, and those that a name's budget is counted by.
 _LABEL, _BLOCK = 63, 8

@@ -21,8 +21,8 @@ from workbench.schema.asking import asking
 from workbench.schema.contents import Content, concatenation, difference, intersection, union
 from workbench.source import Source, Span
 from workbench.syntax.ranges import ANY_CHARACTER, normalized
-from workbench.syntax.regex_search import Assertion, Assertions, Kind, parse_search
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.search import Assertion, Assertions, Kind, parse_search
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,
@@ -32,7 +32,7 @@ from workbench.syntax.regex_tree import (
     Regex,
     Repeat,
 )
-from workbench.syntax.unicode_sets import ASCII_WORD
+from workbench.syntax.regex.unicode_sets import ASCII_WORD
 
 #: The trees made here were written nowhere.
 _HERE = Span(0, 0)

@@ -24,7 +24,7 @@ from workbench.limits import LIMITS, Limits
 from workbench.schema.alphabet import Alphabet
 from workbench.schema.contents import Content
 from workbench.syntax.ranges import MAX_CODE_POINT
-from workbench.syntax.unicode_sets import ECMA_SPACE
+from workbench.syntax.regex.unicode_sets import ECMA_SPACE
 
 QUOTE, BACKSLASH = 0x22, 0x5C
 #: The printable characters of ASCII.

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from workbench.errors import ParseError
 from workbench.limits import Clock
 from workbench.source import Source, Span
-from workbench.syntax.kbnf_lexemes import Lexeme
-from workbench.syntax.kbnf_scanner import END, NOTHING, Part
+from workbench.syntax.kbnf.lexemes import Lexeme
+from workbench.syntax.kbnf.scanner import END, NOTHING, Part
 
 #: Brackets inside brackets, as in KBNF: what walks the tree later may recurse.
 NESTING = 64

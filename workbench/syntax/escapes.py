@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from workbench.errors import ParseError
 from workbench.source import Source, Span
-from workbench.syntax.kbnf_escapes import Unescaped
+from workbench.syntax.kbnf.escapes import Unescaped
 from workbench.syntax.ranges import MAX_CODE_POINT
 
 _NUMBER = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")

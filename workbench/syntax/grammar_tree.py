@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from workbench.source import Source, Span
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.tree import Regex
 
 if TYPE_CHECKING:  # what a leaf holds is named, and nothing of that floor is run
     from workbench.automata.dfa import Dfa

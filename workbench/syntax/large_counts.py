@@ -20,7 +20,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.regex_tree import Concat, Regex, Repeat
+from workbench.syntax.regex.tree import Concat, Regex, Repeat
 
 #: So many copies are left to be written out; a machine of them is made in a quarter of a second.
 LARGE = 4_096

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from workbench.syntax.grammar_tree import Expression
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex.tree import Regex
 
 #: A node's kind and what it holds, nested; two nodes with one shape have one language.
 Shape = tuple[object, ...]

@@ -13,7 +13,7 @@ from workbench.syntax.grammar_tree import (
     Repetition,
     Sequence,
 )
-from workbench.syntax.regex_labels import LABELS, Label, labels_in
+from workbench.syntax.regex.labels import LABELS, Label, labels_in
 
 
 def may_have_labels(source: Source) -> bool:

@@ -11,8 +11,8 @@ from functools import cache
 
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Choice, Expression, Literal, Pattern, Stop
-from workbench.syntax.regex_parser import parse_regex
-from workbench.syntax.regex_tree import Alternate, Concat, Group, Regex, Repeat
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
 from workbench.typed.types import Scalar
 
 _WHOLE = "(?:0|[1-9][0-9]*)"

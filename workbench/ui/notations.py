@@ -10,7 +10,7 @@ import re
 from workbench.errors import WorkbenchError
 from workbench.pipeline import Notation
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 
 #: A rule begins: in a regex such colons are letters, and hardly anybody wants them so.
 _RULE = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)

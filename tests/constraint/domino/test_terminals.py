@@ -12,7 +12,7 @@ from workbench.limits import Limits
 from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.source import Source
-from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf.parser import parse_kbnf
 
 #   grammar                                                terminals                   because
 CUTS = [

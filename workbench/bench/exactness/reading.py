@@ -12,9 +12,9 @@ from itertools import product
 from workbench.automata.build import regex_dfa
 from workbench.bench.exactness.terms import NOTHING, List, Node, Terms
 from workbench.syntax import grammar_tree as g
-from workbench.syntax import regex_tree as r
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Stop
-from workbench.syntax.regex_tree import Regex
+from workbench.syntax.regex import tree as r
+from workbench.syntax.regex.tree import Regex
 
 #: A rule's name → its body as a list; rules that derive no text are not there.
 Bodies = Mapping[str, List]

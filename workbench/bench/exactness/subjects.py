@@ -15,7 +15,7 @@ from workbench.grammar import Grammar
 from workbench.limits import Limits
 from workbench.notations import Notation, written
 from workbench.source import Source
-from workbench.syntax.regex_parser import parse_regex
+from workbench.syntax.regex.parser import parse_regex
 
 #: More than the page allows, since the machine is its owner's; what comes to them is counted.
 LIMITS = Limits(seconds=5.0, megabytes=1_024, states=200_000)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench.automata.dfa import DEAD, Dfa
-from workbench.syntax.regex_tree import Ranges
+from workbench.syntax.regex.tree import Ranges
 
 #: A node or a list by its number; two that are alike have one number.
 Node = int

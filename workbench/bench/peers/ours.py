@@ -27,7 +27,7 @@ from workbench.notations import Notation
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.source import Source
-from workbench.syntax.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf.parser import parse_kbnf
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: A benchmark may take its time: the machine is its owner's.

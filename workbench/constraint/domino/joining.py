@@ -23,7 +23,7 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
 )
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,

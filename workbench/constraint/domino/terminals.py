@@ -43,7 +43,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Substrings,
 )
-from workbench.syntax.regex_tree import Bytes, Concat
+from workbench.syntax.regex.tree import Bytes, Concat
 
 #: What stands for a terminal in the rules is one byte, or two where there are more of them.
 _ONE_BYTE, _TWO_BYTES = 256, 65_536

@@ -21,7 +21,7 @@ from workbench.pushdown.build import context_free
 from workbench.pushdown.cfg import Cfg
 from workbench.pushdown.shape import left_recursive
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,

@@ -23,7 +23,7 @@ import interegular.fsm
 from workbench.constraint.outlines.regex_of import characters_of, not_read
 from workbench.limits import LIMITS, Clock, Limits
 from workbench.syntax.ranges import contains
-from workbench.syntax.regex_tree import (
+from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,

@@ -11,7 +11,7 @@ from workbench.limits import LIMITS, Limits
 from workbench.pushdown.cfg import gathered
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
-from workbench.syntax.regex_tree import Bytes, Characters, Concat, Kind, Ranges, Regex
+from workbench.syntax.regex.tree import Bytes, Characters, Concat, Kind, Ranges, Regex
 
 #: The regex of all rules has at most so many characters.
 _LONGEST = 1_000_000

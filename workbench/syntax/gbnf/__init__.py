@@ -1,0 +1,1 @@
+"""GBNF, as of llama.cpp and xgrammar: text becomes a grammar tree."""

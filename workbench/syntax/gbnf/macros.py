@@ -1,0 +1,210 @@
+"""Macros of xgrammar's EBNF: ``Regex("…")``, ``Substring("…")``, ``TagDispatch(…)`` become nodes.
+
+Macros that name tokens are refused: a grammar here is a language of texts. Source: xgrammar 0.2;
+what its documentation leaves open was tried on it.
+"""
+
+from __future__ import annotations
+
+from workbench.errors import ParseError
+from workbench.limits import Clock
+from workbench.source import Source, Span
+from workbench.syntax.beyond import Beyond
+from workbench.syntax.gbnf.arguments import Arguments, Value
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Choice,
+    Expression,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Sequence,
+    Stop,
+)
+from workbench.syntax.kbnf.escapes import Unescaped
+from workbench.syntax.ranges import ANY_CHARACTER, intersection
+from workbench.syntax.regex.anchors_dropped import without_anchors
+from workbench.syntax.regex.parser import Flags, parse_regex
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Group, Regex, Repeat
+
+#: How a macro is written.
+MACROS = {
+    "Regex": 'Regex("[a-z]+")',
+    "Substring": 'Substring("one", "two")',
+    "TagDispatch": 'TagDispatch(("<tag>", rule))',
+}
+#: Macros that name tokens.
+OF_TOKENS = frozenset({"Token", "ExcludeToken", "TokenTagDispatch"})
+#: What stands in a JSON string as it is: all but the quote, the backslash and controls.
+_IN_JSON = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x10FFFF))
+_BOOLEANS = {"true": True, "false": False}
+
+
+def regex_of(source: Source, given: Arguments, clock: Clock | None) -> Pattern:
+    """``Regex("…", flags="is", json_string=true)``.
+
+    Classes and cases are those of ASCII. Without flags ``.`` is any character, with flags only
+    under ``s``. ``json_string`` leaves the characters that stand in a JSON string as they are.
+
+    Raises: ParseError
+    """
+    _check_named(source, given, "flags", "json_string")
+    if len(given.plain) != 1:
+        raise _wrong(source, given, "one string")
+    written = _string(source, given, given.plain[0])
+    letters = _string(source, given, given.named["flags"]).text if "flags" in given.named else "s"
+    if unknown := set(letters) - set("isu"):
+        span = given.named["flags"].span
+        message = f"the flag {min(unknown)!r} cannot be read"
+        raise ParseError(message, source, span, "the flags are i, s and u", "unsupported")
+    flags = Flags(ignorecase="i" in letters, dotall="s" in letters, ascii=True)
+    plain = without_anchors(written)
+    tree = parse_regex(source, flags=flags, written=plain, clock=clock)
+    if _boolean(source, given, "json_string", default=False):
+        tree = _in_json(tree)
+    told = "".join(sorted(set(letters) & set("is")))
+    text = f"(?{told}:{plain.text})" if told else plain.text
+    return Pattern(tree, Stop.ANYWHERE, text, given.span)
+
+
+def _in_json(node: Regex) -> Regex:
+    """A regex with none but the characters that stand in a JSON string as they are."""
+    match node:
+        case Characters(ranges, span):
+            return Characters(intersection(ranges, _IN_JSON), span)
+        case Concat(parts, span):
+            return Concat(tuple(map(_in_json, parts)), span)
+        case Alternate(options, span):
+            return Alternate(tuple(map(_in_json, options)), span)
+        case Repeat(part, low, high, span):
+            return Repeat(_in_json(part), low, high, span)
+        case Group(part, name, span):
+            return Group(_in_json(part), name, span)
+        case _:
+            return node
+
+
+def chunks_of(source: Source, given: Arguments) -> tuple[str, ...]:
+    """``Substring("…", "…")``: the chunks whose pieces are meant.
+
+    Raises: ParseError
+    """
+    _check_named(source, given)
+    if not given.plain:
+        raise _wrong(source, given, "at least one string")
+    return tuple(_string(source, given, value).text for value in given.plain)
+
+
+def tag_dispatch(source: Source, given: Arguments, beyond: Beyond | None) -> Expression:
+    """``TagDispatch(("tag", rule), excludes=("…",), loop_after_dispatch=false)``.
+
+    Free text in which a tag is followed by its rule, and then free text again; without
+    ``loop_after_dispatch`` nothing follows the rule. What is excluded is in no free text.
+
+    Raises: ParseError; LimitError.
+    """
+    _check_named(source, given, "excludes", "loop_after_dispatch")
+    tags = [_tag(source, given, value) for value in given.plain]
+    excluded = [text.encode() for text in _excluded(source, given)]
+    words = [tag for tag, _ in tags] + excluded
+    _check_apart(source, given, words)
+    if beyond is None:
+        hint = "read the grammar by Grammar.from_gbnf"
+        raise ParseError("TagDispatch cannot be read", source, given.span, hint, "unsupported")
+    span = given.span
+    anything = _anything(span)
+    free: Expression = Repetition(_any_character(span), 0, None, span)
+    if words:
+        some = _one_of(words, span)
+        machine = beyond.but(None, Sequence((anything, some, anything), span), {})
+        free = Automaton(machine, "free text", span)
+    options: list[Expression] = []
+    for tag, rule in tags:
+        # up to the first tag or excluded word there is, where that is this tag
+        first = Automaton(beyond.shortest(Sequence((anything, some), span), {}), "…", span)
+        ending = Sequence((anything, Literal(tag, span)), span)
+        machine = beyond.both((first, ending), {})
+        label = f"free text, then {tag.decode()!r}"
+        options.append(Sequence((Automaton(machine, label, span), rule), span))
+    if not options:
+        return free
+    dispatched = options[0] if len(options) == 1 else Choice(tuple(options), span)
+    if _boolean(source, given, "loop_after_dispatch", default=True):
+        return Sequence((Repetition(dispatched, 0, None, span), free), span)
+    return Choice((free, dispatched), span)
+
+
+def _any_character(span: Span) -> Pattern:
+    return Pattern(Characters(ANY_CHARACTER, span), Stop.ANYWHERE, "(?s:.)", span)
+
+
+def _anything(span: Span) -> Expression:
+    return Repetition(_any_character(span), 0, None, span)
+
+
+def _one_of(words: list[bytes], span: Span) -> Expression:
+    literals = tuple(Literal(word, span) for word in words)
+    return literals[0] if len(literals) == 1 else Choice(literals, span)
+
+
+def _tag(source: Source, given: Arguments, value: Value) -> tuple[bytes, Nonterminal]:
+    """``("tag", rule)``."""
+    held = value.held
+    if not isinstance(held, tuple) or len(held) != 2 or not isinstance(held[1].held, str):
+        message = "expected a tag and a rule's name in brackets"
+        raise ParseError(message, source, value.span, f"write for example {MACROS['TagDispatch']}")
+    tag = _string(source, given, held[0]).text.encode()
+    if not tag:
+        raise ParseError("expected a tag that is not empty", source, held[0].span, "write a text")
+    return tag, Nonterminal(held[1].held, held[1].span)
+
+
+def _excluded(source: Source, given: Arguments) -> list[str]:
+    value = given.named.get("excludes")
+    if value is None:
+        return []
+    values = value.held if isinstance(value.held, tuple) else (value,)
+    texts = [_string(source, given, one).text for one in values]
+    if not all(texts):
+        raise ParseError("expected texts that are not empty", source, value.span, "leave it out")
+    return texts
+
+
+def _check_apart(source: Source, given: Arguments, words: list[bytes]) -> None:
+    """No tag or excluded text is in another: which of them is found is then not said."""
+    for place, word in enumerate(words):
+        for other in words[:place] + words[place + 1 :]:
+            if word in other:
+                message = f"{word.decode()!r} is in {other.decode()!r}: which one is found?"
+                hint = "give tags and excluded texts that are not in one another"
+                raise ParseError(message, source, given.span, hint, "unsupported")
+
+
+def _boolean(source: Source, given: Arguments, name: str, *, default: bool) -> bool:
+    value = given.named.get(name)
+    if value is None:
+        return default
+    if isinstance(value.held, str) and value.held in _BOOLEANS:
+        return _BOOLEANS[value.held]
+    raise ParseError("expected true or false", source, value.span, f"write {name}=true")
+
+
+def _string(source: Source, given: Arguments, value: Value) -> Unescaped:
+    if isinstance(value.held, Unescaped):
+        return value.held
+    hint = f"write for example {MACROS[given.macro]}"
+    raise ParseError("expected a string", source, value.span, hint)
+
+
+def _check_named(source: Source, given: Arguments, *names: str) -> None:
+    for name, value in given.named.items():
+        if name not in names:
+            message = f"{given.macro} has no argument {name!r} that can be read"
+            hint = f"it has {', '.join(names)}" if names else "leave it out"
+            raise ParseError(message, source, value.span, hint, "unsupported")
+
+
+def _wrong(source: Source, given: Arguments, wanted: str) -> ParseError:
+    hint = f"write for example {MACROS[given.macro]}"
+    return ParseError(f"{given.macro} takes {wanted}", source, given.span, hint)

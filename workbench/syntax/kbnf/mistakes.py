@@ -1,0 +1,242 @@
+"""What is wrong where KBNF cannot go on: in comes the place, out comes a ParseError.
+
+Lark says where reading stopped. What a person needs is the sentence they meant to write, so the
+mistakes people bring along from other notations are looked for first; what is left is told as
+"expected X after Y".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from workbench.errors import ParseError
+from workbench.source import Span
+from workbench.syntax.kbnf.lexemes import CLOSING, QUOTED, SHOWN, WANTS_ITEM, Lexeme, Mistake
+
+_POSTFIX = {"_OPTIONAL", "_STAR", "_PLUS"}
+_ITEM = "a string, a regex, a rule's name or a bracket"
+
+
+def explain(mistake: Mistake) -> ParseError:
+    """The error a person can act on: the first explanation that fits."""
+    for explanation in _EXPLANATIONS:
+        if (error := explanation(mistake)) is not None:
+            return error
+    return _expected(mistake)
+
+
+def _nothing(mistake: Mistake) -> ParseError | None:
+    if mistake.before or mistake.kind != "$END":
+        return None
+    error = mistake.error("expected at least one rule", "write for example: start ::= 'a';")
+    if not mistake.source.text:  # told apart by the engine: there is no start symbol
+        error.kind = "undefined_nonterminal"
+    return error
+
+
+def _unclosed(mistake: Mistake) -> ParseError | None:
+    """Quotes and comments that do not end."""
+    opening = re.match(r"(?:#(?:e|ex|substrs)?)?(['\"])|\(\*", mistake.rest)
+    if mistake.kind or opening is None:
+        return None
+    span = Span(mistake.place, mistake.place + opening.end())
+    if opening[1] is None:
+        return mistake.error("this comment is never closed", "end it with *)", span)
+    what = "string" if opening[0] in "'\"" else "regex"
+    hint = f"end it with {opening[1]}"
+    suspect = next(
+        (x for x in reversed(mistake.before) if x.kind in QUOTED and re.search(r"[;\n]", x.text)),
+        None,
+    )
+    if suspect is not None:
+        line, _ = mistake.source.position(suspect.span.start)
+        hint += f", unless it is the {what} opened in line {line} that lacks its closing quote"
+    return mistake.error(f"this {what} is never closed", hint, span)
+
+
+#   what stands there     what is meant, what to type; looked at where no lexeme begins
+_FOREIGN = [
+    (r"#\w*\s+['\"]", "nothing may stand between '#' and the quote", "write #'…' without a space"),
+    (r"//|#(?!\w*['\"])", "this is no comment of KBNF", "comments are written (* … *)"),
+    (r"#\w+\s*['\"]", "there is no such kind of regex",
+     "the forms are #'…', #e'…', #ex'…' and #substrs'…'"),
+    (r"\*\)", "this closes no comment", "a comment begins with (*"),
+    (r"<", "a rule's name is written without angle brackets", "write name instead of <name>"),
+    (r":=?(?!:)|:|->|→", "expected '::='", "a rule is written name ::= … ;"),
+    (r"\.\.", "there are no ranges between strings", "write a class: #'[a-z]'"),
+    (r"[‘’‚“”„`´«»]", "expected a straight quote", "strings stand between ' and ' or \" and \""),
+    (r"\\", "a backslash has a meaning only inside quotes", "put the text between quotes"),
+    (r"\^|~|\$|@|%|&", "this sign has no meaning outside quotes",
+     "put it between quotes, or write a regex: #'…'"),
+    (r"\.", "this sign has no meaning outside quotes",
+     "any character but a line break is the regex #'.', and a rule ends with ';'"),
+    (r"/", "a regex is not written between slashes", "write #'…' instead of /…/"),
+    (r"[^\S \t\r\n]|\ufeff", "this white space is none of KBNF's",
+     "replace it with a plain space; only spaces, tabs and line breaks may stand here"),
+]  # fmt: skip
+
+
+def _foreign(mistake: Mistake) -> ParseError | None:
+    """Signs of other notations."""
+    if mistake.kind not in ("", "NUMBER"):
+        return None
+    if mistake.rest[0] == "-" and not mistake.rest.startswith("->"):
+        return _hyphen(mistake)
+    if mistake.rest[0] == "!":
+        return mistake.error(
+            "only except! has an exclamation mark", "write except!('…') or except!(name)"
+        )
+    for pattern, message, hint in _FOREIGN:
+        if found := re.match(pattern, mistake.rest):
+            end = mistake.place + max(1, len(found[0].rstrip(" '\"")))
+            return mistake.error(message, hint, Span(mistake.place, end))
+    return None
+
+
+def _hyphen(mistake: Mistake) -> ParseError:
+    bracket = mistake.open
+    if bracket is not None and bracket.kind == "_LBRACKET" and mistake.last(2) is bracket:
+        message, hint = "brackets hold an optional part", "a class of characters is a regex: #'[…]'"
+    else:
+        message = "expected a name of letters, digits and '_'"
+        hint = "write two_words instead of two-words"
+    return mistake.error(message, hint)
+
+
+def _missing_end(mistake: Mistake) -> ParseError | None:
+    """A rule that goes on into the next one, or to the end of the text."""
+    if mistake.kind == "_DEFINE" and mistake.last().kind == "NAME" and mistake.wants == "follow":
+        before = mistake.last(2)
+        if before.kind in WANTS_ITEM:
+            return _no_item(mistake, before)
+        if mistake.open is None:
+            return mistake.error(
+                "expected ';' after the rule", "every rule ends with ';'", _after(before)
+            )
+        return _never_closed(mistake, mistake.open)
+    if mistake.kind == "$END" and mistake.wants == "follow" and mistake.open is None:
+        return mistake.error(
+            "expected ';' after the rule", "every rule ends with ';'", _after(mistake.last())
+        )
+    return None
+
+
+def _after(lexeme: Lexeme) -> Span:
+    return Span(lexeme.span.end, lexeme.span.end)
+
+
+def _brackets(mistake: Mistake) -> ParseError | None:
+    """Brackets that are not closed, or closed by another kind, or close nothing."""
+    bracket, wants = mistake.open, mistake.wants
+    if mistake.kind in CLOSING.values():
+        if bracket is None:
+            comment = mistake.last().kind == "_STAR" and mistake.kind == "_RPAR"
+            hint = "a comment begins with (*" if comment else "put the opening bracket before"
+            return mistake.error(f"{mistake.found} closes nothing", hint)
+        if mistake.kind != CLOSING[bracket.kind] and wants in ("follow", "item"):
+            line, column = mistake.source.position(bracket.span.start)
+            closing = SHOWN[CLOSING[bracket.kind]]
+            return mistake.error(
+                f"expected '{closing}', not {mistake.found}, to close the {bracket.shown} "
+                f"of line {line}, column {column}",
+                f"write '{closing}'",
+            )
+    if bracket is not None and mistake.kind in ("_END", "$END") and wants == "follow":
+        return _never_closed(mistake, bracket)
+    return None
+
+
+def _never_closed(mistake: Mistake, bracket: Lexeme) -> ParseError:
+    closing = SHOWN[CLOSING[bracket.kind]]
+    end = "the end of the rule" if mistake.kind != "$END" else "the end of the text"
+    return mistake.error(
+        f"this {bracket.shown} is never closed: expected '{closing}' before {end}",
+        f"add '{closing}' where the part ends",
+        bracket.span,
+    )
+
+
+def _repetition(mistake: Mistake) -> ParseError | None:
+    """Counted repetition, and postfix signs where none may stand."""
+    last = mistake.last()
+    if mistake.kind == "NUMBER" and last.kind == "_LBRACE":
+        return mistake.error(
+            "items cannot be counted, only the parts of a regex",
+            "write a regex such as #'(?:ab){2,3}', or the items one after the other",
+            Span(last.span.start, mistake.span.end),
+        )
+    if mistake.kind not in _POSTFIX:
+        return None
+    if last.kind in _POSTFIX:
+        return mistake.error(
+            "an item takes only one of ? * +", "put the inner repetition in brackets: ('a'?)*"
+        )
+    if mistake.wants == "item":
+        return mistake.error(
+            f"expected something before {mistake.found}", f"write for example 'a'{mistake.rest[0]}"
+        )
+    return None
+
+
+def _no_item(mistake: Mistake, last: Lexeme) -> ParseError:
+    """The error for a place where an item had to come after ``last``."""
+    if last.kind == "_DEFINE":
+        message, hint = "expected something after '::='", "write '' for the empty text"
+    elif last.kind == "_BAR":
+        message, hint = "expected an alternative after '|'", "write '' for the empty text"
+    elif last.kind == "_COMMA":
+        message, hint = f"expected {_ITEM} after ','", "a comma stands only between two items"
+    else:
+        message = f"expected something inside {last.shown}"
+        hint = "write '' for the empty text"
+    return mistake.error(message, hint, last.span)
+
+
+def _empty(mistake: Mistake) -> ParseError | None:
+    """Nothing where an item must stand."""
+    last, kinds = mistake.last(), {"_BAR", "_END", "$END", "_COMMA", *CLOSING.values()}
+    if mistake.wants == "item" and mistake.kind in kinds:
+        if mistake.kind == "_COMMA":
+            return mistake.error(f"expected {_ITEM} before ','", "one comma between two items")
+        if mistake.kind == "_BAR":
+            return mistake.error(
+                "expected an alternative before '|'", "write '' for the empty text"
+            )
+        return _no_item(mistake, last)
+    if mistake.wants == "rule" and mistake.kind == "_END":
+        return mistake.error("expected a rule before ';'", "one ';' after each rule is enough")
+    return None
+
+
+#   what has to come     in words, what to type
+_WANTED = {
+    "rule": ("a rule", "a rule is written name ::= … ;"),
+    "define": ("'::='", "a rule is written name ::= … ;"),
+    "item": (_ITEM, "text stands between quotes, as in 'text'"),
+    "follow": ("';', '|' or another item", "every rule ends with ';'"),
+    "bracket": ("'('", "write except!('…') or except!(name)"),
+    "excepted": ("a string or a rule's name", "write except!('…') or except!(name)"),
+    "limit": ("')' or ','", "write except!('…'), or except!('…', 10) for at most 10 bytes"),
+    "number": ("a number of bytes", "write except!('…', 10), or leave the comma out"),
+    "closing": ("')'", "write except!('…', 10)"),
+}
+
+
+def _expected(mistake: Mistake) -> ParseError:
+    """Expected X after Y, not Z."""
+    wanted, hint = _WANTED[mistake.wants]
+    bracket = mistake.open
+    if mistake.wants == "follow" and bracket is not None:
+        closing = SHOWN[CLOSING[bracket.kind]]
+        wanted = f"'{closing}', '|' or another item"
+        hint = f"the {bracket.shown} before is closed by '{closing}'"
+    if mistake.kind == "NUMBER" and mistake.wants in ("rule", "item", "follow"):
+        hint = "put digits between quotes; a rule's name begins with a letter or '_'"
+    after = f" after {mistake.last().shown}" if mistake.before else ""
+    return mistake.error(f"expected {wanted}{after}, not {mistake.found}", hint)
+
+
+_EXPLANATIONS: tuple[Callable[[Mistake], ParseError | None], ...] = (
+    _nothing, _unclosed, _foreign, _missing_end, _repetition, _empty, _brackets,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Lark, its own and llguidance's: text becomes a grammar tree."""

@@ -1,0 +1,253 @@
+"""Lazy rules beside other terminals: rules in, the same out with what a lazy one leaves of others.
+
+llguidance's lexer reads all terminals that may stand at a place side by side, and ends as soon as
+a lazy one matches. So where a lazy terminal may stand, no other can go on past its match: free
+text beside ``head[lazy]: TEXT "<tool>"`` ends before ``<tool>``. That is said here by taking these
+texts away from the other terminal, which is right if the lazy one may stand wherever that one may.
+Where it may in some places only, the grammar is refused.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+
+from workbench.errors import ParseError
+from workbench.source import Source, Span
+from workbench.syntax.beyond import Beyond, Rules
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Choice,
+    Expression,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Stop,
+)
+from workbench.syntax.ranges import ANY_CHARACTER
+from workbench.syntax.regex.tree import Characters
+from workbench.syntax.shapes import Shape, shape
+
+#: A terminal, wherever it stands.
+_Atom = Shape
+#: The terminals that may come next.
+_Next = frozenset[_Atom]
+#: A rule is looked at once for each set of terminals that may follow it; so often at most.
+_LOOKS = 5_000
+
+
+@dataclass(slots=True, eq=False)
+class Competing:
+    """Which terminals may stand at the same place."""
+
+    source: Source
+    #: The rules that are no terminals, by name.
+    rules: Mapping[str, Expression]
+    #: The lazy terminals by name, with their places.
+    lazy: Mapping[str, Span]
+    #: Rules of grammars inside, such as schemas, by name.
+    inner: Set[str]
+    beyond: Beyond
+    called_by: Callable[..., Rules]
+    #: All sets of terminals that may come next somewhere.
+    places: set[_Next] = field(default_factory=set)
+    #: What may come after each terminal.
+    after: dict[_Atom, _Next] = field(default_factory=dict)
+    #: What a terminal looks like.
+    atoms: dict[_Atom, Expression] = field(default_factory=dict)
+    _first: dict[str, tuple[_Next, bool]] = field(default_factory=dict)
+
+    def resolved(self, rules: list[Rule], start: str) -> list[Rule]:
+        """The rules, with what is left of the terminals that stand beside lazy ones.
+
+        Raises: ParseError where the lazy one stands beside another in some places only.
+        """
+        self._look(start)
+        instead = {atom: left for atom in self.atoms if (left := self._left(atom)) is not None}
+        if not instead:
+            return rules
+        return [
+            replace(rule, body=self._with(rule.body, instead)) if rule.name in self.rules else rule
+            for rule in rules
+        ]
+
+    def _left(self, atom: _Atom) -> Automaton | None:
+        """What is left of a terminal; None where that is all of it."""
+        expression = self.atoms[atom]
+        left: Expression = expression
+        for name, span in self.lazy.items():
+            lazy = self._lazy_atom(name)
+            if lazy == atom or not self._meets(expression, name, atom):
+                continue
+            known = not (isinstance(expression, Nonterminal) and expression.name in self.inner)
+            if known and all(lazy in place for place in self.places if atom in place):
+                rules = self.called_by(left, self._call(name))
+                machine = self.beyond.but(left, self._past(name, atom), rules)
+                left = Automaton(machine, self._label(expression), expression.span)
+            elif self._may_meet(atom, lazy):
+                other = self._label(expression)
+                raise ParseError(
+                    f"the lazy {name!r} stands beside {other} in some places only",
+                    self.source,
+                    span,
+                    "let the one that ends it be a rule after it, instead of [lazy]",
+                    "unsupported",
+                )
+        return left if isinstance(left, Automaton) and left is not expression else None
+
+    def _may_meet(self, atom: _Atom, lazy: _Atom) -> bool:
+        """Whether both may come next after the same text."""
+        if any(atom in place and lazy in place for place in self.places):
+            return True
+        for group in self._groups():
+            follow = frozenset[_Atom]().union(*(self.after.get(one, frozenset()) for one in group))
+            if atom in follow and lazy in follow:
+                return True
+        return False
+
+    def _groups(self) -> list[set[_Atom]]:
+        """Terminals that may be one text: those that ever stand at the same place."""
+        groups: list[set[_Atom]] = []
+        for place in self.places:
+            touched = [group for group in groups if group & place]
+            groups = [group for group in groups if not group & place]
+            groups.append(set(place).union(*touched))
+        return groups
+
+    def _meets(self, expression: Expression, name: str, atom: _Atom) -> bool:
+        """Whether a text of a terminal goes on past a match of a lazy one."""
+        if isinstance(expression, Nonterminal) and expression.name in self.inner:
+            return True  # its texts are not known here
+        parts = (expression, self._past(name, atom))
+        return not self.beyond.both(parts, self.called_by(*parts)).is_empty
+
+    def _past(self, name: str, atom: _Atom) -> Expression:
+        """A match of a lazy terminal and what may be after it; something, after another lazy one.
+
+        Two lazy ones that match the same text are both read.
+        """
+        span = self.lazy[name]
+        one = Pattern(Characters(ANY_CHARACTER, span), Stop.ANYWHERE, "(?s:.)", span)
+        least = 1 if atom in map(self._lazy_atom, self.lazy) else 0
+        return Sequence((self._call(name), Repetition(one, least, None, span)), span)
+
+    def _call(self, name: str) -> Nonterminal:
+        return Nonterminal(name, self.lazy[name])
+
+    def _lazy_atom(self, name: str) -> _Atom:
+        return shape(self._call(name))
+
+    def _label(self, expression: Expression) -> str:
+        match expression:
+            case Nonterminal(name, _):
+                return name
+            case Automaton(_, label, _):
+                return label
+            case _:
+                return self.source.text[expression.span.start : expression.span.end]
+
+    def _with(self, body: Expression, instead: Mapping[_Atom, Automaton]) -> Expression:
+        match body:
+            case Sequence(items, span):
+                return Sequence(tuple(self._with(item, instead) for item in items), span)
+            case Choice(options, span):
+                return Choice(tuple(self._with(option, instead) for option in options), span)
+            case Repetition(item, low, high, span):
+                return Repetition(self._with(item, instead), low, high, span)
+            case _:
+                left = instead.get(shape(body))
+                return body if left is None else replace(left, span=body.span)
+
+    # what may come next
+
+    def _look(self, start: str) -> None:
+        """Find all places: each rule is looked at with what may follow it."""
+        first, _ = self._begin(Nonterminal(start, Span(0, 0)))
+        self.places.add(first)
+        waiting = deque([(start, frozenset[_Atom]())])
+        seen = set(waiting)
+        while waiting:
+            name, follow = waiting.popleft()
+            for call in self._visit(self.rules[name], follow):
+                if call not in seen:
+                    seen.add(call)
+                    waiting.append(call)
+            if len(seen) > _LOOKS:
+                name, span = next(iter(self.lazy.items()))
+                message = f"there are too many places where the lazy {name!r} may stand"
+                hint = "let the one that ends it be a rule after it, instead of [lazy]"
+                raise ParseError(message, self.source, span, hint, "unsupported")
+
+    def _visit(self, body: Expression, follow: _Next) -> Iterator[tuple[str, _Next]]:
+        """Note what may come after each terminal of a body; the rules called, with the same."""
+        match body:
+            case Sequence(items, _):
+                for item in reversed(items):
+                    yield from self._visit(item, follow)
+                    first, empty = self._begin(item)
+                    follow = first | follow if empty else first
+            case Choice(options, _):
+                for option in options:
+                    yield from self._visit(option, follow)
+            case Repetition(item, low, high, _):
+                first, empty = self._begin(item)
+                if high is None or high > 1:
+                    yield from self._visit(item, first | follow)
+                if low > 1 and not empty:
+                    yield from self._visit(item, first)
+                if high is not None:
+                    yield from self._visit(item, follow)
+            case Nonterminal(name, _) if name in self.rules:
+                yield name, follow
+            case Literal(b"", _):
+                return
+            case _:
+                atom = self._atom(body)
+                self.places.add(follow)
+                self.after[atom] = self.after.get(atom, frozenset()) | follow
+
+    def _atom(self, leaf: Expression) -> _Atom:
+        atom = shape(leaf)
+        self.atoms.setdefault(atom, leaf)
+        return atom
+
+    def _begin(self, body: Expression) -> tuple[_Next, bool]:
+        """The terminals an expression may begin with, and whether it may be empty of any."""
+        match body:
+            case Sequence(items, _):
+                first: _Next = frozenset()
+                for item in items:
+                    its, empty = self._begin(item)
+                    first |= its
+                    if not empty:
+                        return first, False
+                return first, True
+            case Choice(options, _):
+                found = [self._begin(option) for option in options]
+                return frozenset().union(*(its for its, _ in found)), any(e for _, e in found)
+            case Repetition(item, low, _, _):
+                its, empty = self._begin(item)
+                return its, empty or low == 0
+            case Nonterminal(name, _) if name in self.rules:
+                return self._begin_rule(name)
+            case Literal(b"", _):
+                return frozenset(), True
+            case _:
+                return frozenset({self._atom(body)}), False
+
+    def _begin_rule(self, name: str) -> tuple[_Next, bool]:
+        """That of a rule: the least sets that fit all rules, found by going round."""
+        if not self._first:
+            self._first.update(dict.fromkeys(self.rules, (frozenset[_Atom](), False)))
+            changed = True
+            while changed:
+                changed = False
+                for other, body in self.rules.items():
+                    found = self._begin(body)
+                    if found != self._first[other]:
+                        self._first[other], changed = found, True
+        return self._first[name]

@@ -1,0 +1,1 @@
+"""Regexes: text becomes a tree of characters, repetitions and groups, in its dialect."""

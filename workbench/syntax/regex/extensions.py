@@ -1,0 +1,234 @@
+"""Extensions: what stands in a group with one of Koo's names comes in, a regex tree goes out.
+
+A group with one of the names of ``EXTENSIONS`` is no group to capture but a language of its own,
+in regexes and in the regexes of KBNF, as often as wanted::
+
+    (?P<QUOTED_TEXT>)                    "text" with a character at least that is no blank; of the
+                                         blanks spaces alone; the escapes \\" \\n and \\\\
+    (?P<UNQUOTED_TEXT>)                  a plain scalar of YAML 1.2.2 in one line, as the key of a
+                                         block mapping has it (production 133)
+    (?P<TEXT_UNTIL>stop)                 any text that ends with 'stop' and holds it nowhere before
+    (?P<SUBSTRING_OF>text)               any piece of 'text', the empty one too
+    (?P<DELIMITED_LIST>(?P<DELIMITER>, )item)                     one item or more
+    (?P<DELIMITED_SUBSEQUENCE_OF>(?P<DELIMITER>, )one|two|three)  one or more of them, in this order
+    (?P<TEXT_TOKEN>) (?P<PARAGRAPH_TOKEN>) (?P<IMAGE>)            one token: see ``regex_labels``
+
+``stop`` and ``text`` are plain texts in which special signs are escaped (``re.escape`` does it);
+delimiter and items are regexes. Flags count inside: with ``i`` cases do not, with ``x`` blanks are
+escaped too. Any other name is that of an ordinary group.
+
+Source: Koo et al. 2024, §2.5 and Table 1; QUOTED_TEXT is the regex of appendix C.4.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from workbench.source import Span
+from workbench.syntax.ranges import ANY_CHARACTER, difference, size, union
+from workbench.syntax.regex.labels import LABELS
+from workbench.syntax.regex.reader import Reader
+from workbench.syntax.regex.tree import (
+    Alternate,
+    Characters,
+    Concat,
+    Extension,
+    Group,
+    Kind,
+    Ranges,
+    Regex,
+    Repeat,
+)
+from workbench.syntax.regex.unicode_sets import python_class
+
+_DELIMITER = re.compile(r"\(\?P?<DELIMITER>")
+_ESCAPE_HINT = "put a backslash before each special sign, as Python's re.escape does"
+
+#: YAML 1.2.2: ns-char, what may be seen (production 34); c-indicator (22); s-white (33).
+_YAML_SEEN: Ranges = (
+    (0x21, 0x7E),
+    (0x85, 0x85),
+    (0xA0, 0xD7FF),
+    (0xE000, 0xFEFE),
+    (0xFF00, 0xFFFD),
+    (0x10000, 0x10FFFF),
+)
+_YAML_INDICATORS = "-?:,[]{}#&*!|>'\"%@`"
+_YAML_BLANKS = "\t "
+
+
+def is_extension(reader: Reader, name: str) -> bool:
+    """Whether a group of this name is an extension where the reader stands."""
+    return reader.rules.extensions and name in EXTENSIONS
+
+
+def read_extension(
+    reader: Reader, name: str, start: int, alternation: Callable[[], Regex]
+) -> Regex:
+    """The tree of an extension whose group begins at ``start``; the reader stands behind its name.
+
+    It is left before the closing parenthesis. ``alternation`` reads a regex up to such a place.
+
+    Raises: ParseError where the name wants something else inside.
+    """
+    if reader.flags.bytes:
+        raise reader.fail(
+            f"expected characters: '(?P<{name}>)' reads no bytes",
+            reader.span(start),
+            "turn bytes off for it",
+        )
+    if name in _EMPTY:
+        begun = reader.at
+        if reader.peek() not in ("", ")"):
+            alternation()
+            raise reader.fail(
+                f"expected nothing inside '(?P<{name}>)'",
+                reader.between(begun, max(reader.at, begun + 1)),
+                "leave it empty: the name says it all; a group of your own needs another name",
+            )
+        return _EMPTY[name](reader.between(start, reader.at + 1))
+    if name == _LIST:
+        delimiter, item = _delimiter(reader, name, alternation), alternation()
+        span = reader.span(start)
+        return Concat((item, Repeat(Concat((delimiter, item), span), 0, None, span)), span)
+    kind = Kind(name)
+    if kind is Kind.DELIMITED_SUBSEQUENCE_OF:
+        delimiter = _delimiter(reader, name, alternation)
+        return Extension(kind, (delimiter, *_items(reader, alternation)), reader.span(start))
+    return Extension(kind, _letters(reader, name, alternation), reader.span(start))
+
+
+def _letters(reader: Reader, name: str, alternation: Callable[[], Regex]) -> tuple[Characters, ...]:
+    """A plain text, letter by letter."""
+    begun = reader.at
+    inside = alternation()
+    parts = inside.parts if isinstance(inside, Concat) else (inside,)
+    if not parts:
+        raise reader.fail(
+            f"expected a text inside '(?P<{name}>…)'",
+            reader.between(begun, begun + 1),
+            f"write it behind the name, as in '(?P<{name}>abc)'",
+        )
+    letters: list[Characters] = []
+    sets: dict[int, Ranges] = {}  # by every code point in them
+    for part in parts:
+        if not isinstance(part, Characters) or not _is_letter(reader, part.ranges):
+            raise reader.fail(
+                f"expected a plain text inside '(?P<{name}>…)', not a regex",
+                part.span,
+                _ESCAPE_HINT,
+            )
+        for low, high in part.ranges:
+            for code in range(low, high + 1):
+                if sets.setdefault(code, part.ranges) != part.ranges:
+                    raise reader.fail(
+                        f"expected every letter inside '(?P<{name}>…)' in the same cases",
+                        part.span,
+                        "turn the flag 'i' on or off for all of them",
+                    )
+        letters.append(part)
+    return tuple(letters)
+
+
+def _is_letter(reader: Reader, ranges: Ranges) -> bool:
+    """Whether a set is one character, in all its cases where these do not count."""
+    if not ranges:
+        return False
+    code = ranges[0][0]
+    return size(ranges) == 1 or ranges == reader.cased(((code, code),))
+
+
+def _delimiter(reader: Reader, name: str, alternation: Callable[[], Regex]) -> Regex:
+    """delimiter = "(?P<DELIMITER>" alternation ")"."""
+    begun = reader.at
+    match = _DELIMITER.match(reader.text, begun)
+    if match is None:
+        raise reader.fail(
+            f"expected '(?P<DELIMITER>…)' first inside '(?P<{name}>…)'",
+            reader.between(begun, begun + 1),
+            f"say what stands between two items, as in '(?P<{name}>(?P<DELIMITER>, )…)'",
+        )
+    reader.at = match.end()
+    part = alternation()
+    if not reader.take(")"):
+        raise reader.fail("expected ')' to close the delimiter", reader.between(begun, begun + 1))
+    return Group(part, "DELIMITER", reader.span(begun))
+
+
+def _items(reader: Reader, alternation: Callable[[], Regex]) -> tuple[Regex, ...]:
+    """items = item ("|" item)*; none is empty."""
+    begun = reader.at
+    found = alternation()
+    # an alternative in parentheses is one item: it does not begin where the items do
+    several = (
+        isinstance(found, Alternate) and found.span.start == reader.between(begun, begun).start
+    )
+    items = found.options if isinstance(found, Alternate) and several else (found,)
+    for item in items:
+        if isinstance(item, Concat) and not item.parts:
+            raise reader.fail(
+                "expected an item",
+                Span(item.span.start, item.span.start + 1) if several else reader.span(begun),
+                "write the items with '|' between them, as in 'red|green|blue'",
+            )
+    return items
+
+
+# -- those of which the name says it all -----------------------------------------------------------
+
+
+def _quoted(span: Span) -> Regex:
+    """``" *(?:[^\\s"\\\\]|\\\\["n\\\\])(?: |[^\\s"\\\\]|\\\\["n\\\\])*"``."""
+    plain = difference(ANY_CHARACTER, union(python_class("s"), _set('"\\')))
+    escape = Concat((_one("\\", span), Characters(_set('"n\\'), span)), span)
+    first = Alternate((Characters(plain, span), escape), span)
+    after = Alternate((Characters(union(plain, _set(" ")), span), escape), span)
+    blanks = Repeat(_one(" ", span), 0, None, span)
+    rest = Repeat(after, 0, None, span)
+    return Concat((_one('"', span), blanks, first, rest, _one('"', span)), span)
+
+
+def _unquoted(span: Span) -> Regex:
+    """``(?:a|[-?:]:*n)(?::*n|[ \\t]+(?:p|:+n))*``: a colon reads on, a '#' stands behind no blank.
+
+    ``n`` is what may be seen without the colon, ``p`` that without '#', ``a`` without indicators.
+    """
+
+    def any_of(ranges: Ranges) -> Regex:
+        return Characters(ranges, span)
+
+    def row(*parts: Regex) -> Regex:
+        return Concat(parts, span)
+
+    def copies(part: Regex, low: int) -> Regex:
+        return Repeat(part, low, None, span)
+
+    seen = any_of(difference(_YAML_SEEN, _set(":")))
+    plain = any_of(difference(_YAML_SEEN, _set(":#")))
+    alone = any_of(difference(_YAML_SEEN, _set(_YAML_INDICATORS)))
+    colon = _one(":", span)
+    first = Alternate((alone, row(any_of(_set("-?:")), copies(colon, 0), seen)), span)
+    behind_blanks = Alternate((plain, row(copies(colon, 1), seen)), span)
+    blanks = copies(any_of(_set(_YAML_BLANKS)), 1)
+    more = Alternate((row(copies(colon, 0), seen), row(blanks, behind_blanks)), span)
+    return row(first, copies(more, 0))
+
+
+def _set(letters: str) -> Ranges:
+    return union((), *(((ord(letter), ord(letter)),) for letter in letters))
+
+
+def _one(letter: str, span: Span) -> Regex:
+    return Characters(((ord(letter), ord(letter)),), span)
+
+
+_LIST = "DELIMITED_LIST"
+_EMPTY: dict[str, Callable[[Span], Regex]] = {
+    "QUOTED_TEXT": _quoted,
+    "UNQUOTED_TEXT": _unquoted,
+    **{label.name: label.spelt for label in LABELS},
+}
+
+#: Every name that is no ordinary group's.
+EXTENSIONS = frozenset({*_EMPTY, _LIST, *Kind})
