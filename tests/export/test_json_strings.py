@@ -18,7 +18,7 @@ from workbench.export.registry import export
 from workbench.grammar import Grammar
 from workbench.limits import LIMITS
 from workbench.samples import samples
-from workbench.schema.texts import Texts
+from workbench.schema.strings.texts import Texts
 from workbench.syntax.ranges import contains, normalized
 from workbench.syntax.regex.tree import Ranges
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from tests.schema.schema_oracle import Endless, documents, instances, validates
 from workbench.errors import BuildError
-from workbench.schema.algebra import Algebra
+from workbench.schema.algebra.algebra import Algebra
 from workbench.schema.reading import Document, schema_source
 
 

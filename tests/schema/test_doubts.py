@@ -8,7 +8,7 @@ import pytest
 
 from tests.schema.test_subschemas import fits, visit
 from workbench.errors import BuildError
-from workbench.schema.algebra import Algebra
+from workbench.schema.algebra.algebra import Algebra
 from workbench.schema.reading import Document, schema_source
 from workbench.schema.values import Json
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from workbench.limits import LIMITS
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
-from workbench.schema.graphs import written_graph
 from workbench.schema.options import SchemaOptions
 from workbench.schema.reading import Document, schema_source
-from workbench.schema.whitespace import Spacing
-from workbench.schema.writing import Writing
+from workbench.schema.writing.graphs import written_graph
+from workbench.schema.writing.whitespace import Spacing
+from workbench.schema.writing.writing import Writing
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Expression,

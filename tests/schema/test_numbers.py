@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import LimitError
-from workbench.schema.numbers import Numbers
+from workbench.schema.numbers.numbers import Numbers
 
 N = Numbers
 SETS = {

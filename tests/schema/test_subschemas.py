@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import BuildError, ParseError, SourceError
-from workbench.schema.algebra import Algebra
+from workbench.schema.algebra.algebra import Algebra
 from workbench.schema.reading import Document, schema_source
 from workbench.schema.values import Json
 

@@ -14,7 +14,7 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.equivalence import equivalent
 from workbench.errors import LimitError
 from workbench.gallery import load_gallery
-from workbench.schema.texts import Texts
+from workbench.schema.strings.texts import Texts
 from workbench.schema.truncated import json_regex
 from workbench.source import Source
 from workbench.syntax.regex.parser import parse_regex

@@ -88,7 +88,9 @@ def ready() -> None:
     tree = GrammarTree((Rule("a", body, nowhere, nowhere),), Source("", "grammar"))
     rules, patient = gathered(tree), Limits(seconds=600.0)
     program = rule_program(tree, rules, patient)
-    machine(Cfg("a", rules, program, tree.source, patient), patient)
+    made = machine(Cfg("a", rules, program, tree.source, patient), patient)
+    assert isinstance(made, Network), "it nests"
+    _ = made.calling, made.goes_on
 
 
 def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:

@@ -204,18 +204,19 @@ def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: 
 @njit(cache=True, nogil=True)
 def calls_of_table(table: Ints, columns: Classes) -> Ints:
     """The calls of a table, by state; ``columns`` are those of the rules."""
-    found, count = np.empty((len(table) + len(columns), 3), np.int32), 0
+    count = 0
     for state in range(len(table)):
-        if count + len(columns) > len(found):
-            longer = np.empty((2 * len(found), 3), np.int32)
-            longer[:count] = found[:count]
-            found = longer
+        for rule in range(len(columns)):
+            count += table[state, columns[rule]] >= 0
+    # counted first: slices of a growing array took two seconds to compile
+    found, count = np.empty((count, 3), np.int32), 0
+    for state in range(len(table)):
         for rule in range(len(columns)):
             target = table[state, columns[rule]]
             if target >= 0:
                 found[count, 0], found[count, 1], found[count, 2] = state, rule, target
                 count += 1
-    return found[:count].copy()
+    return found
 
 
 @njit(cache=True, nogil=True)

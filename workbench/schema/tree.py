@@ -10,17 +10,17 @@ from functools import cache
 
 from workbench.errors import BuildError
 from workbench.limits import LIMITS, Limits
-from workbench.schema.algebra import Algebra
+from workbench.schema.algebra.algebra import Algebra
 from workbench.schema.guidance import guided
-from workbench.schema.living import living
 from workbench.schema.options import SchemaOptions
 from workbench.schema.reading import Document, schema_source
 from workbench.schema.refusals import SchemaNote
 from workbench.schema.values import Arrays, Later, Objects
-from workbench.schema.whitespace import Spacing
-from workbench.schema.writing import Writing, any_of, is_nothing
-from workbench.schema.writing_arrays import array_expression
-from workbench.schema.writing_objects import object_expression
+from workbench.schema.writing.arrays import array_expression
+from workbench.schema.writing.living import living
+from workbench.schema.writing.objects import object_expression
+from workbench.schema.writing.whitespace import Spacing
+from workbench.schema.writing.writing import Writing, any_of, is_nothing
 from workbench.source import Source
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule
 from workbench.syntax.grammar_tree import Sequence as Row

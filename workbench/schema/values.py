@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from workbench.schema.texts import Texts
+from workbench.schema.strings.texts import Texts
 from workbench.source import Span
 
 if TYPE_CHECKING:
-    from workbench.schema.numbers import Numbers
+    from workbench.schema.numbers.numbers import Numbers
     from workbench.schema.reading import Node
 
 #: A JSON value as Python has it; numbers that are no integers are Decimals where exactness counts.

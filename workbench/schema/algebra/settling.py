@@ -1,0 +1,89 @@
+"""Settling: in comes a normal form of the algebra, out comes the one that is written out.
+
+What surely has no value is gone, and every condition that follows from the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from workbench.schema.algebra.ordering import in_each_order
+from workbench.schema.values import Arrays, Contains, Objects, Values, item_of
+
+if TYPE_CHECKING:
+    from workbench.schema.algebra.algebra import Algebra
+
+
+def settled(algebra: Algebra, values: Values) -> Values:
+    """The same set, ready to be written out."""
+    if not values.arrays and not values.objects:
+        return values
+    arrays = [_array(algebra, shape) for shape in values.arrays]
+    objects = [_object(algebra, shape) for shape in values.objects]
+    kept = [shape for shape in objects if shape is not None]
+    return replace(
+        values,
+        arrays=tuple(shape for shape in arrays if shape is not None),
+        objects=tuple(in_each_order(algebra, kept)),
+    )
+
+
+def _object(algebra: Algebra, shape: Objects) -> Objects | None:
+    """Without forbidden properties, and without counts that hold anyway; None if it is empty.
+
+    A question about a shape gives up earlier than those about its parts, so what they say counts.
+    """
+    is_empty = algebra.is_empty
+    if algebra.emptiness.surely(shape):
+        return None
+    properties = {name: later for name, later in shape.properties.items() if not is_empty(later)}
+    if not shape.required <= properties.keys():
+        return None
+    extras = tuple(extra for extra in shape.extras if not is_empty(extra[1]))
+    low = shape.low if shape.low > len(shape.required) else 0
+    high = shape.high
+    if not extras and len(properties) < low:
+        return None
+    if high is not None and not extras and len(properties) <= high:
+        high = None
+    return replace(shape, properties=properties, extras=extras, low=low, high=high)
+
+
+def _array(algebra: Algebra, shape: Arrays) -> Arrays | None:
+    """Without items that have no value, and without what asks nothing; None if it is empty."""
+    if algebra.emptiness.surely(shape):
+        return None
+    prefix, rest = list(shape.prefix), shape.rest
+    asked: list[Contains] = []
+    for one in shape.contains:
+        if one.low == one.high == 0 and one.start <= len(prefix):
+            none = algebra.complement(one.values)
+            prefix[one.start :] = [algebra.both(item, none) for item in prefix[one.start :]]
+            rest = algebra.both(rest, none)
+        elif one.low or one.high is not None:
+            asked.append(one)
+    high = shape.high
+    for index, item in enumerate([*prefix, rest]):
+        if (high is None or index < high) and algebra.is_empty(item):
+            high = index
+            break
+    if high is not None and high < shape.low:
+        return None
+    prefix = prefix if high is None else prefix[:high]
+    shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(asked))
+    if algebra.emptiness.surely(shape):  # what is to be contained may have been among what is gone
+        return None
+    if shape.unique is not None and _differ_anyway(algebra, shape):
+        return replace(shape, unique=None)
+    return shape
+
+
+def _differ_anyway(algebra: Algebra, shape: Arrays) -> bool:
+    """Whether no two items can be equal: there is one at most, or no two have a value in common."""
+    length = shape.high
+    if length is None or length > len(shape.prefix) + 1:
+        return False
+    items = [item_of(shape, index) for index in range(length)]
+    return all(algebra.is_empty(algebra.both(*pair)) for pair in combinations(items, 2))

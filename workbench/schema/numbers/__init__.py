@@ -1,0 +1,1 @@
+"""Exact sets of JSON numbers; out come the machines of their numerals."""

@@ -1,0 +1,1 @@
+"""Sets of strings, by content; out come the machines of their JSON literals."""

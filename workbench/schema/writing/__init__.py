@@ -1,0 +1,1 @@
+"""Sets of JSON values become rules of a grammar, in declared order."""
