@@ -21,7 +21,8 @@ from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
 from workbench.drawing.machines import draw_dfa
 from workbench.drawing.parts import Parts, TokenFsaParts, TokenPdaParts, Whole
 from workbench.drawing.proper_parts import ProperParts
-from workbench.drawing.stack_machines import draw_network, draw_pda, leaf_states
+from workbench.drawing.rule_machines import draw_network, leaf_states
+from workbench.drawing.stack_machines import draw_pda
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.errors import LimitError
 from workbench.grammar import Grammar

@@ -6,7 +6,8 @@ import pytest
 
 from tests.drawing.graphs import arcs, states
 from workbench.constraint.compose_pda import compose_pda
-from workbench.drawing.stack_machines import bracketed, draw_network, draw_pda, draw_token_pda
+from workbench.drawing.rule_machines import draw_network
+from workbench.drawing.stack_machines import bracketed, draw_pda, draw_token_pda
 from workbench.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import pda

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.automata.build import regex_machine
 from workbench.automata.dfa import Dfa
-from workbench.drawing.stack_machines import draw_network, leaf_states
+from workbench.drawing.rule_machines import draw_network, leaf_states
 from workbench.grammar import Grammar
 from workbench.pushdown.build import build
 from workbench.pushdown.leaf_rules import leaf_labels, with_leaf_rules

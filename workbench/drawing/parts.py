@@ -20,7 +20,8 @@ from workbench.constraint.compose_pda import TokenPda
 from workbench.drawing.counting import fold_tokens, foot_of
 from workbench.drawing.graph import Graph, Node
 from workbench.drawing.machines import state_node
-from workbench.drawing.stack_machines import draw_network, token_pda_edges, token_pda_nodes
+from workbench.drawing.rule_machines import draw_network
+from workbench.drawing.stack_machines import token_pda_edges, token_pda_nodes
 from workbench.drawing.token_edges import TokenRows, token_edges
 from workbench.vocabulary.vocabulary import TokenId
 

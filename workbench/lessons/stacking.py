@@ -9,7 +9,8 @@ from functools import lru_cache
 from workbench.automata.dfa import DEAD
 from workbench.constraint.compose_pda import compose_pda
 from workbench.drawing.graph import Graph
-from workbench.drawing.stack_machines import draw_network, draw_pda, draw_token_pda
+from workbench.drawing.rule_machines import draw_network
+from workbench.drawing.stack_machines import draw_pda, draw_token_pda
 from workbench.drawing.text import visible
 from workbench.lessons.lesson import Film, Frame, Given, Row, View
 from workbench.lessons.running import arcs_between, opens_at, reading

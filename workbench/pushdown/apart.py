@@ -19,9 +19,7 @@ from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.small import small_dfa
 from workbench.limits import LIMITS, Limits
 from workbench.pushdown.assembling import assembled
-from workbench.pushdown.build import ready
-from workbench.pushdown.cfg import Cfg, gathered
-from workbench.pushdown.checks import check_defined, check_something_left
+from workbench.pushdown.build import context_free
 from workbench.pushdown.left_recursion import without_left_recursion
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.rule_program import RuleProgram, program_apart
@@ -49,15 +47,7 @@ def build_apart(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS
 
     Raises: BuildError for what ``checks`` finds; LimitError where the machine is too large.
     """
-    ready()
-    rules = gathered(tree)
-    try:
-        program = program_apart(tree, rules, limits)
-        _ = rules[start]
-    except KeyError:
-        check_defined(tree, rules, start)
-        raise
-    check_something_left(Cfg(start, rules, program, tree.source, limits), tree)
+    program = context_free(tree, start, limits, program_apart).program
     return _machine(program, program.names.index(start), limits)
 
 

@@ -7,6 +7,7 @@ stack; what is left is one deterministic automaton a rule.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -22,13 +23,14 @@ from workbench.pushdown.cfg import Cfg, gathered
 from workbench.pushdown.checks import check_defined, check_something_left
 from workbench.pushdown.left_recursion import without_left_recursion
 from workbench.pushdown.network import CALLS, Network
-from workbench.pushdown.rule_program import rule_program
+from workbench.pushdown.rule_program import RuleProgram, rule_program
 from workbench.pushdown.shape import kept_rules, left_recursive
 from workbench.pushdown.writer import Writer
 from workbench.pushdown.written_in import called, without_calls, written_in
 from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
+    Expression,
     GrammarTree,
     Literal,
     Nonterminal,
@@ -59,15 +61,22 @@ def whole_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
         return rule_network(cfg, limits)  # rules apart stay small where rules together explode
 
 
-def context_free(tree: GrammarTree, start: str, limits: Limits = LIMITS) -> Cfg:
-    """The checked grammar.
+def context_free(
+    tree: GrammarTree,
+    start: str,
+    limits: Limits = LIMITS,
+    programmed: Callable[
+        [GrammarTree, Mapping[str, Expression], Limits], RuleProgram
+    ] = rule_program,
+) -> Cfg:
+    """The checked grammar, its rules as one of the programs there are.
 
     Raises: BuildError for what ``checks`` finds; LimitError where a terminal is too large.
     """
     ready()
     rules = gathered(tree)
     try:
-        program = rule_program(tree, rules, limits)
+        program = programmed(tree, rules, limits)
         _ = rules[start]
     except KeyError:
         check_defined(tree, rules, start)
