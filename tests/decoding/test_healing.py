@@ -40,6 +40,14 @@ def test_the_grammar_is_the_old_one_after_the_prefix(grammar: wb.Grammar, prefix
         assert not whole.accepts(text)
 
 
+def test_a_schema_is_built_after_the_prefix_as_it_was_built_before() -> None:
+    texts = {f"p{i}": {"type": "string", "maxLength": 40} for i in range(40)}
+    schema = wb.Grammar.from_json_schema({"type": "object", "properties": texts})
+    whole = with_prefix(schema, b" {")  # its rules written into each other pass every budget
+    assert whole.notation is schema.notation
+    assert [whole.accepts(text) for text in (' {{"p1": "a"}', '{"p1": "a"}')] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("prompt", "kept", "prefix", "because"),
     [

@@ -13,6 +13,7 @@ from workbench.decoding.model import LanguageModel
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.notations import Notation
+from workbench.pushdown.apart import build_apart
 from workbench.pushdown.build import build
 from workbench.source import Span
 from workbench.syntax.grammar_tree import (
@@ -85,8 +86,11 @@ def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:
         rules, rest = (), Pattern(grammar.regex, Stop.ANYWHERE, source.text, span)
     body = Sequence((Literal(prefix, span), rest), span)
     tree = GrammarTree((Rule(_START, body, span, span), *rules), source)
-    machine = build(tree, _START, grammar.limits.begun())
-    return Grammar(source, Notation.KBNF, machine, tree=tree, start=_START, limits=grammar.limits)
+    # a regex has become a rule; whatever was of rules stays what it is, and is built as it was
+    notation = Notation.KBNF if grammar.tree is None else grammar.notation
+    make = build_apart if notation.is_translated else build
+    machine = make(tree, _START, grammar.limits.begun())
+    return Grammar(source, notation, machine, tree=tree, start=_START, limits=grammar.limits)
 
 
 def _is_text(data: bytes) -> bool:
