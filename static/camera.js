@@ -2,14 +2,14 @@
    somebody moved to stays where it is when the box changes, what nobody touched is fitted anew. */
 (() => {
   "use strict";
-  const READABLE = 0.7; // pixels a point: 11-point labels are then 8 pixels high
+  const READABLE = 0.85; // pixels a point: 11-point labels are then 9.3 pixels high
   const LARGEST = 1.5;
   const LEAST = 40; // pixels of a box that is laid out
-  const TOP = 30; // pixels kept free for the line that says how much is shown
+  const TOP = 8; // pixels kept free above a picture
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** ``tap`` is called with what lies under a click that moved nothing; ``scale`` fixes the scale a picture opens at. */
-  wb.camera = (box, tap, { top = TOP, scale = 0 } = {}) => {
+  /** ``tap`` is called with what lies under a click that moved nothing. */
+  wb.camera = (box, tap, { top = TOP } = {}) => {
     let svg = null, home = null, view = null, opening = null;
     let keep = begin, size = [1, 1]; // how the view follows a box that changes, and the box it was made for
     let glide = 0, goal = null; // a move under way, and where it ends
@@ -18,10 +18,12 @@
 
     const set = () => svg && svg.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
     const still = () => { cancelAnimationFrame(glide); glide = 0; };
+    const unclip = () => { if (svg) svg.style.clipPath = ""; };
 
     /** Go to another view, in a quarter of a second where that is wanted. */
     function go(next, smooth) {
       still();
+      unclip();
       if (!smooth || calm.matches || document.hidden) { view = next; set(); return; }
       const from = [...view], start = performance.now();
       goal = next;
@@ -37,17 +39,15 @@
     /** The whole picture with a margin; a small one is not blown up past readable size. */
     function whole() {
       const [wide, high] = size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
-      const unit = Math.max(home[2] * 1.05 / wide, home[3] * 1.03 / Math.max(1, high - top), 1 / (scale || LARGEST));
+      const unit = Math.max(home[2] * 1.05 / wide, home[3] * 1.03 / Math.max(1, high - top), 1 / LARGEST);
       const w = wide * unit, h = high * unit;
       view = [home[0] - (w - home[2]) / 2, home[1] - (h + top * unit - home[3]) / 2, w, h];
       return unit;
     }
+    /** As it opened: the layout chose what can be read. */
     function fit() {
       if (!svg) return;
-      still();
-      whole();
-      set();
-      keep = fit;
+      begin();
     }
 
     /** What somebody moved to: the same middle at the same size. */
@@ -64,9 +64,11 @@
       if (!svg || box.clientWidth < LEAST) return; // behind another tab: it begins when it is shown
       still();
       keep = begin;
-      const { centre, wide, at } = opening;
+      const { centre, wide, at, scale } = opening;
       if (wide) { across(); return; }
-      const unit = whole(), readable = scale || READABLE;
+      if (opening.height) { part(); return; }
+      if (scale) { whole(); set(); return; }
+      const unit = whole(), readable = READABLE;
       if (unit > 1 / readable) {
         const shrink = 1 / readable / unit;
         view[2] *= shrink;
@@ -78,6 +80,15 @@
         clamp();
       }
       set();
+    }
+    /** The part of a large picture that its layout chose: whole rows, and nothing that is cut. */
+    function part() {
+      const { x, y, scale, height } = opening;
+      size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
+      view = [x, y, size[0] / scale, size[1] / scale];
+      set();
+      const below = size[1] - height * scale;
+      svg.style.clipPath = height < home[3] - 1 && below > 1 ? `inset(0 0 ${below.toFixed(1)}px 0)` : "";
     }
     /** A tall picture is as wide as its box, and begins at its top. */
     function across() {
@@ -112,6 +123,7 @@
     function zoom(factor, x, y) {
       if (!view) return;
       still();
+      unclip();
       keep = stay;
       const { left, top: above, width, height } = box.getBoundingClientRect();
       const fx = x === undefined ? 0.5 : (x - left) / width, fy = y === undefined ? 0.5 : (y - above) / height;
@@ -123,18 +135,32 @@
     function pan(dx, dy) {
       if (!view || !box.clientWidth) return;
       still();
+      unclip();
       keep = stay;
       view[0] += dx * view[2] / box.clientWidth;
       view[1] += dy * view[3] / box.clientHeight;
       set();
     }
 
+    let hinted = false;
     box.addEventListener("wheel", (event) => {
       if (!svg) return;
-      event.preventDefault();
-      // a picture that is only tall is scrolled, as pages are
-      if (opening?.wide && !event.ctrlKey) { pan(0, event.deltaY); return; }
-      zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004), event.clientX, event.clientY);
+      if (event.ctrlKey || event.metaKey) {
+        event.preventDefault();
+        zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004), event.clientX, event.clientY);
+        return;
+      }
+      // a picture that is only tall scrolls, as pages do, and then the page goes on
+      if (opening?.wide) {
+        const end = home[1] + home[3] + top * view[3] / size[1] - view[3], begin = home[1] - (top + 6) * view[3] / size[1];
+        if (event.deltaY > 0 ? view[1] < end - 1 : view[1] > begin + 1) { event.preventDefault(); pan(0, event.deltaY); }
+        return;
+      }
+      if (hinted) return;
+      hinted = true;
+      const hint = wb.el("p", { class: "wheelhint" }, `${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl"} and the wheel zoom; drag to move`);
+      box.append(hint);
+      setTimeout(() => hint.remove(), 2200);
     }, { passive: false });
     box.addEventListener("pointerdown", (event) => {
       if (!svg || event.target.closest("button, input, .stack")) return;
@@ -166,14 +192,20 @@
     box.addEventListener("dblclick", (event) => { if (!event.target.closest("button, .node, .edge")) fit(); });
     new ResizeObserver(() => { if (svg && box.clientWidth >= LEAST) (view ? keep : begin)(); }).observe(box);
 
+    /** Whether an element is wholly in view. */
+    function inside(element) {
+      const mark = (element.querySelector("ellipse, rect, polygon, path") || element).getBoundingClientRect(), frame = box.getBoundingClientRect();
+      return mark.left >= frame.left && mark.right <= frame.right && mark.top >= frame.top && mark.bottom <= frame.bottom;
+    }
+
     return {
       /** Look at a picture: ``frame`` is its own box, ``centre`` the element it opens at, ``wide`` that it is read from top to bottom. */
-      open(picture, frame, { centre = null, wide = false, at = 0.5 } = {}) {
+      open(picture, frame, { centre = null, wide = false, at = 0.5, x = 0, y = 0, scale = 0, height = 0 } = {}) {
         still();
         svg = picture;
         home = frame;
         view = null;
-        opening = { centre, wide, at };
+        opening = { centre, wide, at, x, y, scale, height };
         begin();
       },
       close() { still(); svg = null; },
@@ -191,7 +223,7 @@
       follow(element, smooth = true) {
         if (!element || !view || !svg) return;
         const all = view[2] >= home[2] && view[3] >= home[3];
-        if (all) return;
+        if (all || keep === begin && inside(element)) return;
         const before = view;
         const next = towards(element);
         view = next;

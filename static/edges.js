@@ -6,7 +6,7 @@ wb.edges = (box, ask) => {
   const close = () => { request += 1; box.hidden = true; from?.focus?.({ preventScroll: true }); };
   box.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); close(); } });
 
-  async function show(edge, record, origin, tab) {
+  async function show(edge, record, origin, index) {
     const mine = ++request;
     from = origin;
     const name = (id) => record.states.find((each) => each.id === id)?.label || id;
@@ -14,7 +14,8 @@ wb.edges = (box, ask) => {
     const told = el("span", { class: "told", role: "status" });
     const filter = el("input", { type: "search", placeholder: "Search", "aria-label": "Search what stands at this edge", spellcheck: "false", hidden: true });
     const head = el("header", {}, el("span", { class: "chip" }, name(edge.source)), "→", el("span", { class: "chip" }, name(edge.target)), told, el("span", { class: "grow" }), el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: close }, "×"));
-    box.replaceChildren(head, filter, list);
+    const effect = [...edge.pops.map((item) => el("p", {}, el("b", { class: "pop" }, "▼"), " pops ", el("code", {}, item))), ...edge.pushes.map((item) => el("p", {}, el("b", { class: "push" }, "▲"), " pushes ", el("code", {}, item)))];
+    box.replaceChildren(head, filter, list, ...(effect.length ? [el("div", { class: "effect" }, ...effect)] : []));
     box.hidden = false;
     let items = edge.labels.length ? edge.labels.flatMap((label) => label.split("\n")) : ["a call"];
     const fill = () => {
@@ -29,7 +30,7 @@ wb.edges = (box, ask) => {
     if (!edge.count && edge.detail) items = [...items, ...edge.detail.split(", ")];
     fill();
     if (edge.count > 1) {
-      const answer = await ask(edge, tab);
+      const answer = await ask(edge, index);
       if (mine !== request) return;
       if (answer.ok && answer.tokens.length) {
         items = answer.tokens;

@@ -26,7 +26,7 @@ wb.take = (() => {
   /** The picture as it looks here, its colours written into it, so that it looks so anywhere. */
   function picture() {
     const shown = [...document.querySelectorAll("#wb-picture svg")].filter((svg) => !svg.closest("button") && svg.getBoundingClientRect().width > 40);
-    const live = state.tab === "together" ? shown[0] : shown[shown.length - 1];
+    const live = shown[shown.length - 1];
     if (!live) return null;
     const copy = live.cloneNode(true), box = live.getBBox();
     const originals = [live, ...live.querySelectorAll("*")];
@@ -46,8 +46,7 @@ wb.take = (() => {
   }
 
   const NOTHING = "There is no picture on this tab to save.";
-  /** Of three machines the first is saved. */
-  const shownTab = () => (state.tab !== "together" ? state.tab : state.compiled?.tabs?.characters ? "rules" : "characters");
+  const shownTab = () => state.tab;
   function svg() {
     const made = picture();
     if (made) wb.download(`${called()}-${shownTab()}.svg`, "image/svg+xml", made.text); else wb.notice(NOTHING);

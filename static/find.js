@@ -34,8 +34,8 @@ wb.find = (box, { ask, go }) => {
     if (mine !== request) return;
     found = answer.found || [];
     list.replaceChildren(...(found.length
-      ? found.map((one, index) => el("li", { id: "wb-found-" + index, role: "option", "aria-selected": "false", onpointerdown: (event) => { event.preventDefault(); take(index); } }, el("b", {}, one.id), el("span", {}, one.why)))
-      : [el("li", { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" }, answer.fault || answer.why || "no state answers to that")]));
+      ? found.map((one, index) => el("li", { id: "wb-found-" + index, role: "option", "aria-selected": "false", onpointerdown: (event) => { event.preventDefault(); take(index); } }, el("b", {}, one.number ?? one.id), el("span", {}, one.why)))
+      : [el("li", { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" }, answer.fault || answer.why || "no state found")]));
     show(true);
     choose(found.length ? 0 : -1);
   });

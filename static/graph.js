@@ -20,18 +20,19 @@
     return document.importNode(root, true);
   }
 
-  /** The states a token passes in a picture: where the run stands, and the moments from there on.
-      A machine over tokens passes none on the way; ``over`` says that others lie between. */
+  /** The states a token passes in a picture: the current ones, and the moments from there on. A machine over tokens
+      passes none on the way; ``mark`` is what the token does to the stack. */
   wb.passed = (record, step, atEnd = false) => {
     const states = (record && record.follow && step?.path?.[record.follow]) || [];
     const moments = states.map((moment) => moment.map((name) => record.names[name] ?? name));
-    if (!moments.length) return { standing: [], path: [], over: false, edits: null };
+    if (!moments.length) return { standing: [], path: [], over: false, mark: "" };
     const [first, last] = [moments[0], moments[moments.length - 1]];
     const between = moments.slice(1, -1).some(([name]) => name !== first[0] && name !== last[0]);
     const path = record.ends && moments.length > 1 ? [first, last] : moments;
     const [before, after] = step.path.stacks || [];
-    const edits = record.ends && after?.kept !== undefined ? { pop: before.depth > after.kept, push: after.depth > after.kept } : null;
-    return { standing: atEnd ? last : first, path, over: record.ends && record.follow === "characters" && between, edits };
+    const pops = after?.kept !== undefined ? before.depth - after.kept : 0, pushes = after?.kept !== undefined ? after.depth - after.kept : 0;
+    const mark = [pops ? "▼" + pops : "", pushes ? "▲" + pushes : ""].filter(Boolean).join(" ");
+    return { standing: atEnd ? last : first, path, over: record.ends && record.follow === "characters" && between, mark };
   };
 
   wb.graph = (box, picked, { edge: pickedEdge = () => {}, camera: looks = {} } = {}) => {
@@ -41,11 +42,14 @@
     const element = (id) => (id ? canvas.querySelector("#" + CSS.escape(prefix + id)) : null);
     const shownAt = (state) => picture?.where[state];
     const stateOf = (node) => node.dataset.id.replace(/^state-/, "");
-    const edgeOf = (group) => Number(group.dataset.id.slice(5));
+    const edgeOf = (group) => Number(group.dataset.id?.slice(5) ?? -1);
+    /** The edges whose label this is; a label may belong to several. */
+    const labelled = (group) => group.dataset.edges.split(" ").map(Number);
+    const labelsOf = (index) => canvas.querySelectorAll(`[data-edges~="${index}"]`);
 
     /** The arrow from nowhere into the first state; Graphviz would give it a node and a rank of its own. */
     function markStart(home) {
-      for (const node of svg.querySelectorAll(".node.initial")) {
+      for (const node of svg.querySelectorAll(svg.matches(".lanes") ? ".node.rule, .node.initial" : ".node.initial")) {
         const rings = [...node.querySelectorAll("ellipse")];
         if (!rings.length) continue;
         const [cx, cy] = ["cx", "cy"].map((name) => Number(rings[0].getAttribute(name)));
@@ -82,9 +86,11 @@
       picked(state);
     }
     function tapped(target) {
-      const group = target?.closest?.(".node, .edge, .rulename, .non-terminal");
+      const group = target?.closest?.(".node, .edge, .label, .rulename, .non-terminal");
       if (!group || !canvas.contains(group)) { if (chosen !== null) pick(null); return; }
-      if (group.matches(".node")) pick(stateOf(group));
+      if (group.matches(".node.calls")) { wb.emit("open rule", group.querySelector("text").textContent); return; }
+      if (group.matches(".node")) { if (group.dataset.id) pick(stateOf(group)); }
+      else if (group.matches(".label")) { pick(null); group.classList.add("picked"); pickedEdge(labelled(group)[0]); }
       else if (group.matches(".edge")) {
         pick(null);
         group.classList.add("picked");
@@ -116,14 +122,17 @@
     /** What belongs to a state or an edge stands out while the pointer is on it. */
     function hover(target) {
       for (const near of canvas.querySelectorAll(".near")) near.classList.remove("near");
-      const group = target?.closest?.(".node, .edge");
+      const group = target?.closest?.(".node, .edge, .label");
       canvas.classList.toggle("looking", Boolean(group && picture?.edges.length));
       if (!group || !picture) return;
-      const state = group.matches(".node") ? stateOf(group) : null;
+      const state = group.matches(".node") && group.dataset.id ? stateOf(group) : null;
+      const edges = group.matches(".label") ? labelled(group) : [edgeOf(group)];
       picture.edges.forEach((edge, index) => {
-        if (state === null ? index !== edgeOf(group) : edge.source !== state && edge.target !== state) return;
+        if (state === null ? !edges.includes(index) : edge.source !== state && edge.target !== state) return;
         for (const id of ["edge-" + index, "state-" + edge.source, "state-" + edge.target]) element(id)?.classList.add("near");
+        for (const label of labelsOf(index)) label.classList.add("near");
       });
+      if (state?.startsWith("call-")) lane(picture.states.find((one) => one.id === state)?.label.replace(/^→ /, ""))?.classList.add("near");
       group.classList.add("near");
     }
     let waiting = 0;
@@ -146,43 +155,98 @@
       lit.push([found, name]);
     }
 
-    /** Light what a run passes. Where a state stands inside an edge, the edge is lit for it. */
-    function light(standing, path, { over = false, also = true, fails = false, edits = null } = {}) {
+    /** An edge is marked with its labels. */
+    function markEdge(index) {
+      mark(element("edge-" + index), "gone");
+      for (const label of labelsOf(index)) mark(label, "gone");
+    }
+    const lane = (name) => (name ? canvas.querySelector(`.cluster[data-rule="${CSS.escape(name)}"]`) : null);
+
+    /** Light what a run passes. Where a state is inside an edge, the edge is lit for it. */
+    function light({ standing, path, over, mark: effect }, { also = true, fails = false, step = null, atEnd = false } = {}) {
       for (const [found, name] of lit) if (name) found.classList.remove(name); else found.remove();
       lit = [];
       if (!picture || !svg) return null;
       let found = null;
       standing.forEach((state, index) => {
-        const place = shownAt(state), shown = element(place);
+        const place = shownAt(state) ?? (index ? null : callOf(step, atEnd)), shown = element(place);
         if (!shown || (index && !also)) return;
         const inEdge = place.startsWith("edge-");
-        mark(shown, inEdge ? "gone" : index ? "also" : "now");
-        // inside a counted loop the run stands at the state the loop is drawn at
+        if (inEdge) markEdge(place.slice(5)); else mark(shown, index ? "also" : "now");
+        // inside a counted loop the current state is the one the loop is drawn at
         const loop = inEdge && picture.edges[Number(place.slice(5))];
         if (loop && !index && loop.source !== loop.target) bead(Number(place.slice(5)), state);
         if (loop && loop.source === loop.target) { mark(element("state-" + loop.source), "now"); found ??= element("state-" + loop.source); }
         found ??= shown;
       });
+      if (picture.landings) lightToken(path, effect);
+      else lightWay(path, over, effect);
+      const last = path.length > 1 && path[path.length - 1][0];
+      if (fails) mark(element(shownAt(last || standing[0])), "fail");
+      if (last && last !== standing[0]) { const goal = element(shownAt(last)); if (goal && !goal.classList.contains("now") && goal.matches(".node")) mark(goal, "next"); }
+      const stacks = step?.path?.stacks, boxes = (atEnd ? stacks?.[stacks.length - 1] : stacks?.[0])?.boxes;
+      if (boxes && svg.matches(".lanes") && picture.follow === "rules") lightStack(boxes);
+      return found;
+    }
+    /** Where a rule that has no lane is being read: the box of its call. */
+    function callOf(step, atEnd) {
+      const stacks = step?.path?.stacks, boxes = (atEnd ? stacks?.[stacks.length - 1] : stacks?.[0])?.boxes;
+      if (!boxes || boxes.length < 2) return null;
+      const id = callId(boxes[boxes.length - 2].state, boxes[boxes.length - 1].rule);
+      return id ? "state-" + id : null;
+    }
+    const callId = (back, rule) => picture.states.find((one) => one.id.startsWith("call-") && one.id.endsWith("-" + back) && one.label === "→ " + rule)?.id;
+
+    /** Everything on the way of a token: states, calls, edges. */
+    function lightWay(path, over, effect) {
       const drawn = [];
       for (const [state] of path) {
         const place = shownAt(state);
         const through = place?.startsWith("edge-") ? picture.edges[Number(place.slice(5))] : null;
-        if (through) mark(element(place), "gone");
+        if (through) markEdge(place.slice(5));
         // a rung of a counted loop is left by the edges of the state the loop is drawn at
         const from = !through ? place && state : through.source === through.target ? through.source : null;
         if (from && (!through || from !== drawn[drawn.length - 1])) drawn.push(from);
       }
-      for (let i = 0; i + 1 < drawn.length; i++) mark(element("edge-" + between(drawn[i], drawn[i + 1], over, edits)), "gone");
-      const last = path.length > 1 && path[path.length - 1][0];
-      if (fails) mark(element(shownAt(last || standing[0])), "fail");
-      if (last && last !== standing[0]) { const goal = element(shownAt(last)); if (goal && !goal.classList.contains("now") && goal.matches(".node")) mark(goal, "next"); }
-      return found;
+      for (let i = 0; i + 1 < drawn.length; i++) {
+        const index = between(drawn[i], drawn[i + 1], over, effect);
+        if (index !== undefined) markEdge(index);
+      }
+    }
+    /** In a picture of what may be read in one state: the edge of the token that was taken. */
+    function lightToken(path, effect) {
+      if (path.length < 2) return;
+      const end = path[path.length - 1][0];
+      const found = Object.keys(picture.landings).filter((index) => picture.landings[index].includes(end));
+      const index = found.find((each) => picture.edges[each].mark === effect) ?? found[0];
+      if (index !== undefined) markEdge(index);
+    }
+    /** The calls on the stack: states that wait, and a line from each call to the lane of its rule. */
+    function lightStack(boxes) {
+      boxes.slice(0, -1).forEach((waiting, index) => {
+        const rule = boxes[index + 1].rule, id = callId(waiting.state, rule);
+        mark(element("state-" + waiting.state), "waits");
+        const box = element(id && "state-" + id), goal = lane(rule)?.querySelector("rect");
+        if (!box) return;
+        mark(box, "on");
+        const home = lane(boxes[index].rule)?.querySelector("rect");
+        if (!goal || !home) return;
+        const number = (one, name) => Number(one.getAttribute(name)), rect = box.querySelector("rect");
+        const x = number(rect, "x") + number(rect, "width") / 2, y = number(rect, "y") + number(rect, "height");
+        const left = number(goal, "x"), column = left - 6 - 4 * (index % 5), street = number(home, "y") + number(home, "height") + 2 + 2 * (index % 4);
+        const first = canvas.querySelector(`.node.rule[data-id="state-${CSS.escape(picture.states.find((one) => one.rule === rule && one.kinds.includes("rule"))?.id ?? "")}"] ellipse`);
+        const end = first ? number(first, "cy") : number(goal, "y") + number(goal, "height") / 2;
+        const line = document.createElementNS(NS, "path");
+        line.setAttribute("d", `M${x} ${y}V${street}H${column}V${end}H${left + 5}m-6 -3.2l6 3.2l-6 3.2`);
+        line.setAttribute("class", "calling");
+        svg.querySelector("g").append(line);
+        lit.push([line, ""]);
+      });
     }
     /** The edge between two states: of several the one for tokens that pass over others or do not, and that do the same to the stack. */
-    function between(source, target, over, edits) {
+    function between(source, target, over, effect) {
       const found = picture.edges.map((edge, index) => ({ ...edge, index })).filter((edge) => edge.source === source && edge.target === target);
-      const rank = (edge) => (edge.kinds?.includes("skip") === over ? 0 : 1) + (edge.kinds?.includes("bytes") ? 2 : 0)
-        + (edits ? ["pop", "push"].filter((kind) => edge.kinds?.includes(kind) !== edits[kind]).length * 4 : 0);
+      const rank = (edge) => (edge.kinds?.includes("skip") === over ? 0 : 1) + (edge.kinds?.includes("bytes") ? 2 : 0) + (edge.mark && edge.mark !== effect ? 4 : 0);
       return found.sort((a, b) => rank(a) - rank(b))[0]?.index;
     }
 
@@ -206,7 +270,7 @@
         svg.setAttribute("role", "group");
         const wide = svg.classList.contains("railroad");
         const first = element(next.where[at || next.centre]) || element("state-" + (next.states.find((each) => each.kinds.includes("initial")) || next.states[0])?.id);
-        camera.open(svg, wide ? home : markStart(home), { centre: first, wide, at: at || next.centre ? 0.5 : 0.12 });
+        camera.open(svg, wide ? home : markStart(home), { centre: first, wide, at: at || next.centre ? 0.5 : 0.12, ...next.opening });
         prepare();
       },
       light, pick,

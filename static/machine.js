@@ -1,12 +1,13 @@
-/* One machine of a grammar as a picture that goes with the run: it is drawn around where the run
-   stands, kept until the next part is there, and lit at every token. */
+/* One machine of a grammar as a picture that goes with the run. The server lays it out for the box it has here, around
+   the current state; a picture is kept until the next one is there, and lit at every token. */
 (() => {
   "use strict";
   const KEPT = 60; // pictures kept, for going back and forth
-  const PAUSE = 900; // milliseconds between two parts while a run streams: drawing must not slow it
+  const PAUSE = 900; // milliseconds between two pictures while a run streams: drawing must not slow it
+  const MOVED = 24; // pixels by which a box may change before its picture is laid out anew
 
   /** How pictures are looked at, the same for all of them; kept in the browser. */
-  const USUAL = { follow: true, chains: null, merged: true, size: 0, direction: "" };
+  const USUAL = { follow: true, chains: null, size: 0, level: "states", tokens: true };
   const chosen = { ...USUAL, ...wb.saved?.get("picture", {}) };
   wb.looks = {
     get: () => chosen,
@@ -28,55 +29,74 @@
     return answer;
   }
 
-  /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` tell of clicks, ``shown(answer)`` of a picture
-      that is there, ``lost(state)`` that the run has left it and is not followed; ``small``: a strip among others. */
-  wb.machine = (box, server, { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {}, small = false } = {}) => {
+  /** The bytes read before a step, or with it, as hexadecimal digits. */
+  function bytesBefore(step, atEnd) {
+    if (!step) return "";
+    if (step.read !== undefined) return wb.hexOf({ text: step.read });
+    const { steps } = wb.state, at = steps.indexOf(step);
+    return steps.slice(0, at < 0 ? steps.length : at + (atEnd ? 1 : 0)).map((each) => wb.hexOf(each.token) ?? "").join("");
+  }
+
+  /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
+      that is there, ``lost(state)`` that the run has left it and is not followed. */
+  wb.machine = (box, server, { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {} } = {}) => {
     const { el, state } = wb;
-    const count = el("span", { class: "howmuch", role: small ? undefined : "status" }), say = el("div", { class: "say", hidden: true }, el("div"));
+    const busy = el("span", { class: "howmuch", role: "status" }), say = el("div", { class: "say", hidden: true }, el("div"));
     const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
-    box.prepend(el("div", { class: "canvas" }), bones, count, say);
-    const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), camera: small ? { top: 0, scale: 0.92 } : {} });
-    let record = null, tab = "", request = 0, loading = null, where = "", current = null, last = 0, soon = 0;
+    box.prepend(el("div", { class: "canvas" }), bones, busy, say);
+    const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index) });
+    let record = null, tab = "", request = 0, loading = null, where = "", sent = null, current = null, last = 0, soon = 0;
 
     const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };
     blank("", true);
 
-    function asked(centre) {
+    /** Which machine is asked for: without its tokens, "together" is the machine below them. */
+    const machineOf = () => (tab !== "together" || chosen.tokens ? tab : state.compiled.tabs.characters ? "stack" : "characters");
+    function asked(centre, so_far) {
       const { example } = state.compiled;
-      const { chains, merged, size, direction } = chosen;
-      return { ...wb.grammarOf(state.compiled), example, tab, narrow: (direction || (box.clientWidth && box.clientWidth < 560 && !small ? "TB" : "LR")) === "TB", centre: centre || "", chains, merged, size: small ? 9 : size, direction: small ? "LR" : direction };
+      const { chains, size, level } = chosen, name = machineOf();
+      const more = name === "railroad" ? { narrow: box.clientWidth > 0 && box.clientWidth < 560 }
+        : { width: box.clientWidth, height: box.clientHeight, chains, ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }) };
+      // a machine with a stack is where its text has led it; one without is in its state
+      if ((name === "tokens" || name === "together") && state.compiled.tabs.characters) more.so_far = so_far;
+      return { ...wb.grammarOf(state.compiled), example, tab: name, centre: centre || "", ...more };
     }
+    const soFar = () => (current ? bytesBefore(...current) : "");
 
     /** Draw, around a state where one is named; the old picture stays until the new one is there. */
-    async function load(centre) {
+    async function load(centre, so_far = soFar()) {
       const mine = ++request;
       loading = centre || "";
-      const sent = asked(centre);
-      const slow = setTimeout(() => { if (mine === request) { box.classList.add("stale"); if (record) count.textContent = "drawing…"; else blank("", true); } }, 250);
-      const answer = await drawn(server, sent);
+      const asking = asked(centre, so_far);
+      const slow = setTimeout(() => { if (mine === request) { box.classList.add("stale"); if (record) busy.textContent = "drawing…"; else blank("", true); } }, 250);
+      const answer = await drawn(server, asking);
       clearTimeout(slow);
       if (mine !== request) return;
       loading = null;
+      sent = asking;
       box.classList.remove("stale");
       record = answer.ok ? answer : null;
       where = centre || "";
-      count.textContent = answer.ok ? answer.count : "";
+      busy.textContent = "";
       blank(answer.ok ? "" : answer.why, false);
       graph.show(record, where);
-      shown(answer, sent);
+      shown(answer, asking);
       if (current) go(...current);
     }
 
-    /** Stand where the run stands: light it, and come along where that is wanted. */
+    /** Light where the run is, and come along where that is wanted. */
     function go(step, atEnd = false) {
       current = [step, atEnd];
       if (!record) return;
-      const { standing, path, over, edits } = wb.passed(record, step, atEnd);
-      const found = graph.light(standing, path, { over, edits, fails: Boolean(step?.reason) });
-      const here = standing[0];
+      const passed = wb.passed(record, step, atEnd);
+      const found = graph.light(passed, { fails: Boolean(step?.reason), atEnd, step });
+      const here = passed.standing[0];
       if (!here || loading !== null) return;
       if (found && chosen.follow) graph.follow(here, !state.running); // sixty repaints a move would slow a run
-      if (!found && record.partial && chosen.follow && where !== here) {
+      const elsewhere = record.current !== undefined
+        ? record.current !== here || (sent.so_far !== undefined && sent.so_far !== soFar())
+        : (!found && record.partial) || (!state.running && record.folded?.includes(here) && where !== here);
+      if (elsewhere && chosen.follow && (where !== here || record.current !== undefined)) {
         clearTimeout(soon);
         const wait = state.running ? last + PAUSE - performance.now() : 0;
         if (wait > 0) { soon = setTimeout(() => go(...current), wait); return; }
@@ -87,29 +107,37 @@
       if (!found) lost(here);
       else ahead();
     }
-    /** The part the next token leads to is asked for before anybody steps there. */
+    /** The picture the next token leads to is requested before somebody steps there. */
     function ahead() {
       const next = state.steps[state.selected + 1];
       if (state.selected < 0 || !next || !record.partial || !chosen.follow) return;
       const there = wb.passed(record, next).standing[0];
-      if (there && !graph.has(there)) drawn(server, asked(there));
+      if (there && (record.current !== undefined || !graph.has(there))) drawn(server, asked(there, bytesBefore(next)));
     }
+
+    const resized = wb.debounce(220, () => {
+      if (!record || !sent?.width || !state.compiled?.ok || !box.clientWidth) return;
+      if (Math.abs(sent.width - box.clientWidth) > MOVED || Math.abs(sent.height - box.clientHeight) > MOVED) load(where);
+    });
+    new ResizeObserver(() => resized()).observe(box);
 
     return {
       graph, load, go,
-      /** Where the run will stand in the next picture, or null where the grammar is no longer the run's. */
+      /** Where the run will be in the next picture, or null where the grammar is no longer the run's. */
       expect(step, atEnd) { current = [step, atEnd]; },
       get record() { return record; },
       get tab() { return tab; },
-      /** Show a machine of the grammar as it is compiled now; where the run stands if it is followed. */
+      /** What the last picture was requested with. */
+      get sent() { return sent; },
+      /** Show a machine of the grammar as it is compiled now; where the run is if it is followed. */
       open(name, centre = "") {
-        if (name !== tab) { record = null; graph.show(null); blank("", true); count.textContent = ""; }
+        if (name !== tab) { record = null; graph.show(null); blank("", true); busy.textContent = ""; }
         tab = name;
         const standing = !centre && chosen.follow && record ? wb.passed(record, current?.[0], current?.[1]).standing[0] : "";
         return load(centre || standing);
       },
-      say(text, waiting) { record = null; graph.show(null); count.textContent = ""; blank(text, waiting); },
-      stale(on, told) { box.classList.toggle("stale", on); if (told) count.textContent = told; },
+      say(text, waiting) { record = null; graph.show(null); busy.textContent = ""; blank(text, waiting); },
+      stale(on, told) { box.classList.toggle("stale", on); if (told) busy.textContent = told; },
     };
   };
 })();

@@ -3,27 +3,30 @@
 wb.parts.picture = ({ element, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const tabs = find(".tabs"), pic = find(".pic.main"), trio = find(".trio"), table = find(".tablebox"), foot = find(".foot"), stackbox = find(".stackbox"), tools = find(".tools.looks");
-  const FINDABLE = ["characters", "tokens", "stack", "rules"], STACKED = ["together", "stack", "rules"], NEVER_FOLLOWED = ["proper", "detokenizer"];
+  const tabs = find(".tabs"), more = find(".moretabs"), pic = find(".pic.main"), table = find(".tablebox"), foot = find(".foot"), stackbox = find(".stackbox"), tools = find(".tools.looks");
+  const FINDABLE = ["together", "characters", "tokens", "stack", "rules"], NEVER_FOLLOWED = ["proper", "detokenizer"], SIZED = ["characters"];
   let shown = null, picked = null, why = null, listed = "", lost = "";
 
-  /** A state somebody picked, in the picture or in one of the three strips, each of its own machine. */
-  const pick = (id, record = shown, tab = state.tab) => { picked = id === null ? null : { id, record, tab }; if (picked) edges.close(); describe(); };
-  const main = wb.machine(pic, server, { picked: (id) => pick(id), edge: (one) => one && edges.show(one, shown, pic, state.tab), shown: arrived, lost: (id) => { lost = id; describe(); } });
-  const together = wb.together(trio, server, { open: (name) => want(name, picked?.tab === name ? picked.id : ""), pick, edge: (one, record, from, tab) => edges.show(one, record, from, tab) });
+  /** A state somebody picked in the picture. */
+  const pick = (id) => { picked = id === null ? null : { id, record: shown, tab: state.tab }; if (picked) edges.close(); describe(); };
+  const main = wb.machine(pic, server, { picked: pick, edge: (one, index) => one && edges.show(one, shown, pic, index), shown: arrived, lost: (id) => { lost = id; describe(); } });
   const stack = wb.stack(stackbox);
   const asked = (more) => ({ ...wb.grammarOf(state.compiled), example: state.compiled.example, tab: state.tab, ...more });
-  const edges = wb.edges(find(".edgebox"), (edge, tab) => wb.ask(server.about_edge, asked({ tab, source: edge.source, target: edge.target })));
+  const edges = wb.edges(find(".edgebox"), (edge, index) => wb.ask(server.about_edge, { ...main.sent, source: edge.source, target: edge.target, ...(shown?.parts?.[index] ? { parts: shown.parts[index] } : {}) }));
   const search = wb.find(find(".findbox"), { ask: (query) => wb.ask(server.find_states, asked({ query, of: listed })), go: centre });
   const rows = wb.rows(table, { choose: (of) => { listed = of; list(); }, place: (id) => want(listed, id) });
+  const menuOfMore = wb.menu(more);
 
   // -- which machine ------------------------------------------------------------------------------
-  const buttons = () => [...tabs.querySelectorAll("button")];
+  const buttons = () => [...element.querySelectorAll("[data-tab]")];
   function open(tab, at = "") {
     const usable = (name) => buttons().find((b) => b.dataset.tab === name && !b.disabled);
-    const button = usable(tab) || usable("characters") || usable("rules") || usable("table");
+    const button = usable(tab) || usable("together") || usable("table");
     wb.choose(tabs, "aria-selected", button);
-    wb.bring(tabs, button, 24);
+    if (!tabs.contains(button)) [...tabs.children].find((each) => !each.disabled).tabIndex = 0;
+    const inMore = more.contains(button);
+    more.classList.toggle("chosen", inMore);
+    more.querySelector(".name").textContent = inMore ? button.textContent : "More";
     state.tab = button.dataset.tab;
     edges.close();
     layout();
@@ -32,25 +35,22 @@ wb.parts.picture = ({ element, server }) => {
   /** The tab a person chose is come back to as soon as a grammar has it again. */
   let wanted = new URLSearchParams(location.search).get("tab") || wb.saved?.get("tab") || "together";
   function want(tab, at = "") { wanted = tab; wb.saved?.set("tab", tab); open(tab, at); }
-  tabs.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button && !button.disabled) want(button.dataset.tab); });
+  for (const row of [tabs, more]) row.addEventListener("click", (event) => { const button = event.target.closest("[data-tab]"); if (button && !button.disabled) { menuOfMore.close(); want(button.dataset.tab); } });
   wb.roving(tabs, (button) => want(button.dataset.tab));
-  /** Where the row of tabs goes on, it fades. */
-  const fade = () => {
-    tabs.classList.toggle("before", tabs.scrollLeft > 2);
-    tabs.classList.toggle("after", tabs.scrollLeft + tabs.clientWidth < tabs.scrollWidth - 2);
-  };
-  tabs.addEventListener("scroll", fade, { passive: true });
-  new ResizeObserver(fade).observe(tabs);
 
+  /** What the tab has beside its picture: the stack where the grammar needs one, and the switches that apply. */
   function layout() {
-    const tab = state.tab, drawn = !["together", "table", "railroad"].includes(tab);
-    pic.hidden = tab === "together" || tab === "table";
-    trio.hidden = tab !== "together";
+    const tab = state.tab, nests = Boolean(state.compiled?.tabs?.characters), rules = tab === "stack" || tab === "rules";
+    pic.hidden = tab === "table";
     table.hidden = tab !== "table";
-    stackbox.hidden = !(STACKED.includes(tab) || (tab === "tokens" && state.compiled?.tabs?.characters));
+    const [step, atEnd] = standing();
+    stackbox.hidden = !(nests && ["together", "tokens", "stack"].includes(tab) && stack.show(step, atEnd));
     find(".findbox").hidden = !FINDABLE.includes(tab);
     tools.hidden = tab === "table" || tab === "railroad";
-    for (const each of tools.querySelectorAll("[data-look], .size")) each.hidden = !drawn;
+    find(".size").hidden = !SIZED.includes(tab);
+    find("[data-look=chains]").hidden = !(SIZED.includes(tab) || rules);
+    find("[data-look=tokens]").hidden = tab !== "together";
+    find(".levels").hidden = !rules;
     find(".follow").hidden = NEVER_FOLLOWED.includes(tab);
   }
 
@@ -59,21 +59,7 @@ wb.parts.picture = ({ element, server }) => {
     picked = null;
     lost = "";
     search.clear();
-    if (state.tab === "table") { await list(); return; }
-    if (state.tab === "together") {
-      shown = null;
-      describe();
-      exportsOf(null);
-      const sent = asked();
-      await together.draw();
-      if (state.tab !== "together" || sent.text !== state.compiled.text) return;
-      shown = together.records()[0];
-      follow();
-      describe();
-      state.drawn = sent;
-      wb.emit("drawn", shown);
-      return;
-    }
+    if (state.tab === "table") { find(".count").textContent = ""; await list(); return; }
     await main.open(state.tab, at);
     if (at) main.graph.pick(at);
   }
@@ -81,6 +67,7 @@ wb.parts.picture = ({ element, server }) => {
     shown = answer.ok ? answer : null;
     picked = null;
     lost = "";
+    find(".count").textContent = answer.ok ? answer.count : "";
     if (sent.tab === "railroad") main.graph.rules(state.steps[state.selected]?.rules || []);
     exportsOf(shown);
     describe();
@@ -92,7 +79,7 @@ wb.parts.picture = ({ element, server }) => {
     const missing = state.compiled.tabs || {};
     if (!listed || missing[listed]) listed = missing.characters ? "rules" : "characters";
     const [step, atEnd] = standing();
-    const path = step?.path || {}, moments = path[{ characters: "characters", rules: "rules", stack: "stack" }[listed]] || [];
+    const path = step?.path || {}, moments = path[{ characters: "characters", rules: "rules", stack: "rules" }[listed]] || [];
     const sent = asked({ of: listed, centre: (atEnd ? moments[moments.length - 1] : moments[0])?.[0] || "" });
     const answer = await wb.ask(server.draw_machine, sent);
     if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
@@ -114,7 +101,7 @@ wb.parts.picture = ({ element, server }) => {
   }
 
   // -- the run ------------------------------------------------------------------------------------
-  /** The step the pictures stand at: the selected token, or while it streams the end. */
+  /** The step the pictures show: the selected token, or while it streams the end. */
   function standing() {
     if (why) return [why, false];
     const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
@@ -125,28 +112,28 @@ wb.parts.picture = ({ element, server }) => {
     if (!state.compiled?.ok) return;
     const [step, atEnd] = standing();
     find(".picturecard").classList.toggle("failing", Boolean(why));
-    stack.show(step, atEnd);
-    if (state.tab === "together") together.go(step, atEnd);
-    else if (state.tab === "table") rows.go(step, atEnd);
+    layout();
+    if (state.tab === "table") rows.go(step, atEnd);
     else { lost = ""; main.go(step, atEnd); }
   }
 
   // -- the line under the picture -------------------------------------------------------------------
+  const STACK_LEGEND = [el("b", { class: "push" }, "▲n"), " n symbols pushed ", el("b", { class: "pop" }, "▼n"), " n popped"];
   const LEGEND = {
-    together: "amber: where the run stands · arrow keys in the text step all three",
-    characters: "double ring: may end here · click a state to see what may follow",
-    tokens: "dashed: a token that passes over states · click an edge for all its tokens",
-    proper: "what the tokenizer itself would write · click an edge for all its tokens",
-    stack: "under what is read: ) comes off the stack, ( goes on it",
-    rules: "a box is a call of another rule · click a state to see what may follow",
-    railroad: "along the track is what may be written · click a rule to go there",
-    detokenizer: "tokens in, characters out",
-    table: "→ starts here · ◎ may end here · click a row to see it drawn",
+    together: () => (state.compiled.tabs.characters ? ["each flag: tokens that may follow, and the state they lead to · ", ...STACK_LEGEND] : ["each flag: tokens that may follow, and the state they lead to"]),
+    characters: () => ["double ring: the text may end here · click a state to see what may follow"],
+    tokens: () => (shown?.landings ? LEGEND.together() : ["dashed: tokens that pass over states · click an edge for all its tokens ", ...(state.compiled.tabs.characters ? STACK_LEGEND : [])]),
+    proper: () => ["the spellings the tokenizer itself writes · click an edge for all its tokens"],
+    stack: () => (wb.looks.get().level === "calls" ? ["an arrow: one rule calls another · click a rule to see its states"] : [el("b", { class: "push" }, "▲9"), " calls the rule and pushes state 9, in which it continues · double ring: the rule may end here"]),
+    rules: () => (wb.looks.get().level === "calls" ? LEGEND.stack() : ["a box calls another rule · click a state to see what may follow"]),
+    railroad: () => ["follow the track from left to right to write an accepted text · click a rule to go to its definition"],
+    detokenizer: () => ["reads tokens, writes characters"],
+    table: () => ["→ initial state · ◎ the text may end here · click a row to see it drawn"],
   };
   let details = 0;
   function describe() {
     details += 1;
-    if (!state.compiled?.ok) { foot.replaceChildren(state.compiled ? "A picture appears here when the grammar can be read." : ""); return; }
+    if (!state.compiled?.ok) { foot.replaceChildren(!state.compiled ? "" : shown ? "The picture shows the last version of the grammar that could be read." : "The picture appears as soon as the grammar can be read."); return; }
     if (picked?.record) { aboutState(picked); return; }
     if (why) {
       foot.replaceChildren(el("span", {}, why.read ? "read " : "nothing of it is read"), ...(why.read ? [el("code", {}, wb.glyphs({ text: why.read })), el("span", { class: "good" }, "✓")] : []), el("span", { class: "no" }, "✗ ", el("code", {}, why.failing ? wb.glyphs({ text: why.failing }) : "the end")), el("span", {}, "expected "), el("code", {}, why.expected || "nothing"));
@@ -154,47 +141,50 @@ wb.parts.picture = ({ element, server }) => {
     }
     const [step] = standing();
     foot.replaceChildren();
-    if (lost) { foot.append(`the run stands in state ${lost}, which is not in this part`, el("button", { type: "button", class: "link", onclick: () => main.load(lost) }, "Show it")); return; }
-    if (step?.stack?.length && ["characters", "tokens", "railroad", "table"].includes(state.tab)) {
+    if (lost) { foot.append("The run is in a state that is not in this part. ", el("button", { type: "button", class: "link", onclick: () => main.load(lost) }, "Show it")); return; }
+    if (step?.stack?.length && ["railroad", "table"].includes(state.tab)) {
       foot.append("rules");
       step.stack.forEach((name, index) => foot.append(index ? "▸" : "", el("span", { class: index === step.stack.length - 1 ? "chip now" : "chip" }, name)));
       return;
     }
-    foot.append(shown?.note ? shown.note + " · " : "", LEGEND[state.tab] || "");
+    foot.append(el("span", { class: "legend" }, ...(LEGEND[state.tab]?.() ?? [])), ...(shown?.note ? [el("span", {}, shown.note)] : []));
   }
   /** What may follow in a state, how a text comes there, and where that is written. */
   async function aboutState({ id, record, tab }) {
     const mine = details, one = record.states.find((each) => each.id === id);
     const ways = record.edges.filter((edge) => edge.source === id), nameOf = (other) => record.states.find((each) => each.id === other)?.label || other;
     const call = id.startsWith("call-");
-    const head = [el("span", {}, call ? "call of" : "state"), el("span", { class: "chip now" }, call ? one.label.replace(/^→ /, "") : one?.label || id)];
     const rule = one?.rule || one?.title.match(/^state \S+(?: · (?:initial|final))* · (.+?) · \d+(?: · |$)/)?.[1];
-    if (rule && !call) head.push(el("span", {}, "of ", el("b", {}, rule)));
-    if (one?.kinds.includes("final")) head.push(el("span", {}, "may end here"));
-    const goes = ways.slice(0, 6).map((way) => el("code", { title: way.title }, (way.labels.join("  ").split("\n")[0] || (call ? "back" : "ε")).slice(0, 40) + " → " + nameOf(way.target)));
-    if (ways.length > 6) goes.push(el("span", {}, `and ${ways.length - 6} more`));
-    if (!ways.length && !call) goes.push(el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow"));
-    const more = record.partial && FINDABLE.includes(state.tab) ? [el("button", { type: "button", class: "link", onclick: () => centre(id) }, "Centre here")] : [];
-    foot.replaceChildren(...head, ...goes, ...more);
+    const head = [el("span", {}, call ? "call of" : "state"), el("span", { class: "chip now" }, call ? one.label.replace(/^→ /, "") : one?.label || id)];
+    if (rule && !call) head.push(el("span", {}, "of rule ", el("b", {}, rule)));
+    if (one?.kinds.includes("final")) head.push(el("span", { class: "chip" }, rule ? "the rule may end here" : "the text may end here"));
+    const part = (name, ...content) => el("span", { class: "part" }, el("span", { class: "quiet" }, name + " "), ...content);
+    const goes = ways.slice(0, 6).flatMap((way, index) => [index ? ", " : "", el("code", { title: way.title }, ((way.labels.join("  ").split("\n")[0] || (call ? "back" : "ε")) + (way.mark ? " " + way.mark : "")).slice(0, 40) + " → " + nameOf(way.target).replace(/^→ /, ""))]);
+    if (ways.length > 6) goes.push(` and ${ways.length - 6} more`);
+    const leads = ways.length ? [part("leads to", ...goes)] : call ? [] : [el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow")];
+    const button = record.partial && FINDABLE.includes(state.tab) ? [el("button", { type: "button", class: "link", onclick: () => centre(id) }, "Centre here")] : [];
+    foot.replaceChildren(...head, ...leads, ...button);
     if (!FINDABLE.includes(tab) || call) return;
-    const told = await wb.ask(server.about_state, asked({ tab, state: id }));
+    const told = await wb.ask(server.about_state, asked({ tab: tab === "together" ? (state.compiled.tabs.characters ? "stack" : "characters") : tab, state: id }));
     if (mine !== details || !told.ok) return;
     const said = [];
+    if (told.reads) said.push(part("may read", el("code", {}, told.reads)));
     if (told.tokens) said.push(el("span", {}, `${wb.number(told.tokens)} tokens`));
-    if (told.reads) said.push(el("span", {}, "reads ", el("code", {}, told.reads)));
-    if (told.places.length) said.push(el("span", {}, "written "), ...told.places.map((place) => el("button", { type: "button", class: "link", title: "Go to this place in the grammar", onclick: () => wb.emit("place", place) }, el("code", {}, wb.glyphs({ text: place.what })))));
-    if (told.reached) said.push(el("span", {}, "after ", el("code", {}, told.reached)));
-    foot.replaceChildren(...head, ...said, ...goes, ...more);
+    if (told.places.length) said.push(part("written as", ...told.places.map((place) => el("button", { type: "button", class: "link", title: "Go to this place in the grammar", onclick: () => wb.emit("place", place) }, el("code", {}, wb.glyphs({ text: place.what }))))));
+    if (told.reached) said.push(part("for example after", el("code", {}, told.reached)));
+    foot.replaceChildren(...head, ...said, ...leads, ...button);
   }
 
   // -- how it is looked at --------------------------------------------------------------------------
-  const USUAL = { tokens: 20, stack: 24 }, SIZES = [8, 14, 20, 24, 40, 70, 110];
+  const USUAL = 60, SIZES = [5, 8, 12, 18, 26, 40, 60, 90];
+  const LEVELS = [["calls", "Calls"], ["states", "States"], ["around", "Around"]];
+  const showLevel = wb.radios(find(".levels"), "data-level", LEVELS, (level) => { wb.looks.set({ level }); draw(picked?.id || ""); });
   function looks() {
     const now = wb.looks.get();
     find(".follow").setAttribute("aria-pressed", String(now.follow));
     find("[data-look=chains]").setAttribute("aria-pressed", String(now.chains !== false));
-    find("[data-look=merged]").setAttribute("aria-pressed", String(now.merged));
-    find("[data-look=down]").setAttribute("aria-pressed", String((now.direction || (element.clientWidth < 560 ? "TB" : "LR")) === "TB"));
+    find("[data-look=tokens]").setAttribute("aria-pressed", String(now.tokens));
+    showLevel(now.level);
   }
   tools.addEventListener("click", (event) => {
     const button = event.target.closest("button"), now = wb.looks.get();
@@ -202,14 +192,19 @@ wb.parts.picture = ({ element, server }) => {
     const pressed = button.getAttribute("aria-pressed") === "true";
     if (button.matches(".follow")) { wb.looks.set({ follow: !pressed }); follow(); describe(); }
     if (button.dataset.look === "chains") wb.looks.set({ chains: pressed ? false : null });
-    if (button.dataset.look === "merged") wb.looks.set({ merged: !pressed });
-    if (button.dataset.look === "down") wb.looks.set({ direction: pressed ? "LR" : "TB" });
+    if (button.dataset.look === "tokens") wb.looks.set({ tokens: !pressed });
     if (button.dataset.size) {
-      const size = now.size || USUAL[state.tab] || 40;
+      const size = now.size || Math.min(shown?.states.length || USUAL, USUAL);
       const next = (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size;
-      wb.looks.set({ size: next === (USUAL[state.tab] || 40) ? 0 : next });
+      wb.looks.set({ size: next === USUAL ? 0 : next });
     }
-    if (!button.matches(".follow")) draw(picked?.id || "");
+    if (button.dataset.look || button.dataset.size) draw(picked?.id || "");
+  });
+  /** A rule of the call picture opens among the states. */
+  wb.on("open rule", (name) => {
+    const first = shown?.rules?.[name] ?? "";
+    wb.looks.set({ level: "states" });
+    draw(first);
   });
   wb.on("looks", looks);
   looks();
@@ -218,24 +213,25 @@ wb.parts.picture = ({ element, server }) => {
   const menu = find(".exports");
   const exportsOf = wb.exportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
 
-  wb.on("compiling", () => { main.stale(true); together.stale(true); });
+  wb.on("compiling", () => { main.stale(true); });
+  const titles = {};
   wb.on("compiled", (compiled) => {
     main.stale(false);
-    together.stale(false);
     why = null;
     if (!compiled.ok) {
       const says = compiled.empty ? "Write a grammar on the left, or choose an example above." : "No picture yet: the grammar cannot be read. The problems are listed under it.";
-      if (!shown) { if (state.tab === "together") { state.tab = "characters"; layout(); } main.say(says); }
-      else { main.stale(true, "last readable grammar"); together.stale(true); }
+      if (!shown) main.say(says);
+      else main.stale(true);
       describe();
       return;
     }
     for (const button of buttons()) {
       const missing = compiled.tabs[button.dataset.tab];
       button.disabled = Boolean(missing);
-      button.title = missing || (button.dataset.tab === "together" ? "Three machines that go with the run at once" : "");
+      titles[button.dataset.tab] ??= button.title;
+      button.title = missing || titles[button.dataset.tab];
     }
-    for (const each of [main, together]) each.expect(...standing());
+    main.expect(...standing());
     open(wanted || state.tab);
   });
   wb.on("step", () => { why = null; lost = ""; if (!picked) describe(); follow(); });

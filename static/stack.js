@@ -1,5 +1,5 @@
-/* The stack of a machine as boxes, bottom below: what waits to be returned to, what is read on top;
-   what a token puts on it and takes off it. */
+/* The stack of a machine as boxes, bottom below: the states to which waiting rules return, the current rule on top;
+   what a token pushes and pops. */
 "use strict";
 wb.stack = (box) => {
   const { el } = wb;
@@ -8,8 +8,8 @@ wb.stack = (box) => {
   box.setAttribute("role", "group");
   let before = "";
 
-  const chip = ({ rule, state }, kind, note) => el("li", { class: "frame " + kind, title: `${rule}, state ${state}`, "data-key": rule + state + kind },
-    el("span", { class: "rule" }, rule || "regex"), el("span", { class: "at" }, note ?? `→ ${state}`));
+  const chip = ({ rule, state, number }, kind, note) => el("li", { class: "frame " + kind, title: `${rule}, continues in state ${number ?? state}`, "data-key": rule + state + kind },
+    el("span", { class: "rule" }, rule || "regex"), el("span", { class: "at" }, note ?? `▼${number ?? state}`));
 
   /** What a token does to a stack: what it leaves, what it takes off, what it puts on. */
   function edits(before, after) {
@@ -23,14 +23,13 @@ wb.stack = (box) => {
     return [...items.slice(0, 2), el("li", { class: "frame more" }, `${middle(items.length - MOST)} more`), ...items.slice(items.length - MOST + 2)];
   }
 
-  /** The stack at a token, with what the token does to it; at its end where the run goes on. */
+  /** The stack at a token, with what the token does to it; at its end where the run goes on. Returns whether there is one. */
   function show(step, atEnd = false) {
     const stacks = step?.path?.stacks;
     if (!stacks?.length) {
-      box.replaceChildren(el("h3", {}, "Stack"), el("p", { class: "none" }, step ? "no rule is being read here" : "run a text, and its stack grows here"));
-      box.setAttribute("aria-label", "Stack: nothing to show");
+      box.replaceChildren();
       before = "";
-      return;
+      return false;
     }
     const [first, last = first] = stacks;
     const told = atEnd ? last : first;
@@ -38,16 +37,16 @@ wb.stack = (box) => {
     const change = atEnd || stacks.length < 2 ? { same: waiting, off: [], on: [] } : edits(first, last);
     const frames = [
       ...change.same.map((each) => chip(each, "")),
-      ...change.off.map((each) => chip(each, "off", "− off")),
-      ...change.on.map((each) => chip(each, "on", "+ on")),
+      ...change.off.map((each) => chip(each, "off", "popped")),
+      ...change.on.map((each) => chip(each, "on", "▲ pushed")),
     ];
     const list = el("ol", { reversed: true },
-      chip(top, "top", `at ${top.state}`),
+      chip(top, "top", `in ${top.number ?? top.state}`),
       ...many(frames.reverse(), (n) => n));
-    const bottom = el("p", { class: "bottom" }, told.boxes.length < told.depth + 1 ? `${told.depth + 1 - told.boxes.length} more below` : waiting.length || change.on.length ? "bottom" : "nothing waits below");
+    const bottom = el("p", { class: "bottom" }, told.boxes.length < told.depth + 1 ? `${told.depth + 1 - told.boxes.length} more below` : waiting.length || change.on.length ? "bottom of the stack" : "stack is empty");
     const ways = told.ways > 1 ? el("details", { class: "ways" },
-      el("summary", {}, `${told.ways - 1} other way${told.ways === 2 ? "" : "s"}`),
-      ...told.others.map((boxes) => el("p", {}, boxes.map((each) => `${each.rule} ${each.state}`).join(" ▸ "))),
+      el("summary", {}, `${told.ways - 1} other way${told.ways === 2 ? "" : "s"} to read it`),
+      ...told.others.map((boxes) => el("p", {}, boxes.map((each) => `${each.rule} ${each.number ?? each.state}`).join(" ▸ "))),
       told.ways - 1 > told.others.length ? el("p", {}, `and ${told.ways - 1 - told.others.length} more`) : null) : null;
     const wasOpen = box.querySelector("details")?.open;
     box.replaceChildren(el("h3", {}, "Stack", el("b", {}, String(waiting.length))), list, bottom, ...(ways ? [ways] : []));
@@ -56,7 +55,8 @@ wb.stack = (box) => {
     const keys = [...list.children].map((each) => each.dataset.key);
     if (before) for (const each of list.children) if (!before.includes("|" + each.dataset.key + "|")) each.classList.add("fresh");
     before = "|" + keys.join("|") + "|";
-    box.setAttribute("aria-label", `Stack, the bottom first: ${[...waiting, top].map((each) => each.rule).join(", ")}${change.off.length ? `; this token takes ${change.off.length} off` : ""}${change.on.length ? `; this token puts ${change.on.length} on` : ""}`);
+    box.setAttribute("aria-label", `Stack, the bottom first: ${[...waiting, top].map((each) => each.rule).join(", ")}${change.off.length ? `; this token pops ${change.off.length}` : ""}${change.on.length ? `; this token pushes ${change.on.length}` : ""}`);
+    return true;
   }
   show(null);
   return { show };

@@ -16,18 +16,18 @@ from workbench.constraint.labels import signed_vocabulary
 from workbench.constraint.proper.constraint import ProperConstraint
 from workbench.constraint.proper.method import proper
 from workbench.constraint.proper.spelt_out import SpeltOut, spelt_out
+from workbench.drawing.connectors import numbered
 from workbench.drawing.graph import Graph
 from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
 from workbench.drawing.machines import draw_dfa
 from workbench.drawing.parts import Parts, TokenFsaParts, TokenPdaParts, Whole
 from workbench.drawing.proper_parts import ProperParts
 from workbench.drawing.rule_machines import draw_network, leaf_states
-from workbench.drawing.stack_machines import draw_pda
+from workbench.drawing.rule_tokens import RuleTokens
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
-from workbench.pushdown.pda import pda
 from workbench.signs import labels_of, signed
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -59,9 +59,7 @@ class Followed(StrEnum):
     CHARACTERS = "characters"
     #: The written rules, call by call.
     RULES = "rules"
-    #: The same where a call and the byte read after it are one edge.
-    STACK = "stack"
-    #: The rules put into each other, where the written ones have no finite machine over tokens.
+    #: The rules put into each other, whose cycles a run is watched for.
     NETWORK = "network"
 
 
@@ -83,6 +81,8 @@ class Drawn:
     followed: Followed | None = None
     #: For a state that is drawn as another, which.
     names: Mapping[str, str] = field(default_factory=dict)
+    #: The number a reader knows each state by; empty where that is its id.
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def graph(self) -> Graph:
@@ -128,53 +128,53 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
 def draw(grammar: Grammar, machine: Machine) -> Drawn:
     """A machine that is the same for every vocabulary, one that is not ``missing``."""
     grammar = signed(grammar)
-    if machine is Machine.RULES:
+    if machine in (Machine.RULES, Machine.STACK):
         network, leaves = grammar.rules, grammar.leaf_rules
-        graph = draw_network(network, leaves=leaves)
-        return Drawn(Whole(graph), Followed.RULES, leaf_states(network, leaves))
-    if machine is Machine.STACK:
-        return Drawn(Whole(draw_pda(pda(grammar.rules))), Followed.STACK)
+        graph = numbered(draw_network(network, leaves=leaves), stack=machine is Machine.STACK)
+        states = leaf_states(network, leaves)
+        return Drawn(Whole(graph), Followed.RULES, states, _numbers(graph))
     characters = characters_of(grammar)
     assert characters is not None, "missing() speaks for the others"
     if isinstance(characters, LazyDfa) or len(characters) > _MANY:
         return Drawn(LazyParts(characters), Followed.CHARACTERS)
-    return Drawn(Whole(draw_dfa(characters)), Followed.CHARACTERS)
+    graph = numbered(draw_dfa(characters))
+    return Drawn(Whole(graph), Followed.CHARACTERS, numbers=_numbers(graph))
 
 
-def draw_tokens(
-    grammar: Grammar, characters: Drawn | None, vocabulary: Vocabulary, limits: Limits
-) -> Drawn:
-    """The machine over tokens; ``characters`` is that over characters, where there is one."""
+def _numbers(graph: Graph) -> dict[str, str]:
+    return {node.id: node.label for node in graph.states}
+
+
+def draw_tokens(grammar: Grammar, under: Drawn, vocabulary: Vocabulary, limits: Limits) -> Drawn:
+    """The machine over tokens; ``under`` is the machine over characters, or the rules."""
     if labels_of(grammar):
         grammar, vocabulary = signed(grammar), signed_vocabulary(vocabulary)
-    if characters is None:
-        return _draw_token_pda(grammar, vocabulary, limits)
-    if isinstance(characters.parts, LazyParts):
-        return Drawn(LazyTokenParts(characters.parts, vocabulary), Followed.CHARACTERS)
+    if under.followed is Followed.RULES:
+        rules = RuleTokens(
+            grammar.rules, vocabulary, limits, lambda: _token_pda(grammar, vocabulary, limits)
+        )
+        return Drawn(rules, Followed.RULES, under.names, under.numbers)
+    if isinstance(under.parts, LazyParts):
+        return Drawn(LazyTokenParts(under.parts, vocabulary), Followed.CHARACTERS)
     dfa = grammar.dfa
     assert dfa is not None, "it was drawn"
-    parts = TokenFsaParts(compose(dfa, vocabulary, limits), dfa, characters.graph)
-    return Drawn(parts, Followed.CHARACTERS, parts.feet)
+    parts = TokenFsaParts(compose(dfa, vocabulary, limits), dfa, under.graph)
+    return Drawn(parts, Followed.CHARACTERS, parts.feet, under.numbers)
 
 
-def _draw_token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:
+def _token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> TokenPdaParts:
     """The machine over tokens of the rules as written; where that has no end, of fewer.
 
     Where neither has an end, a machine without the edges that take most off the stack. All that
     is tried shares the seconds: what fails for want of them would fail again.
     """
     limits = limits.begun()
-    for network, followed in (
-        (grammar.rules, Followed.STACK),
-        (grammar.network, Followed.NETWORK),
-    ):
+    for network in (grammar.rules, grammar.network):
         with suppress(LimitError):
-            parts = TokenPdaParts(compose_pda(network, vocabulary, limits))
-            return Drawn(parts, followed, parts.feet)
+            return TokenPdaParts(compose_pda(network, vocabulary, limits))
     machine = compose_pda(grammar.rules, vocabulary, limits, _SHOWN_POPS)
     note = f"tokens that end more than {_SHOWN_POPS} rules are left out: there is no end of them"
-    parts = TokenPdaParts(machine, note)
-    return Drawn(parts, Followed.STACK, parts.feet)
+    return TokenPdaParts(machine, note)
 
 
 def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:

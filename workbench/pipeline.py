@@ -166,8 +166,8 @@ class Compiled:
         grammar = self._readable()
         if machine is Machine.PROPER:
             return draw_proper(grammar, vocabulary, self.limits)
-        characters = self.drawn(Machine.CHARACTERS) if grammar.is_regular else None
-        return draw_tokens(grammar, characters, vocabulary, self.limits)
+        under = self.drawn(Machine.CHARACTERS if grammar.is_regular else Machine.STACK)
+        return draw_tokens(grammar, under, vocabulary, self.limits)
 
     @property
     def characters(self) -> Dfa | LazyDfa | None:

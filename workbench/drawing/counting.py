@@ -13,9 +13,13 @@ from collections.abc import Container, Mapping
 from dataclasses import replace
 
 from workbench.drawing.graph import Edge, Graph
+from workbench.drawing.token_edges import EXAMPLES, WRITTEN_OUT, fitting
 
 #: Rungs below this are drawn one by one.
 FEWEST = 4
+
+#: Source, target, kinds, and what is popped and pushed.
+_Alike = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]]
 
 _Ways = frozenset[tuple[str, tuple[str, ...], tuple[str, ...]]]
 
@@ -68,13 +72,12 @@ def fold_tokens(graph: Graph, feet: Mapping[str, str]) -> Graph:
     """
     if not feet:
         return graph
-    groups: dict[tuple[str, str, tuple[str, ...], str], list[Edge]] = defaultdict(list)
+    groups: dict[_Alike, list[Edge]] = defaultdict(list)
     for edge in sorted(graph.edges, key=lambda edge: "skip" in edge.kinds):
         if edge.source in feet:
             continue
         target = feet.get(edge.target, edge.target)
-        # what a stack machine pops and pushes stands under the first line of the title
-        edits = edge.title.partition("\n")[2]
+        edits = edge.pops, edge.pushes
         kinds = tuple(kind for kind in edge.kinds if kind != "skip")
         if "skip" in edge.kinds and not _stays(
             edge, target, (edge.source, target, kinds, edits), groups
@@ -100,27 +103,22 @@ def _together(source: str, target: str, kinds: tuple[str, ...], group: list[Edge
         return replace(group[0], source=source, target=target, kinds=kinds)
     count = sum(edge.count for edge in group)
     examples = tuple(dict.fromkeys(text for edge in group for text in edge.examples))
-    few = all(len(edge.labels) == edge.count for edge in group) and count <= len(_FEW)
     labels = tuple(dict.fromkeys(label for edge in group for label in edge.labels))
-    # words tell most: single letters are there in every vocabulary
-    telling = sorted(examples, key=lambda text: not 3 <= len(text) <= 8)[:3]
-    counted = f"{count:,} tokens"
-    return Edge(
-        source,
-        target,
-        labels if few else (f"{'  '.join(telling)}\n{counted}",),
-        kinds,
-        count,
-        tuple(telling),
-        title="\n".join(filter(None, (f"{counted}: {'  '.join(examples[:12])}",
-                                      group[0].title.partition("\n")[2]))),
+    if count > WRITTEN_OUT or any(len(edge.labels) < edge.count for edge in group):
+        labels = (f"{count:,} tokens: {fitting(examples)}",)
+    titles = [edge.title.partition("\n") for edge in group]
+    return replace(
+        group[0],
+        source=source,
+        target=target,
+        labels=labels,
+        kinds=kinds,
+        count=count,
+        examples=examples[:EXAMPLES],
+        title="".join((f"{count:,} tokens: {'  '.join(examples[:12])}", *titles[0][1:])),
         detail="\n".join(edge.detail for edge in group if edge.detail),
         between=tuple(state for edge in group for state in edge.between),
-    )  # fmt: skip
-
-
-#: As many tokens as are written out one by one.
-_FEW = range(3)
+    )
 
 
 def _ways_out(graph: Graph) -> dict[str, list[Edge]]:

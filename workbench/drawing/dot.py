@@ -126,6 +126,8 @@ def _edge_label(edge: Edge) -> str:
     lines = [line for label in labels for line in printable(label).split("\n")]
     if len(lines) > _LINES:
         lines = [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1:,} more"]
+    if edge.mark:
+        lines.append(edge.mark)
     # a margin on both sides, or the letters touch the line they stand at
     return "\n".join(f" {shorten(line, _WIDTH)} " for line in lines)
 

@@ -95,8 +95,8 @@ def _anbn() -> Network:
 
 
 def _tokens_of_anbn() -> Graph:
-    network = _anbn()
-    return draw_token_pda(compose_pda(network, named_toy("figure-7")), network, "aⁿbⁿ over tokens")
+    machine = compose_pda(_anbn(), named_toy("figure-7"))
+    return draw_token_pda(machine, "aⁿbⁿ over tokens")
 
 
 FIGURES: dict[str, Figure] = {

@@ -40,6 +40,8 @@ class Node:
     cluster: str = ""
     #: The name of the frame a box leads into, or empty.
     calls: str = ""
+    #: The stack effect of a call, such as ``▲27``: the number of the state that is pushed.
+    mark: str = ""
 
     def __post_init__(self) -> None:
         _check_names(self.id, *self.kinds)
@@ -78,6 +80,11 @@ class Edge:
     chains: tuple[tuple[Edge, ...], ...] = ()
     #: States between the bytes of one character, which no picture of characters has.
     between: tuple[str, ...] = ()
+    #: The stack effect, drawn beside the labels: ``▼`` pops, ``▲`` pushes.
+    mark: str = ""
+    #: What is popped and pushed, as dotted rules, the top of the stack last.
+    pops: tuple[str, ...] = ()
+    pushes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_names(self.source, self.target, *self.kinds)

@@ -148,6 +148,20 @@ class LazyTokenParts:
             "token automaton", token_edges(rows, machine, whole), sorted(kept), kept
         )
 
+    @property
+    def initial(self) -> str:
+        """The initial state."""
+        return str(self._characters.machine.initial)
+
+    def leaving(self, state: str) -> tuple[Edge, ...]:
+        """The token edges of one state."""
+        here = int(state) if state.isdigit() else self._characters.machine.initial
+        ids, targets = self._row(here)
+        rows = TokenRows.joined(self._vocabulary, [(here, ids, targets)])
+        whole = np.zeros(len(self._characters.machine), np.bool_)
+        whole[[here, *targets.tolist()]] = True
+        return token_edges(rows, self._characters.machine, whole)
+
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         ids, targets = self._row(int(source))
         return [int(i) for i in (ids[targets == int(target)] if target else ids)]

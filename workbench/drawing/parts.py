@@ -18,7 +18,7 @@ from workbench.automata.dfa import Dfa
 from workbench.constraint.compose import TokenFsa
 from workbench.constraint.compose_pda import TokenPda
 from workbench.drawing.counting import fold_tokens, foot_of
-from workbench.drawing.graph import Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import state_node
 from workbench.drawing.rule_machines import draw_network
 from workbench.drawing.stack_machines import token_pda_edges, token_pda_nodes
@@ -155,6 +155,18 @@ class TokenFsaParts:
         note = f"{fsa.edge_count:,} token edges"
         return fold_tokens(Graph("token automaton", nodes, edges, note), self.feet)
 
+    @property
+    def initial(self) -> str:
+        """The initial state."""
+        return str(self._fsa.initial)
+
+    def leaving(self, state: str) -> tuple[Edge, ...]:
+        """The token edges of one state."""
+        state = self.feet.get(state, state)
+        if not state.isdigit() or not int(state) < len(self._dfa):
+            return ()
+        return tuple(edge for edge in self._drawn({state}).edges if edge.source == state)
+
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         ids, targets = self._fsa.rows.row(int(source))
         if target:
@@ -199,6 +211,7 @@ class TokenPdaParts:
     def __init__(self, machine: TokenPda, note: str = "") -> None:
         self._note = note or "the stack holds one dot at the beginning; the last edge takes it off"
         self._machine = machine
+        self.network = machine.network
         self._nodes = token_pda_nodes(machine)
         self.feet = foot_of(draw_network(machine.network), {node.id for node in self._nodes})
 
@@ -246,7 +259,7 @@ class TokenPdaParts:
         return [int(token_id) for token_id in ids]
 
     def _drawn(self, states: Iterable[int]) -> Graph:
-        edges = token_pda_edges(self._machine, self._machine.network, states)
+        edges = token_pda_edges(self._machine, states)
         graph = Graph("token push-down automaton", self._nodes, edges, self._note)
         return fold_tokens(graph, self.feet)
 

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 import railroad
 
-from workbench.drawing.text import printable
-from workbench.drawing.tracks import WIDE, Item, Tracks, columns, extent
+from workbench.drawing.text import columns, printable
+from workbench.drawing.tracks import WIDE, Item, Tracks, extent
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import Expression, GrammarTree
 from workbench.syntax.regex.tree import Regex

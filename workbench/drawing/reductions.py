@@ -7,7 +7,7 @@ cannot be laid out; so the graph is made small before Graphviz sees it, never af
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from workbench.drawing.graph import Edge, Graph, Node
@@ -136,11 +136,13 @@ def _ways(edge: Edge) -> Iterator[tuple[str, tuple[Edge, ...]]]:
             yield label, (replace(edge, labels=(label,)),)
 
 
-def collapse_chains(graph: Graph) -> Graph:
+def collapse_chains(graph: Graph, shared: int = 1, keep: Container[str] = ()) -> Graph:
     """Linear runs of plain states become one edge labelled with what the run reads.
 
-    A state goes into an edge if it is plain (no kinds), has one way in and one way out,
-    and both only read. What goes in can still be found: ``Graph.where``.
+    A state goes into an edge if it is plain (no kinds), has one way out and at most ``shared``
+    ways in, and all of them only read. What goes in can still be found: ``Graph.where``. With
+    ``shared`` above 1, words that end alike are whole words again: ``true`` and ``false``. States
+    in ``keep`` stay.
     """
     into: dict[str, list[Edge]] = defaultdict(list)
     out: dict[str, list[Edge]] = defaultdict(list)
@@ -152,9 +154,12 @@ def collapse_chains(graph: Graph) -> Graph:
         node.id
         for node in graph.nodes
         if not node.kinds
-        and len(into[node.id]) == len(out[node.id]) == 1
-        and _foldable(into[node.id][0], out[node.id][0])
-        and frame[into[node.id][0].source] == node.cluster == frame[out[node.id][0].target]
+        and node.id not in keep
+        and len(out[node.id]) == 1
+        and 1 <= len(into[node.id]) <= shared
+        and all(_foldable(entry, out[node.id][0]) for entry in into[node.id])
+        and {frame[edge.source] for edge in into[node.id]} == {node.cluster}
+        and frame[out[node.id][0].target] == node.cluster
     }
     inner -= _rings(inner, out)
     edges = [_followed(edge, out, inner) for edge in graph.edges if edge.source not in inner]

@@ -39,7 +39,7 @@ def draw_network(
     for rule, back in dict.fromkeys((rule, back) for _, rule, back in calls):
         box = f"call-{rule}-{back}"
         called = printable(network.names[rule])
-        title = f"calls {called}, then goes on in state {back}"
+        title = f"calls {called}, then continues in state {back}"
         home = network.names[network.owner[back]]
         entered = network.names[rule]
         nodes.append(Node(box, f"→ {called}", ("call",), title, home, entered))

@@ -1,40 +1,41 @@
 """Push-down machines become graphs: Pda and TokenPda.
 
 States have the numbers they have in the network, so one live state is found in every picture.
-A label has what is read on top, then what goes off the stack marked ``)`` and what is put on it
-marked ``(``; the initial stack symbol is a dot between ``[`` and ``]`` (Koo et al. 2024, Figure 6).
+Labels are what is read. The stack effect is a mark beside them: ``▲9`` pushes state 9, to which the
+called rule returns, ``▼9`` pops it. An edge over tokens may do several: its mark counts them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge, TokenPdaMove
+from workbench.constraint.compose_pda import TokenPda, TokenPdaMove
 from workbench.constraint.labels import LabelTokens, first_sign
 from workbench.drawing.characters import ByteEdge, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import reading_edges
 from workbench.drawing.text import printable
 from workbench.drawing.token_edges import (
+    LOOKED_AT,
     TOY,
     WRITTEN_OUT,
     WRITTEN_OUT_TOY,
+    counted_edge,
     labels_among,
-    look,
     terminal_edge,
 )
-from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM, Pda
 from workbench.signs import SIGNS
 from workbench.vocabulary.vocabulary import TokenId
 
-#: The initial stack symbol, as Koo et al. write it.
-_DOT = "·"
+#: The initial stack symbol (Koo et al. 2024, Figure 6).
+_BOTTOM_NAME = "S"
 
 
 def draw_pda(pda: Pda, name: str = "push-down automaton") -> Graph:
@@ -60,8 +61,9 @@ def draw_pda(pda: Pda, name: str = "push-down automaton") -> Graph:
         Edge(
             ids[edge.source],
             ids[edge.target],
-            ("\n".join(("ε", *_edits(pda.symbols, edge.pops, edge.pushes))),),
-            ("epsilon", *_kinds(edge.pops, edge.pushes)),
+            ("ε",),
+            ("epsilon", *kinds_of(edge.pops, edge.pushes)),
+            **_pda_effect(pda, edge.pops, edge.pushes),
         )
         for edge in quiet
     ]
@@ -75,7 +77,7 @@ def draw_pda(pda: Pda, name: str = "push-down automaton") -> Graph:
 #: How ``compose_pda`` numbers the state after the end, and the symbol under everything.
 _END = -1
 
-_NOTE = "the stack holds one dot at the beginning; the last edge takes it off"
+_NOTE = "▲ pushes the state to return to, ▼ pops it; S lies on the stack at the beginning"
 
 
 def _ids(network_states: tuple[int, ...], count: int) -> list[str]:
@@ -93,25 +95,37 @@ def _state(identity: str, initial: bool, final: bool, title: str) -> Node:
 def _pushing(
     pda: Pda, edge: Edge, behind: dict[int, tuple[int, tuple[int, ...]]], ids: list[str]
 ) -> Edge:
-    """The edge from the state behind the door, with what it pushes under what it reads."""
+    """The edge from the state behind the door, with what it pushes."""
     source, pushes = behind.get(int(edge.source), (int(edge.source), ()))
     return replace(
         edge,
         source=ids[source],
         target=ids[int(edge.target)],
-        labels=("\n".join((*edge.labels, *_edits(pda.symbols, (), pushes))),),
-        kinds=(*edge.kinds, *_kinds((), pushes)),
+        kinds=(*edge.kinds, *kinds_of((), pushes)),
         between=tuple(ids[int(state)] for state in edge.between),
+        **_pda_effect(pda, (), pushes),
     )
 
 
-def _edits(
-    symbols: tuple[str, ...], pops: tuple[int, ...], pushes: tuple[int, ...]
-) -> Iterator[str]:
-    for symbol in pops:
-        yield f"]{_DOT}" if symbol == BOTTOM else f"){_one_line(symbols[symbol])}"
-    for symbol in pushes:
-        yield f"[{_DOT}" if symbol == BOTTOM else f"({_one_line(symbols[symbol])}"
+def _pda_effect(pda: Pda, pops: tuple[int, ...], pushes: tuple[int, ...]) -> dict[str, Any]:
+    """What an edge does to the stack, as fields of an edge."""
+    marks = [f"▼{_number(pda, symbol)}" for symbol in pops]
+    marks += [f"▲{_number(pda, symbol)}" for symbol in pushes]
+    return {
+        "pops": tuple(_item(pda.symbols, symbol) for symbol in pops),
+        "pushes": tuple(_item(pda.symbols, symbol) for symbol in pushes),
+        "mark": " ".join(marks),
+    }
+
+
+def _number(pda: Pda, symbol: int) -> str:
+    """The state a stack symbol returns to."""
+    return _BOTTOM_NAME if symbol == BOTTOM else str(pda.network_symbols[symbol])
+
+
+def _item(symbols: tuple[str, ...], symbol: int) -> str:
+    """A stack symbol as the rule and how far it has been read."""
+    return _BOTTOM_NAME if symbol == BOTTOM else _one_line(symbols[symbol])
 
 
 def _one_line(text: str) -> str:
@@ -126,18 +140,17 @@ def _labelled(text: str) -> str:
     return text
 
 
-def _kinds(pops: tuple[int, ...], pushes: tuple[int, ...]) -> tuple[str, ...]:
+def kinds_of(pops: Sequence[object], pushes: Sequence[object]) -> tuple[str, ...]:
+    """The kinds of an edge with these stack effects."""
     return ("pop",) * bool(pops) + ("push",) * bool(pushes)
 
 
-def draw_token_pda(
-    machine: TokenPda, network: Network, name: str = "token push-down automaton"
-) -> Graph:
-    """The machine over tokens; brackets stand between a token's characters, where they happen.
+def draw_token_pda(machine: TokenPda, name: str = "token push-down automaton") -> Graph:
+    """The machine over tokens: an edge for all tokens that lead to one state with one stack effect.
 
     Source: Koo et al. 2024, Figure 7 (right).
     """
-    edges = token_pda_edges(machine, network, range(machine.states))
+    edges = token_pda_edges(machine, range(machine.states))
     return Graph(name, token_pda_nodes(machine), edges, _NOTE)
 
 
@@ -150,7 +163,10 @@ def token_pda_nodes(machine: TokenPda) -> tuple[Node, ...]:
     )
 
 
-def token_pda_edges(machine: TokenPda, network: Network, states: Iterable[int]) -> tuple[Edge, ...]:
+def token_pda_edges(
+    machine: TokenPda,
+    states: Iterable[int],
+) -> tuple[Edge, ...]:
     """The edges that leave some states, one for all tokens that do the same."""
     ids = _ids(machine.network_states, machine.states)
     trie = machine.vocabulary.trie
@@ -172,113 +188,39 @@ def token_pda_edges(machine: TokenPda, network: Network, states: Iterable[int]) 
                 group = group[np.argsort(place[group])]
             text = group[group < first_sign(machine.vocabulary)]
             if len(text):
-                edges.append(_token_edge(machine, network, state, move, text.tolist(), ids))
+                edges.append(_token_edge(machine, state, move, text.tolist(), ids))
             for one in labels_among(machine.vocabulary, group):
-                edges.append(_label_edge(machine, network, state, move, one, ids))
+                edges.append(_label_edge(machine, state, move, one, ids))
     return tuple(edges)
 
 
 def _label_edge(
-    machine: TokenPda,
-    network: Network,
-    source: int,
-    move: TokenPdaMove,
-    label: LabelTokens,
-    ids: list[str],
+    machine: TokenPda, source: int, move: TokenPdaMove, label: LabelTokens, ids: list[str]
 ) -> Edge:
-    """The edge of a label, with brackets around its name."""
+    """The edge of a terminal label."""
     edge = terminal_edge(ids[source], ids[move.target], (label,))
-    written = bracketed(machine, network, TokenPdaEdge(source, label.sign, *move))
-    sign = "".join(look(bytes((byte,)))[1] for byte in SIGNS[label.label.name])
-    named = edge.labels[0].replace(label.label.name, written.replace(sign, label.label.name))
-    return replace(edge, labels=(named,), kinds=(*edge.kinds, *_kinds(move.pops, move.pushes)))
+    return replace(
+        edge, kinds=(*edge.kinds, *kinds_of(move.pops, move.pushes)), **_effect(machine, move)
+    )
 
 
 def _token_edge(
-    machine: TokenPda,
-    network: Network,
-    source: int,
-    move: TokenPdaMove,
-    group: list[TokenId],
-    ids: list[str],
+    machine: TokenPda, source: int, move: TokenPdaMove, group: list[TokenId], ids: list[str]
 ) -> Edge:
-    most = WRITTEN_OUT_TOY if len(machine.vocabulary) <= TOY else WRITTEN_OUT
-    written = [
-        bracketed(machine, network, TokenPdaEdge(source, token_id, *move))
-        for token_id in group[: max(most, 3)]
-    ]
-    seen = [look(machine.vocabulary.tokens[token_id] or b"")[1] for token_id in group[:_LISTED]]
-    labels = tuple(written)
-    if len(group) > most:
-        labels = (f"{'  '.join(written[:3])}\n{len(group):,} tokens",)
-    edits = "\n".join(_edits(machine.symbols, move.pops, move.pushes))
-    counted = f"{len(group):,} token{'' if len(group) == 1 else 's'}: {'  '.join(seen[:3])}"
-    more = f"\nand {len(group) - _LISTED:,} more" if len(group) > _LISTED else ""
-    return Edge(
-        ids[source],
-        ids[move.target],
-        labels,
-        _kinds(move.pops, move.pushes),
-        len(group),
-        tuple(seen[:3]),
-        title=f"{counted}\n{edits}" if edits else counted,
-        detail="\n".join(dict.fromkeys(seen)) + more,
-    )
+    """The edge of all tokens that lead to one state and do the same to the stack."""
+    tokens = [machine.vocabulary.tokens[token_id] or b"" for token_id in group[:LOOKED_AT]]
+    few = WRITTEN_OUT_TOY if len(machine.vocabulary) <= TOY else WRITTEN_OUT
+    edge = counted_edge(ids[source], ids[move.target], tokens, len(group), few)
+    effect = _effect(machine, move)
+    items = [f"pops {item}" for item in effect["pops"]]
+    items += [f"pushes {item}" for item in effect["pushes"]]
+    title = "\n".join((edge.title, *items))
+    return replace(edge, kinds=kinds_of(move.pops, move.pushes), title=title, **effect)
 
 
-#: Tokens listed for whoever asks what an edge stands for.
-_LISTED = 60
-
-
-def bracketed(machine: TokenPda, network: Network, edge: TokenPdaEdge) -> str:
-    """The token with a bracket wherever something is put on the stack or taken off."""
-    token = machine.vocabulary.tokens[edge.token_id] or b""
-    goal = (
-        machine.network_states[edge.target],
-        tuple(machine.network_symbols[symbol] for symbol in edge.pops),
-        tuple(machine.network_symbols[symbol] for symbol in edge.pushes),
-    )
-    for way in _ways(network, machine.network_states[edge.source], token, (), ()):
-        if way[1:] == goal:
-            return way[0]
-    raise ValueError(f"edge {edge} is not in the network it is said to come from")
-
-
-#: What was read, with brackets; the state after it; popped; pushed.
-_Way = tuple[str, int, tuple[int, ...], tuple[int, ...]]
-
-
-def _ways(
-    network: Network, state: int, token: bytes, popped: tuple[int, ...], pushed: tuple[int, ...]
-) -> Iterator[_Way]:
-    """Every way to read the token: as text with brackets, where it ends, popped and pushed."""
-    if not token:
-        yield "", state, popped, pushed
-    elif state != _END:
-        byte_class = int(network.byte_classes[token[0]])
-        letter = look(token[:1])[1]
-        for target, opened in network.moves(state, byte_class):
-            read = "(" * len(opened) + letter
-            for way in _returns(network, target, popped, (*pushed, *opened)):
-                for rest in _ways(network, way[1], token[1:], way[2], way[3]):
-                    yield read + way[0] + rest[0], *rest[1:]
-
-
-def _returns(
-    network: Network, state: int, popped: tuple[int, ...], pushed: tuple[int, ...]
-) -> Iterator[_Way]:
-    """The state itself, and every state it can return to without reading."""
-    yield "", state, popped, pushed
-    if not network.finals[state]:
-        return
-    if pushed:
-        ends = [(pushed[-1], popped, pushed[:-1])]
-    else:
-        callers = network.returns[network.owner[state]]
-        ends = [(waiting, (*popped, waiting), ()) for waiting in callers]
-    # a token takes one symbol off at most as often as it is long, plus once: no endless ways
-    for end, off, on in ends if len(popped) < 32 else ():
-        for way in _returns(network, end, off, on):
-            yield ")" + way[0], *way[1:]
-    if not pushed and network.owner[state] in network.ends_text:
-        yield "]", _END, (*popped, _END), ()
+def _effect(machine: TokenPda, move: TokenPdaMove) -> dict[str, Any]:
+    """What a move does to the stack, as fields of an edge."""
+    pops = tuple(_item(machine.symbols, symbol) for symbol in move.pops)
+    pushes = tuple(_item(machine.symbols, symbol) for symbol in move.pushes)
+    marks = (f"▼{len(pops)}" if pops else "", f"▲{len(pushes)}" if pushes else "")
+    return {"pops": pops, "pushes": pushes, "mark": " ".join(filter(None, marks))}

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from workbench.drawing.dot import WORD_JOINER
 from workbench.drawing.text import printable
 
-_NAMESPACE = "http://www.w3.org/2000/svg"
+NAMESPACE = "http://www.w3.org/2000/svg"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _TITLE_OF_LINK = "{http://www.w3.org/1999/xlink}title"
 
@@ -25,7 +25,10 @@ _ATTRIBUTES = frozenset(
 #: Only these two may be said in the picture; anything else would be a colour of somebody's.
 _PAINT = {"none": "none", "black": "currentColor"}
 
-_MONOSPACED = "ui-monospace,SF Mono,Cascadia Mono,Menlo,Consolas,DejaVu Sans Mono,monospace"
+MONOSPACED = "ui-monospace,SF Mono,Cascadia Mono,Menlo,Consolas,DejaVu Sans Mono,monospace"
+
+#: A stack effect in a label: how many symbols are pushed or popped, or which state is.
+_MARK = re.compile(r"(?:(?<=\s)|^)([▲▼][\w·]+)(?=\s|$)")
 
 _ARROW = re.compile(r"([A-Za-z0-9_-]+)->([A-Za-z0-9_-]+)")
 
@@ -52,14 +55,14 @@ def sanitised(picture: bytes, name: str, description: str = "") -> str:
 def _frame(root: ElementTree.Element, name: str) -> dict[str, str]:
     """The outermost attributes; a label, since a title here would pop up everywhere."""
     return {
-        "xmlns": _NAMESPACE,
+        "xmlns": NAMESPACE,
         "class": "machine",
         "role": "group",
         "aria-label": printable(name),
         "width": root.get("width", ""),
         "height": root.get("height", ""),
         "viewBox": root.get("viewBox", ""),
-        "font-family": _MONOSPACED,
+        "font-family": MONOSPACED,
     }
 
 
@@ -73,7 +76,16 @@ def _copy(element: ElementTree.Element, into: ElementTree.Element) -> None:
     elif tag in _SHAPES and tag != "title":
         copied = ElementTree.SubElement(into, tag, _attributes(element))
         if tag == "text":
-            copied.text = _shown("".join(element.itertext()))
+            _fill(copied, _shown("".join(element.itertext())))
+
+
+def _fill(text: ElementTree.Element, shown: str) -> None:
+    """The text of an element; the stack effects in it are pieces with a class."""
+    text.text, *marks = _MARK.split(shown)
+    for mark, rest in zip(marks[::2], marks[1::2], strict=True):
+        effect = "push" if mark.startswith("▲") else "pop"
+        piece = ElementTree.SubElement(text, "tspan", {"class": effect})
+        piece.text, piece.tail = mark, rest
 
 
 def _copy_group(element: ElementTree.Element, into: ElementTree.Element) -> None:
@@ -84,7 +96,7 @@ def _copy_group(element: ElementTree.Element, into: ElementTree.Element) -> None
         return
     copied = ElementTree.SubElement(into, "g", _attributes(element))
     kinds = copied.get("class", "").split()
-    title = element.findtext(f"{{{_NAMESPACE}}}title", "")
+    title = element.findtext(f"{{{NAMESPACE}}}title", "")
     if "edge" in kinds and (ends := _ARROW.fullmatch(title)):
         copied.set("data-source", ends[1])
         copied.set("data-target", ends[2])

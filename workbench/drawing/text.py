@@ -40,6 +40,14 @@ def shorten(text: str, width: int) -> str:
     return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
 
 
+def columns(text: str) -> int:
+    """How many columns a text takes in a font of one width."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
 def count_of(number: int, what: str) -> str:
     """``1 edge``, ``2 edges``."""
     return f"{number:,} {what}{'s' * (number != 1)}"

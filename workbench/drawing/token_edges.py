@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compose import TokenFsa
 from workbench.constraint.labels import LabelTokens, SignedVocabulary, first_sign
 from workbench.drawing.graph import Edge
-from workbench.drawing.text import visible
+from workbench.drawing.text import shorten, visible
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Tokens between two states that are all written out; of more, a few and their number.
@@ -31,7 +32,10 @@ TOY = 40
 
 #: Tokens listed in the side panel, and tokens looked at for examples.
 _LISTED = 60
-_LOOKED_AT = 400
+LOOKED_AT = 400
+
+#: Examples in the label of a group, and letters they may have together.
+EXAMPLES, _EXAMPLES_WIDTH = 8, 11
 
 
 _first = itemgetter(0)
@@ -124,7 +128,7 @@ def _through(pieces: list[Edge], whole: set[str]) -> Iterator[Edge]:
         count = sum(edge.count for edge in onward[source])
         listed = "\n".join(edge.detail for edge in onward[source])
         for end in ends:
-            label = f"pieces of characters\n{_counted(count)}"
+            label = f"{count:,} pieces of characters"
             title = f"{_counted(count)} that begin a character and do not end it"
             yield Edge(source, end, (label,), ("bytes",), count, (), title, listed, (), (*passed,))
 
@@ -139,25 +143,49 @@ def _token_edge(
     tokens = rows.vocabulary.tokens
     if read := labels_among(rows.vocabulary, rows.token_ids[group]):
         return terminal_edge(str(source), str(target), read)
-    seen = [look(tokens[i] or b"") for i in rows.token_ids[group[:_LOOKED_AT]].tolist()]
+    few = WRITTEN_OUT_TOY if len(rows.vocabulary) <= TOY else WRITTEN_OUT
+    looked = [tokens[i] or b"" for i in rows.token_ids[group[:LOOKED_AT]].tolist()]
+    edge = counted_edge(str(source), str(target), looked, len(group), few)
+    return replace(edge, kinds=("skip",)) if skips else edge
+
+
+def counted_edge(source: str, target: str, tokens: list[bytes], count: int, few: int) -> Edge:
+    """The edge of ``count`` tokens, of which some are given.
+
+    Up to ``few`` are written out; of more the label says how many, with the first that a reader
+    knows at sight.
+    """
+    seen = [look(token) for token in tokens]
     # some vocabularies have two tokens of the same bytes; one look at them is enough
-    listed = list(dict.fromkeys(text for _, text in seen[:_LISTED]))
-    examples = tuple(text for _, text in sorted(dict.fromkeys(seen), key=_first)[:WRITTEN_OUT])
-    most = WRITTEN_OUT_TOY if len(rows.vocabulary) <= TOY else WRITTEN_OUT
-    written_out = len(listed) <= most and len(group) <= _LISTED
-    labels = tuple(listed) if written_out else (f"{'  '.join(examples)}\n{_counted(len(group))}",)
-    more = f"\nand {len(group) - _LISTED:,} more" if len(group) > _LISTED else ""
-    over = " over other states" if skips else ""
+    listed = list(dict.fromkeys(text for _, text in seen))
+    telling = [text for _, text in sorted(dict.fromkeys(seen), key=_first)]
+    labels = tuple(listed)
+    if len(listed) > few or count > len(tokens):
+        labels = (f"{_counted(count)}: {fitting(telling)}",)
+    more = f"\nand {count - _LISTED:,} more" if count > _LISTED else ""
     return Edge(
-        str(source),
-        str(target),
+        source,
+        target,
         labels,
-        ("skip",) if skips else (),
-        len(group),
-        examples,
-        title=f"{_counted(len(group))}{over}: {'  '.join(listed[:12])}",
-        detail="\n".join(listed) + more,
+        (),
+        count,
+        tuple(telling[:EXAMPLES]),
+        title=f"{_counted(count)}: {'  '.join(listed[:12])}",
+        detail="\n".join(listed[:_LISTED]) + more,
     )
+
+
+def fitting(texts: Sequence[str]) -> str:
+    """The first texts that fit into one label, with ``…`` for the others."""
+    shown = ""
+    for i, text in enumerate(texts):
+        longer = f"{shown}  {text}" if shown else text
+        if len(longer) > _EXAMPLES_WIDTH:
+            return f"{shown} …" if shown else f"{shorten(text, _EXAMPLES_WIDTH)} …"
+        shown = longer
+        if i == EXAMPLES - 1 and i < len(texts) - 1:
+            return f"{shown} …"
+    return shown
 
 
 def labels_among(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -11,7 +10,7 @@ from typing import Any
 import railroad
 
 from workbench.automata.describe import describe
-from workbench.drawing.text import shorten, visible
+from workbench.drawing.text import columns, shorten, visible
 from workbench.syntax import grammar_tree as kbnf
 from workbench.syntax.grammar_tree import Expression, Stop
 from workbench.syntax.regex import tree as regex
@@ -270,11 +269,3 @@ def _sized(item: Item) -> Item:
     """The package counts characters; some take two columns, and some none."""
     item.width += (columns(item.text) - len(item.text)) * railroad.CHAR_WIDTH
     return item
-
-
-def columns(text: str) -> int:
-    """How many columns a text takes in a font of one width."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )

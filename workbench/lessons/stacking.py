@@ -196,7 +196,7 @@ def over_tokens(
     if drawn == "rules":
         graph = draw_network(network)
     else:
-        graph = draw_token_pda(compose_pda(network, world.vocabulary), network, "over tokens")
+        graph = draw_token_pda(compose_pda(network, world.vocabulary), "over tokens")
     runner = Runner(network)
     ids, so_far = taken(world, given, tokens), b""
     ways = standings(runner, b"") or []

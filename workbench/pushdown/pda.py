@@ -48,6 +48,8 @@ class Pda:
     state_labels: tuple[str, ...]
     #: The network's number of each state; the last one, the end, has none.
     network_states: tuple[State, ...] = ()
+    #: The state of the network each stack symbol returns to; symbol 0 has none.
+    network_symbols: tuple[State, ...] = ()
 
 
 #: The number of the initial stack symbol S.
@@ -100,6 +102,7 @@ def pda(network: Network) -> Pda:
         symbols=("S", *(dotted(network, state) for state in waiting)),
         state_labels=(*names, "end"),
         network_states=tuple(found),
+        network_symbols=(DEAD, *waiting),
     )
 
 

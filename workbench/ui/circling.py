@@ -33,7 +33,9 @@ def circle(grammar: Grammar, path: Mapping[str, _Path]) -> int | None:
     if not moments:
         return None
     circle_of = _circles(grammar, kind)
-    shared = [{circle_of.get(state) for state in moment} for moment in moments]
+    # a way that leaves a component and comes back would be part of it
+    ends = (moments[0], moments[-1])
+    shared = [{circle_of.get(state) for state in moment} for moment in ends]
     found = set.intersection(*shared) - {None}
     return min((name for name in found if name is not None), default=None)
 

@@ -20,7 +20,6 @@ SCRIPTS = (
     "core.js", "notations.js", "drafts.js", "share.js", "yours.js", "export.js", "paint.js",
     "names.js", "editor.js", "why.js",
     "camera.js", "graph.js", "machine.js", "stack.js", "find.js", "rows.js", "edges.js", "menu.js",
-    "together.js",
     "shade.js", "strip.js", "chart.js", "search.js", "inspector.js", "totals.js", "alarm.js",
     "branches.js", "walk.js", "stream.js", "questions.js", "panel.js",
     "models.js", "intro.js", "header.js", "tests.js", "problems.js", "phases.js", "outline.js",

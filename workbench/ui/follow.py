@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from workbench.automata.dfa import DEAD, Dfa
 from workbench.automata.lazy import LazyDfa
 from workbench.errors import LimitError, WorkbenchError
-from workbench.pipeline import Compiled, Followed
+from workbench.pipeline import Compiled, Followed, Machine
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.signs import signed
@@ -66,11 +67,12 @@ class Follower:
         with suppress(LimitError):  # where they explode there is no picture of them to follow
             rules = grammar.rules
         if (machine := compiled.characters) is not None:
-            self._characters = _Characters(machine)
+            self._characters = _Characters(machine, _numbers(compiled, Machine.CHARACTERS))
         else:
-            self._fewer = _Rules(grammar.network, Runner(grammar.network, grammar.limits))
+            self._fewer = _Rules(grammar.network, Runner(grammar.network, grammar.limits), {})
         if rules is not None:
-            self._rules = _Rules(rules, Runner(rules, grammar.limits))
+            numbers = _numbers(compiled, Machine.RULES)
+            self._rules = _Rules(rules, Runner(rules, grammar.limits), numbers)
         self._named = grammar.tree is not None
         self._read_in = ReadIn(compiled.grammar)
 
@@ -80,25 +82,44 @@ class Follower:
         name = NOWHERE
         stack: tuple[str, ...] = ()
         if self._rules is not None and (read := self._rules.take(token)) is not None:
-            path[Followed.RULES.value] = read.rules
-            path[Followed.STACK.value] = read.machine
+            path[Followed.RULES.value] = read.passed
             path[STACKS] = read.stacks
             stack = read.named if self._named else ()
             name = read.name
         if self._fewer is not None and (fewer := self._fewer.take(token)) is not None:
-            path[Followed.NETWORK.value] = fewer.machine
+            path[Followed.NETWORK.value] = fewer.passed
         if self._characters is not None and (passed := self._characters.take(token)):
             path[Followed.CHARACTERS.value] = passed
-            name = passed[0][0]
+            name = self._characters.number(passed[0][0])
         return Place(name, path, stack, self._read_in.take(token))
+
+
+def _numbers(compiled: Compiled, machine: Machine) -> Mapping[str, str]:
+    """The numbers of the states of a machine as pictures show them."""
+    if compiled.missing(machine):
+        return {}
+    try:
+        return compiled.drawn(machine).numbers
+    except WorkbenchError:
+        return {}
+
+
+def _number(numbers: Mapping[str, str], state: str) -> str:
+    """The number of a state; a state between the bytes of a character has none."""
+    return numbers.get(state, "…" if numbers else state)
 
 
 class _Characters:
     """The character automaton beside a run."""
 
-    def __init__(self, machine: Dfa | LazyDfa) -> None:
+    def __init__(self, machine: Dfa | LazyDfa, numbers: Mapping[str, str]) -> None:
         self._machine = machine
+        self._numbers = numbers
         self._state: int = DEAD if machine.is_empty else machine.initial
+
+    def number(self, state: str) -> str:
+        """The number a reader knows a state by."""
+        return _number(self._numbers, state)
 
     def take(self, token: bytes) -> Path:
         """The states between the characters of a token; half a character ends where it ends."""
@@ -117,8 +138,7 @@ class _Read:
     """What became of a token in a network."""
 
     name: str
-    rules: Path
-    machine: Path
+    passed: Path
     stacks: list[dict[str, Any]]
     named: tuple[str, ...]
 
@@ -126,8 +146,9 @@ class _Read:
 class _Rules:
     """A network of rules beside a run."""
 
-    def __init__(self, network: Network, runner: Runner) -> None:
+    def __init__(self, network: Network, runner: Runner, numbers: Mapping[str, str]) -> None:
         self._network = network
+        self._numbers = numbers
         self._runner = runner
         self._situation = runner.initial
 
@@ -156,12 +177,11 @@ class _Rules:
         owner, names = self._network.owner, self._network.names
         named = tuple(names[int(owner[at])] for at in (*waiting, state))
         stacks = [self._stack(way.before, before)]
-        if len(way.machine) > 1:
+        if len(way.passed) > 1:
             stacks.append({**self._stack(way.after, after), "kept": way.kept})
         return _Read(
-            f"{named[-1]} · {state}",
-            _moments(way.rules, before, after),
-            _moments(way.machine, before, after),
+            f"{named[-1]} · {_number(self._numbers, str(state))}",
+            _moments(way.passed, before, after),
             stacks,
             named,
         )
@@ -180,12 +200,19 @@ class _Rules:
         state, waiting = standing
         owner, names = self._network.owner, self._network.names
         shown = (*waiting, state)[-_BOXES:]
-        return [{"rule": names[int(owner[at])], "state": str(at)} for at in shown]
+        return [
+            {
+                "rule": names[int(owner[at])],
+                "state": str(at),
+                "number": _number(self._numbers, str(at)),
+            }
+            for at in shown
+        ]
 
 
 def _staying(at: Standing) -> Way:
     """No way on: the end, or a token that is not read to its end."""
-    return Way(at, at, len(at[1]), (str(at[0]),), (str(at[0]),))
+    return Way(at, at, len(at[1]), (str(at[0]),))
 
 
 def _by_place(way: Way) -> tuple[int, Standing]:

@@ -18,7 +18,7 @@ from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine, Pipeline, 
 from workbench.resources import GRAMMARS
 from workbench.ui.models import BUILTIN, ModelRoom
 from workbench.ui.notations import other_notation
-from workbench.ui.pictures import TABLE, View, picture, sentence, table, table_of
+from workbench.ui.pictures import TABLE, TOGETHER, View, picture, sentence, table, table_of
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, text_in, tried_in
 from workbench.ui.rooms import ModelRooms
@@ -131,9 +131,17 @@ class Handlers:
             view = View.of(sent)
             if text_in(sent, "tab", 40) == TABLE:
                 return table(drawn, view.centre)
-            return picture(drawn, machine, view, own=own)
+            return picture(drawn, self._under(sent, machine, drawn), machine, view, own=own)
         except WorkbenchError as error:
             return {"ok": False, "why": sentence(error)}
+
+    def _under(self, sent: Record, machine: Machine, drawn: Drawn) -> Drawn:
+        """The machine below one over tokens: its characters, or its rules."""
+        if machine is not Machine.TOKENS:
+            return drawn
+        compiled = self.compiled(TextRequest.of(sent))
+        regular = not compiled.missing(Machine.CHARACTERS)
+        return compiled.drawn(Machine.CHARACTERS if regular else Machine.STACK)
 
     def drawn(self, sent: Record) -> tuple[Machine, Drawn, bool]:
         """The machine a picture or a table is asked of; whether it is over a figure's own tokens.
@@ -144,6 +152,8 @@ class Handlers:
         name = text_in(sent, "tab", 40)
         if name == TABLE:
             name = text_in(sent, "of", 40) or table_of(compiled)
+        if name == TOGETHER:
+            name = Machine.TOKENS
         machine = Machine(name) if name in list(Machine) else Machine.CHARACTERS
         if machine not in OVER_TOKENS:
             return machine, compiled.drawn(machine), False

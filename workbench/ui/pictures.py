@@ -1,27 +1,36 @@
-"""Machines as the page shows them: in come a machine and how it is looked at, out come records."""
+"""Machines as the page shows them: a machine and how a reader looks at it become a record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
+from workbench.drawing.connectors import relabelled
 from workbench.drawing.counting import fold_counts
-from workbench.drawing.dot import Direction, dot
+from workbench.drawing.dot import dot
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.reductions import (
-    Shown,
-    calm,
-    collapse_chains,
-    merge_parallel,
-    reduce,
-    spread,
-)
+from workbench.drawing.lazy_parts import LazyTokenParts
+from workbench.drawing.parts import TokenFsaParts
+from workbench.drawing.reductions import collapse_chains, merge_parallel, nearest
 from workbench.drawing.render import renderer
-from workbench.errors import WorkbenchError
-from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine
+from workbench.drawing.rule_tokens import Leaving, RuleTokens
+from workbench.drawing.text import count_of
+from workbench.drawing.token_map import fan, over_lanes
+from workbench.drawing.views import (
+    Box,
+    Drawing,
+    Level,
+    Opening,
+    by_graphviz,
+    draw_machine,
+    draw_rules,
+    lanes_of,
+)
+from workbench.errors import LimitError, WorkbenchError
+from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Followed, Machine
 from workbench.ui.records import Record
-from workbench.ui.requests import number_in, text_in
+from workbench.ui.requests import bytes_in, number_in, text_in
 
 #: The tab that lists a machine instead of drawing it.
 TABLE = "table"
@@ -30,30 +39,36 @@ TABLE = "table"
 MOST_ROWS = 2_000
 _LISTED_STATES = 120
 
-#: States drawn at once of a machine that is larger: token edges and stack edits have long labels.
-SHOWN = {Machine.TOKENS: 20, Machine.STACK: 24, Machine.RULES: 80, Machine.DETOKENIZER: 24}
-_SHOWN_ELSE = 40
+#: The tab on which the tokens of the current state lie over its machine.
+TOGETHER = "together"
 
-#: More cannot be read, however large the screen.
+#: States up to which the machine over tokens is drawn whole, where that is legible.
+_WHOLE = 14
+
+#: The most states a reader can ask for, and the sizes a box can have, in pixels.
 _MOST_SHOWN = 120
+_SMALLEST_BOX, _LARGEST_BOX = 120.0, 4000.0
 
-#: Of how many states a part is made before chains are folded in it.
-_BEFORE_FOLDING = 2
+#: The box of a reader who does not say how large it is.
+_USUAL = Box(760.0, 460.0)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How somebody looks at a machine."""
+    """How a reader looks at a machine."""
 
-    #: The state in the middle of the part that is shown, empty for the first.
+    #: The current state, empty for the initial one.
     centre: str = ""
-    direction: Direction = "LR"
+    #: The text that has been read, as far as it is known.
+    so_far: bytes | None = None
+    box: Box = _USUAL
     #: About how many states are shown; 0 for as many as suit the machine.
     size: int = 0
-    #: Whether chains are folded; None where that depends on how many states there are.
+    #: Whether chains are folded; None where that depends on what fits.
     chains: bool | None = None
-    #: Whether parallel edges are one.
-    merged: bool = True
+    level: Level = Level.STATES
+    #: Whether the tokens of the current state are drawn over a whole machine.
+    over: bool = False
 
     @staticmethod
     def of(sent: Record) -> View:
@@ -61,68 +76,187 @@ class View:
 
         Raises: WorkbenchError where a field is none of these.
         """
-        asked = text_in(sent, "direction", 2)
-        narrow = asked == "TB" or (not asked and bool(sent.get("narrow")))
         chains = sent.get("chains")
+        wanted = text_in(sent, "level", 12)
+        so_far = sent.get("so_far")
+        sides = [
+            number_in(sent, name, usual, 0, 10_000)
+            for name, usual in zip(("width", "height"), _USUAL, strict=True)
+        ]
         return View(
             text_in(sent, "centre", 40),
-            "TB" if narrow else "LR",
+            bytes_in(so_far) if isinstance(so_far, str) else None,
+            Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides)),
             int(number_in(sent, "size", 0, 0, _MOST_SHOWN)),
             chains if isinstance(chains, bool) else None,
-            sent.get("merged") is not False,
+            Level(wanted) if wanted in list(Level) else Level.STATES,
+            text_in(sent, "tab", 40) == TOGETHER,
         )
 
-    def smaller(self, graph: Graph) -> Graph:
-        """What is folded before anything is left out."""
-        if self.chains is None:
-            small = calm(graph)
-        else:
-            small = collapse_chains(graph) if self.chains else merge_parallel(graph)
-        return small if self.merged else spread(small)
 
-
-def picture(drawn: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
+def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
     """A machine, or the part of it around a state, as SVG with what can be asked of it.
 
-    ``own`` says that it is drawn over tokens which are not the model's.
+    ``under`` is the machine over characters, or the rules, below a machine over tokens. ``own``
+    says that it is drawn over tokens which are not the model's.
 
     Raises: LimitError where no layout ends in time.
     """
     centre = drawn.names.get(view.centre, view.centre)
-    size = view.size or SHOWN.get(machine, _SHOWN_ELSE)
-    part = drawn.parts.around(centre, _BEFORE_FOLDING * size)
-    # every rung of a ladder is a state to follow where somebody wants no chain folded
-    folded = part if view.chains is False else fold_counts(part)
-    shown = reduce(folded, size, centre or None, view.smaller)
-    graph = shown.graph
+    parts: Record = {}
+    if machine is Machine.TOKENS:
+        drawing, parts = _tokens(drawn, under, view)
+    elif machine in (Machine.RULES, Machine.STACK):
+        drawing = draw_rules(
+            drawn.graph, view.box, renderer(), centre, level=view.level, folded=view.chains
+        )
+    else:
+        drawing = draw_machine(
+            drawn.parts, view.box, renderer(), centre, folded=view.chains, size=view.size
+        )
+    graph = drawing.graph
+    note = " · ".join(filter(None, (drawing.note, graph.note)))
+    where = {**graph.where, **drawing.where}
     return {
         "ok": True,
-        "svg": renderer().draw(graph, view.direction),
-        "dot": dot(graph, view.direction),
-        "count": _told(shown, drawn.parts.states, centre),
+        "svg": drawing.svg,
+        "dot": dot(graph),
+        "count": _shown(graph, drawn.parts.states),
         "centre": centre,
-        "partial": shown.shown_nodes < max(shown.total_nodes, drawn.parts.states)
-        or not drawn.parts.states,
-        "note": f"over the figure's own tokens · {graph.note}".rstrip(" ·") if own else graph.note,
-        "where": graph.where,
+        "partial": len(graph.where) < drawn.parts.states or not drawn.parts.states,
+        "opening": asdict(drawing.opening),
+        "whole": drawing.whole,
+        "legible": drawing.legible,
+        "note": f"over the figure's own tokens · {note}".rstrip(" ·") if own else note,
+        "where": where,
+        "folded": _folded(graph),
+        "rules": _first_states(drawn, machine),
         "follow": None if own or drawn.followed is None else str(drawn.followed),
         "names": dict(drawn.names),
         "ends": machine in OVER_TOKENS,
         "states": [_state(node) for node in graph.nodes],
         "edges": [_edge(edge) for edge in graph.edges],
+        **parts,
     }
 
 
-def _told(shown: Shown, total: int, centre: str) -> str:
-    """How much of the machine is in the picture; of one nobody has made, only how much that is."""
+def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
+    """The machine over tokens: whole where that is legible, else the edges of one state."""
+    if not view.over and 0 < drawn.parts.states <= _WHOLE:
+        whole = _whole(drawn, view)
+        if whole is not None:
+            return whole, {}
+    leaving = leaving_edges(drawn, view.centre, view.so_far)
+    state = drawn.names.get(leaving.state, leaving.state)
+    base = _base(under, state, {edge.target for edge in leaving.edges})
+    made = None
+    for graph in base:
+        width, height = view.box.width - 16, view.box.height - 12
+        made = over_lanes(graph, leaving.edges, state, width, height)
+        if made is not None:
+            break
+    else:
+        made = fan(graph, leaving.edges, state, view.box.width - 16, view.box.height - 12)
+    opening = Opening(
+        -(view.box.width - made.width) / 2, -(view.box.height - made.height) / 2, 1.0, made.height
+    )
+    count = sum(edge.count for edge in leaving.edges)
+    drawing = Drawing(made.graph, made.svg, opening, note=made.note)
+    return drawing, {
+        "count": f"{count_of(count, 'token')} may follow",
+        "centre": state,
+        "partial": True,
+        "current": state,
+        "parts": {str(edge): list(numbers) for edge, numbers in made.parts.items()},
+        "landings": {
+            str(edge): [drawn.names.get(end, end) for end in _ends(leaving, numbers)]
+            for edge, numbers in made.parts.items()
+        },
+    }
+
+
+def _ends(leaving: Leaving, numbers: Sequence[int]) -> list[str]:
+    """The states in which the tokens of some edges end, each once."""
+    return list(dict.fromkeys(leaving.edges[number].target for number in numbers))
+
+
+def _first_states(drawn: Drawn, machine: Machine) -> dict[str, str]:
+    """The first state of each rule, in a picture of rules."""
+    if machine not in (Machine.RULES, Machine.STACK):
+        return {}
+    return {node.cluster: node.id for node in drawn.graph.nodes if "rule" in node.kinds}
+
+
+def _folded(graph: Graph) -> list[str]:
+    """The states inside chains; where the run is in one of them, the chain is drawn apart."""
+    return [
+        step.target
+        for edge in graph.edges
+        if edge.source != edge.target
+        for chain in edge.chains
+        for step in chain[:-1]
+    ]
+
+
+def _whole(drawn: Drawn, view: View) -> Drawing | None:
+    """The whole machine over tokens, where that is legible."""
+    try:
+        graph = merge_parallel(drawn.graph)
+    except LimitError:
+        return None
+    if isinstance(drawn.parts, RuleTokens) and not drawn.parts.as_written:
+        return None
+    nodes = tuple(relabelled(node, drawn.numbers) for node in graph.nodes)
+    return by_graphviz(replace(graph, nodes=nodes), view.box, renderer())
+
+
+def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
+    """The machines that may lie below the token edges, the fullest first."""
+    if under.followed is Followed.RULES:
+        yield lanes_of(under.graph, state)
+        return
+    part = under.parts.around(state, _MOST_SHOWN)
+    plain = merge_parallel(part)
+    keep = {state, *landings}
+    if len(plain.nodes) <= 2 * _WHOLE:
+        yield plain
+    small = collapse_chains(fold_counts(part), keep=keep)
+    if len(small.nodes) < len(plain.nodes) or len(plain.nodes) > 2 * _WHOLE:
+        yield small
+    near = keep & {node.id for node in small.nodes} | {state}
+    yield nearest(small, state, max(8, len(near) + 2)) if state in small.where else small
+
+
+def leaving_edges(drawn: Drawn, centre: str, so_far: bytes | None) -> Leaving:
+    """The token edges of the current state.
+
+    Raises: WorkbenchError where no accepted text begins so.
+    """
+    if isinstance(drawn.parts, RuleTokens):
+        found = drawn.parts.after(so_far or b"")
+        if found is None:
+            raise WorkbenchError(
+                "the text has left the language of the grammar", "no token may follow"
+            )
+        return found
+    parts = drawn.parts
+    assert isinstance(parts, TokenFsaParts | LazyTokenParts), "the other machines over tokens"
+    state = centre or parts.initial
+    edges = parts.leaving(state)
+    return Leaving(state, (), edges, tuple(() for _ in edges))
+
+
+def _shown(graph: Graph, total: int) -> str:
+    """How much of the machine is in the picture."""
+    shown = len(graph.states)
     if not total:
-        return f"showing {shown.shown_nodes:,} states of too many to make them all"
-    if shown.total_nodes == total:
-        return shown.text
-    some = f"showing {shown.shown_nodes:,} of {total:,} states"
-    if not any("more" in node.kinds for node in shown.graph.nodes):
-        return f"{some}; the rest stands inside edges"
-    return f"{some}, those around {centre or shown.graph.initial or 'one'}"
+        return f"{shown:,} states of too many to make them all"
+    if shown >= total:
+        return count_of(total, "state")
+    folded = len([state for state in graph.where if state not in {n.id for n in graph.nodes}])
+    if shown + folded >= total:
+        return f"{shown:,} of {total:,} states drawn, chains folded"
+    return f"{shown:,} of {total:,} states"
 
 
 def _state(node: Node) -> Record:
@@ -143,6 +277,9 @@ def _edge(edge: Edge) -> Record:
         "title": edge.title,
         "kinds": list(edge.kinds),
         "count": edge.count,
+        "pops": list(edge.pops),
+        "pushes": list(edge.pushes),
+        "mark": edge.mark,
         "detail": edge.detail,
         #: States folded into it, in the order they are passed.
         "inside": list(edge.inside) if edge.chains else [],

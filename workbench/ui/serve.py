@@ -160,7 +160,7 @@ def _warm(handlers: Handlers) -> None:
     """Do once what the first visitor would wait for: the first pictures, the kernels, the model."""
     if (first := handlers.page()["first"]) is not None:
         handlers.compile(first)
-        for tab in ("rules", "tokens", "stack"):  # the three that stand together
+        for tab in ("together", "stack"):
             handlers.draw({**first, "tab": tab})
     handlers.room.start()
     ready()

@@ -25,7 +25,7 @@ from workbench.pushdown.runner import Runner
 from workbench.signs import named, signed, spelt
 from workbench.source import Span
 from workbench.ui.handlers import Handlers
-from workbench.ui.pictures import sentence
+from workbench.ui.pictures import View, leaving_edges, sentence
 from workbench.ui.records import Record
 from workbench.ui.requests import TextRequest, text_in
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -54,7 +54,8 @@ def find_states(handlers: Handlers, sent: Record) -> Record:
             return {"ok": True, "found": []}
         seen: dict[str, Record] = {}
         for state, why in _matches(_searched(handlers, sent, machine, drawn), query, drawn):
-            seen.setdefault(state, {"id": state, "why": why})
+            number = drawn.numbers.get(state, state)
+            seen.setdefault(state, {"id": state, "number": number, "why": why})
             if len(seen) == _FOUND:
                 break
         return {"ok": True, "found": list(seen.values())}
@@ -64,8 +65,8 @@ def find_states(handlers: Handlers, sent: Record) -> Record:
 
 def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) -> Graph:
     """The graph that is looked through: for tokens the one over characters, with all labels."""
-    if machine is Machine.TOKENS and drawn.followed is not Followed.NETWORK:
-        under = Machine.STACK if drawn.followed is not Followed.CHARACTERS else Machine.CHARACTERS
+    if machine is Machine.TOKENS:
+        under = Machine.RULES if drawn.followed is not Followed.CHARACTERS else Machine.CHARACTERS
         try:
             _, drawn, _ = handlers.drawn({**sent, "tab": str(under)})
         except WorkbenchError:
@@ -82,8 +83,9 @@ def _searchable(drawn: Drawn) -> Graph:
 def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]]:
     """States that answer a search, the exact ones first, with why they do."""
     small = calm(fold_counts(graph))
-    if query.isdigit() and (query in graph.where or drawn.parts.states == 0):
-        yield query, "its number"
+    states = {number: state for state, number in drawn.numbers.items()}
+    if query.isdigit() and (query in states or not states):
+        yield states.get(query, query), "its number"
     wanted = query.casefold()
     for node in graph.nodes:
         if node.cluster.casefold() == wanted and "rule" in node.kinds:
@@ -105,29 +107,42 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
         if sought.casefold() in line.casefold():
             yield edge.source, _does(line)
     for node in graph.nodes:
-        if node.id.startswith(query) and node.id != query and "call" not in node.kinds:
+        if node.label.startswith(query) and node.label != query and "call" not in node.kinds:
             yield node.id, "its number"
 
 
 def _does(line: str) -> str:
     """What a line at an edge says it does."""
-    if line.startswith((")", "]")):
-        return f"takes {line[1:]} off"
-    return (
-        f"puts {line[1:]} on" if line.startswith(("(", "[·")) and "→" in line else f"reads {line}"
-    )
+    return f"reads {line}"
 
 
 def about_edge(handlers: Handlers, sent: Record) -> Record:
     """All tokens of an edge of a machine over tokens."""
     try:
         machine, drawn, _ = handlers.drawn(sent)
-        source, target = text_in(sent, "source", 40), text_in(sent, "target", 40)
-        tokens = _tokens(handlers, sent, machine, drawn, source, target)
+        if "parts" in sent:
+            tokens = _leaving(handlers, sent, drawn)
+        else:
+            source, target = text_in(sent, "source", 40), text_in(sent, "target", 40)
+            tokens = _tokens(handlers, sent, machine, drawn, source, target)
         return {"ok": True, "count": len(tokens), "tokens": tokens[:_MOST_TOKENS]}
     except (WorkbenchError, ValueError, IndexError) as error:
         why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such edge"
         return {"ok": False, "count": 0, "tokens": [], "why": why}
+
+
+def _leaving(handlers: Handlers, sent: Record, drawn: Drawn) -> list[str]:
+    """The tokens of some of the edges that leave the current state."""
+    view, vocabulary = View.of(sent), handlers.vocabulary_of(sent)
+    leaving = leaving_edges(drawn, view.centre, view.so_far)
+    wanted = sent["parts"]
+    if not isinstance(wanted, list) or not all(type(number) is int for number in wanted):
+        raise WorkbenchError("expected the numbers of edges")
+    ids: list[TokenId] = []
+    for number in wanted:
+        edge = leaving.edges[number]
+        ids += leaving.tokens[number] or drawn.parts.tokens(leaving.state, edge.target)  # type: ignore[attr-defined]
+    return [_token(vocabulary, token_id) for token_id in dict.fromkeys(ids)]
 
 
 def _tokens(
@@ -158,6 +173,7 @@ def about_state(handlers: Handlers, sent: Record) -> Record:
         if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
             listed = _tokens(handlers, sent, machine, drawn, state, "")
             told |= {"tokens": len(listed), "examples": listed[:_EXAMPLES]}
+        told["number"] = drawn.numbers.get(state, state)
         if drawn.followed is not None and state.isdigit():
             told |= _reached(compiled, drawn.followed, int(state))
         return told

@@ -1,8 +1,8 @@
-"""How a token is read by a network of rules: in come configurations and bytes, out come ways.
+"""The ways in which a network of rules reads a token, from given configurations.
 
 A way names every state, call and return in order, so that a picture can light exactly what was
-passed, and the stack before and after. The runner itself keeps sets; here single ways are told
-apart, of which a reader is shown one and told how many there are.
+passed, and the stack before and after. The runner itself keeps sets of configurations; here each
+way has a record. The page shows one and says how many there are.
 """
 
 from __future__ import annotations
@@ -29,17 +29,15 @@ class Way:
     after: Standing
     #: How many waiting states are not touched: those above were taken off, then others put on.
     kept: int
-    #: What is passed in the picture of the rules: states, boxes of calls.
-    rules: tuple[str, ...]
-    #: What is passed in the picture of the stack machine, where a call and a byte are one edge.
-    machine: tuple[str, ...]
+    #: What is passed in the picture of the rules: states and calls.
+    passed: tuple[str, ...]
 
 
-#: A way so far: where it began, what it left on the stack, and what it passed in both pictures.
-_Trail = tuple[Standing, int, tuple[str, ...], tuple[str, ...]]
+#: A way so far: where it began, what it left on the stack, and what it passed.
+_Trail = tuple[Standing, int, tuple[str, ...]]
 
-#: A place a byte leads to, the lowest the stack has been meanwhile, and what was passed.
-_Step = tuple[Standing, int, tuple[str, ...], tuple[str, ...]]
+#: The configuration after a byte, the lowest the stack has been meanwhile, and what was passed.
+_Step = tuple[Standing, int, tuple[str, ...]]
 
 
 def ways(network: Network, standing: Iterable[Standing], token: bytes) -> list[Way]:
@@ -48,21 +46,18 @@ def ways(network: Network, standing: Iterable[Standing], token: bytes) -> list[W
     Cost: the configurations met, at most ``_MOST`` a byte.
     """
     here: dict[Standing, _Trail] = {
-        each: (each, len(each[1]), (str(each[0]),), (str(each[0]),)) for each in standing
+        each: (each, len(each[1]), (str(each[0]),)) for each in standing
     }
     for position, byte in enumerate(token):
         inside = stands_inside(token, position)
         there: dict[Standing, _Trail] = {}
-        for at, (begun, kept, rules, machine) in here.items():
-            for end, low, passed, edited in _read(network, at, byte, inside=inside):
-                trail = begun, min(kept, low), (*rules, *passed), (*machine, *edited)
-                there.setdefault(end, trail)
+        for at, (begun, kept, passed) in here.items():
+            for end, low, more in _read(network, at, byte, inside=inside):
+                there.setdefault(end, (begun, min(kept, low), (*passed, *more)))
         if len(there) > _MOST:
             return []
         here = there
-    return [
-        Way(begun, end, kept, rules, machine) for end, (begun, kept, rules, machine) in here.items()
-    ]
+    return [Way(begun, end, kept, passed) for end, (begun, kept, passed) in here.items()]
 
 
 def stands_inside(token: bytes, position: int) -> bool:
@@ -72,14 +67,14 @@ def stands_inside(token: bytes, position: int) -> bool:
 
 
 def _read(network: Network, at: Standing, byte: int, *, inside: bool) -> Iterator[_Step]:
-    """Every place a byte leads to, with what is passed in the two pictures."""
+    """Every configuration a byte leads to, with what is passed on the way."""
     column = network.classes[byte]
     for inner, stack, calls in _opened(network, *at):
         target = int(network.table[inner, column])
         if target == DEAD:
             continue
         read = () if inside else (str(target),)
-        yield from _settled(network, (target, stack), (*calls, *read), read)
+        yield from _settled(network, (target, stack), (*calls, *read))
 
 
 def _opened(
@@ -98,10 +93,8 @@ def _opened(
             waiting.append((first, above, (*passed, f"call-{rule}-{back}", str(first))))
 
 
-def _settled(
-    network: Network, at: Standing, passed: tuple[str, ...], edited: tuple[str, ...]
-) -> Iterator[_Step]:
-    """A place after a byte, and every one it returns to without reading more."""
+def _settled(network: Network, at: Standing, passed: tuple[str, ...]) -> Iterator[_Step]:
+    """The configuration after a byte, and every one it returns to without reading more."""
     (state, stack) = at
     low = len(stack)
     while True:
@@ -110,10 +103,9 @@ def _settled(
                 stack = stack[:-1]
         low = min(low, len(stack))
         if not stack or network.goes_on[state]:
-            yield (state, stack), low, passed, edited
+            yield (state, stack), low, passed
         if not network.finals[state] or not stack:
             return
         rule, back = int(network.owner[state]), stack[-1]
         state, stack = back, stack[:-1]
         passed = (*passed, f"call-{rule}-{back}", str(back))
-        edited = (*edited, str(back))

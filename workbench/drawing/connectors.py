@@ -1,0 +1,284 @@
+"""Connectors of a lane: edges with the same sources and target are one line with several labels.
+
+They are what a lane is made of: ``ordered`` puts the states between them into reading order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.text import columns, printable, shorten
+
+#: Width of one column of the label font, and height of a label's box.
+CHAR, BOX = 6.65, 19.0
+
+#: Letters one label may have; the hover text has all of them.
+LONGEST = 28
+
+#: The kind of edges that lie over the lanes: tokens that may be taken in the current state.
+TOKEN = "token"
+
+#: Labels of one edge that are written; the others are counted.
+_MOST_LABELS = 7
+
+Point = tuple[float, float]
+
+
+@dataclass(slots=True)
+class Label:
+    """A text in its box: what an edge reads, or a call of another rule."""
+
+    text: str
+    #: ``read``, ``call``, ``leaf`` (a call of a rule that has no lane here).
+    kind: str
+    #: The stack effect after the text, such as ``▲27``.
+    mark: str = ""
+    #: The node a box stands for; empty for what an edge reads.
+    node: str = ""
+    #: The edges that read the text.
+    edges: tuple[int, ...] = ()
+    x: float = 0.0
+    y: float = 0.0
+
+    @property
+    def width(self) -> float:
+        shown = columns(self.text) + (columns(self.mark) + 1 if self.mark else 0)
+        return shown * CHAR + (12 if self.kind != "read" else 8)
+
+
+@dataclass(slots=True)
+class Connector:
+    """Edges with the same sources and the same target: one line with one label or several."""
+
+    sources: tuple[str, ...]
+    target: str
+    labels: list[Label]
+    #: For each source the edges that lead from it into the labels.
+    entries: dict[str, list[int]]
+    #: The edges that lead from boxes of calls to the target.
+    exits: list[int]
+    #: Offsets of the labels in the frame, and the size of the frame.
+    offsets: list[Point] = field(default_factory=list)
+    width: float = 0.0
+    height: float = BOX
+
+    def flow(self, most: float) -> None:
+        """Arrange the labels in lines not wider than ``most``."""
+        framed = len(self.labels) > 1
+        pad = 4.0 if framed else 0.0
+        x, y, widest = pad, pad, 0.0
+        self.offsets = []
+        for label in self.labels:
+            if x > pad and x + label.width + pad > most:
+                x, y = pad, y + BOX + 3
+            self.offsets.append((x, y))
+            x += label.width + 4
+            widest = max(widest, x - 4 + pad)
+        self.width = widest
+        self.height = y + BOX + pad
+
+
+def label_texts(edge: Edge) -> list[str]:
+    """The labels of an edge in a lane: one line each, not too long, not too many."""
+    texts = list(dict.fromkeys(printable(one).replace("\n", " ") for one in edge.labels))
+    shown = [shorten(text, LONGEST) for text in texts]
+    if len(shown) > _MOST_LABELS:
+        shown = [*shown[: _MOST_LABELS - 1], f"and {len(shown) - _MOST_LABELS + 1:,} more"]
+    return shown
+
+
+def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connector]:
+    """The connectors of one lane; edges with the same labels and target have one."""
+    inside = {node.id: node for node in graph.nodes if node.cluster == name}
+    calls = {node.id: node for node in inside.values() if "call" in node.kinds}
+    into: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    out: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    reads: dict[tuple[str, tuple[str, ...], bool, tuple[str, ...]], dict[str, list[int]]] = {}
+    for number, edge in enumerate(graph.edges):
+        if edge.source not in inside or edge.target not in inside or TOKEN in edge.kinds:
+            continue
+        if edge.target in calls:
+            into[edge.target][edge.source].append(number)
+        elif edge.source in calls:
+            out[edge.source].append((edge.target, number))
+        else:
+            texts = tuple(label_texts(edge))
+            key = edge.target, texts, edge.source == edge.target, edge.kinds
+            reads.setdefault(key, {}).setdefault(edge.source, []).append(number)
+    found: list[tuple[dict[str, list[int]], str, list[Label], list[int]]] = []
+    for (target, texts, *_), sources in reads.items():
+        edges = tuple(number for numbers in sources.values() for number in numbers)
+        labels = [Label(text, "read", edges=edges) for text in texts]
+        found.append((sources, target, labels, []))
+    drawn = set(lanes)
+    for node in calls.values():
+        kind = "call" if node.calls in drawn else "leaf"
+        text = shorten(printable(node.label.removeprefix("→ ")), LONGEST - 4)
+        for target, number in out[node.id]:
+            label = Label(text, kind, node.mark if kind == "call" else "", node.id)
+            found.append((dict(into[node.id]), target, [label], [number]))
+    return _joined(found)
+
+
+def _joined(
+    found: Iterable[tuple[dict[str, list[int]], str, list[Label], list[int]]],
+) -> list[Connector]:
+    """Connectors with the same sources and target as one."""
+    grouped: dict[tuple[frozenset[str], str], Connector] = {}
+    for entries, target, labels, exits in found:
+        key = frozenset(entries), target
+        one = grouped.get(key)
+        if one is None:
+            grouped[key] = Connector(
+                tuple(entries), target, list(labels), {s: list(e) for s, e in entries.items()},
+                list(exits),
+            )  # fmt: skip
+            continue
+        one.labels += labels
+        one.exits += exits
+        for source, numbers in entries.items():
+            one.entries[source] += numbers
+    return list(grouped.values())
+
+
+def ordered(nodes: Mapping[str, Node], connectors: Sequence[Connector]) -> list[str]:
+    """The states along the paths from the initial state, the longest path first.
+
+    Reverse postorder of the graph without its back edges, so that a chain stays together.
+    """
+    after: dict[str, list[str]] = {state: [] for state in nodes}
+    for one in connectors:
+        for source in one.sources:
+            if source != one.target and one.target not in after[source]:
+                after[source].append(one.target)
+    first = [s for s, node in nodes.items() if {"initial", "rule"} & set(node.kinds)]
+    roots = list(dict.fromkeys((*first, *nodes)))
+    forward, _ = _depth_first(roots, after)
+    depth: dict[str, int] = {}
+    for state in _depth_first(roots, forward)[1]:
+        depth[state] = 1 + max((depth[t] for t in forward[state]), default=0)
+    ranked = {s: sorted(targets, key=lambda t: depth[t]) for s, targets in forward.items()}
+    # what cannot be reached from the first state comes last
+    parts = [_depth_first([root], ranked)[1] for root in roots]
+    done: dict[str, None] = {}
+    for part in parts:
+        done.update(dict.fromkeys(reversed([s for s in part if s not in done])))
+    return list(done)
+
+
+def _depth_first(
+    roots: Iterable[str], after: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """The edges that are no back edges, and the states in postorder."""
+    forward: dict[str, list[str]] = {state: [] for state in after}
+    postorder: list[str] = []
+    entered: set[str] = set()
+    left: set[str] = set()
+    for root in roots:
+        if root in entered:
+            continue
+        entered.add(root)
+        stack = [(root, iter(after[root]))]
+        while stack:
+            state, rest = stack[-1]
+            for target in rest:
+                if target not in entered:
+                    forward[state].append(target)
+                    entered.add(target)
+                    stack.append((target, iter(after[target])))
+                    break
+                if target in left:
+                    forward[state].append(target)
+            else:
+                stack.pop()
+                left.add(state)
+                postorder.append(state)
+    return forward, postorder
+
+
+def loop_states(
+    order: Sequence[str], nodes: Mapping[str, Node], connectors: Sequence[Connector]
+) -> dict[str, tuple[int, int]]:
+    """States with one way in and one way out that leads back: ``,`` between the items of a list.
+
+    Returns for each the numbers of the connector that enters it and of the one that leaves it.
+    """
+    place = {state: i for i, state in enumerate(order)}
+    found: dict[str, tuple[int, int]] = {}
+    ends: set[str] = set()
+    for state in order:
+        entering = [n for n, one in enumerate(connectors) if one.target == state]
+        leaving = [n for n, one in enumerate(connectors) if state in one.sources]
+        if len(entering) != 1 or len(leaving) != 1 or state in ends:
+            continue
+        (entry,), (leave,) = entering, leaving
+        sources, target = connectors[entry].sources, connectors[leave].target
+        if len(sources) != 1 or state in (sources[0], target):
+            continue
+        if {"initial", "rule", "final"} & set(nodes[state].kinds):
+            continue
+        if {sources[0], target} & found.keys() or place[target] > place[sources[0]]:
+            continue
+        found[state] = entry, leave
+        ends |= {sources[0], target}
+    return found
+
+
+def numbered(graph: Graph, *, stack: bool = False) -> Graph:
+    """The graph in reading order, its states numbered densely from 0.
+
+    Clusters come in the order in which they are called, states in the order of their lane. Ids stay
+    what they are. ``stack`` marks calls with the number of the state they push.
+    """
+    places: dict[str, None] = {}
+    for name in _called(graph) or [""]:
+        inside = {n.id: n for n in graph.nodes if n.cluster == name and "call" not in n.kinds}
+        places.update(dict.fromkeys(ordered(inside, connectors_of(graph, name, ()))))
+    numbers = {state: str(i) for i, state in enumerate(places)}
+    calls = sorted(
+        (node for node in graph.nodes if "call" in node.kinds),
+        key=lambda node: int(numbers.get(returns_to(node), 0)),
+    )
+    states = {node.id: node for node in graph.nodes}
+    nodes = [relabelled(states[state], numbers) for state in places]
+    for node in calls:
+        back = numbers.get(returns_to(node), returns_to(node))
+        title = f"calls {node.calls}, then continues in state {back}"
+        nodes.append(replace(node, title=title, mark=f"▲{back}" if stack else ""))
+    return replace(graph, nodes=tuple(nodes))
+
+
+def returns_to(call: Node) -> str:
+    """The id of the state in which the caller continues."""
+    return call.id.rpartition("-")[2]
+
+
+def relabelled(node: Node, numbers: Mapping[str, str]) -> Node:
+    """A state under the number a reader knows it by."""
+    number = numbers.get(node.id)
+    if number is None or not node.label:
+        return node
+    title = node.title.replace(f"state {node.id}", f"state {number}", 1)
+    return replace(node, label=number, title=title)
+
+
+def _called(graph: Graph) -> list[str]:
+    """The clusters in depth-first order of their calls, from the initial state on."""
+    initial = next((node.cluster for node in graph.nodes if "initial" in node.kinds), "")
+    calls: dict[str, dict[str, None]] = {name: {} for name in graph.clusters}
+    for node in graph.nodes:
+        if node.calls and node.calls in calls:
+            calls[node.cluster][node.calls] = None
+    names = [*filter(None, [initial]), *graph.clusters]
+    done: dict[str, None] = {}
+    waiting = list(reversed(names))
+    while waiting:
+        name = waiting.pop()
+        if name in done or name not in calls:
+            continue
+        done[name] = None
+        waiting += reversed(calls[name])
+    return list(done)

@@ -1,0 +1,722 @@
+"""Lane layout: one lane for each rule, its states in rows that are read like lines of text.
+
+Graphviz spaces a graph by the size of its labels and loses the reading order, so machines with many
+labels are laid out here. A lane is the railroad of its rule with states:
+
+- states are ordered along the paths from the initial state, back edges left out;
+- the widest edge that joins two neighbours lies on the *track* between them;
+- every other edge runs on a *rail* above the row (forwards) or below it (backwards). Edges with one
+  label and one target share the label: their rails end just before it;
+- a row that is full wraps; edges between rows run through columns in the left margin.
+
+Text has a fixed size and decides the positions, so no label overlaps another at any scale.
+Coordinates are pixels at scale 1, x to the right and y downwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from workbench.drawing.connectors import (
+    CHAR,
+    Label,
+    Point,
+    connectors_of,
+    loop_states,
+    ordered,
+)
+from workbench.drawing.graph import Graph, Node
+from workbench.drawing.text import columns, shorten
+
+#: Width of one column of the font of state numbers, and the radius of a state.
+SMALL_CHAR, RADIUS = 6.1, 12.0
+
+#: Track before a label, after it (with the arrow), and between two states that no edge joins.
+_LEAD, _OUT, _GAP = 15.0, 17.0, 14.0
+
+#: Height of a rail without a label and with one.
+_PLAIN, _LABELLED = 9.0, 22.0
+
+#: Distance between two columns of the left margin.
+_COLUMN = 7.0
+
+#: Columns of a name beside its lane; in narrower pictures the names stand above the lanes.
+NAME, _NAMES_BESIDE = 16, 520.0
+
+#: Padding of a lane above and below its rows, and between two lanes.
+PADDING, STREET = 7.0, 10.0
+
+
+@dataclass(slots=True)
+class Placed:
+    """A state with the middle of its circle."""
+
+    node: Node
+    x: float
+    y: float
+    width: float
+
+
+@dataclass(slots=True)
+class Line:
+    """The path of an edge; ``arrow`` is where its head points to, with the direction (dx, dy)."""
+
+    edge: int
+    parts: list[list[Point]]
+    arrow: tuple[Point, Point] | None = None
+
+
+@dataclass(slots=True)
+class Frame:
+    """The frame around several labels of one connector."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(slots=True)
+class Lane:
+    """One lane, with the coordinates of the whole picture."""
+
+    name: str
+    top: float
+    height: float = 0.0
+    states: list[Placed] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    #: Upper and lower end of each row; the slot above a row is not part of it.
+    rows: list[tuple[float, float]] = field(default_factory=list)
+    #: The track of the first row, where the lane is entered.
+    track: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class LaneLayout:
+    """Lanes one below the other."""
+
+    graph: Graph
+    lanes: tuple[Lane, ...]
+    width: float
+    height: float
+    #: Left end of the grounds of the lanes.
+    left: float
+    #: Whether the names stand above their lanes instead of beside them.
+    above: bool
+
+
+#: The heights that are kept free above the rows of a lane. It is called with the name of the lane
+#: and, for each row, the x of its states and of its labels by ``edge-…``.
+Slots = Callable[[str, Sequence[Mapping[str, float]]], Sequence[float]]
+
+
+def lay_out(
+    graph: Graph,
+    width: float,
+    *,
+    lanes: Sequence[str] | None = None,
+    margin: float = 0.0,
+    slots: Slots | None = None,
+) -> LaneLayout:
+    """The lanes of a graph, in a picture of this width where its widest label permits.
+
+    ``lanes`` are the clusters that are drawn, in this order; calls of the others are boxes of kind
+    ``leaf``. ``margin`` is kept free on the left, for lines between lanes.
+
+    Cost: a few milliseconds for 100 states.
+    """
+    clusters = list(graph.clusters) if lanes is None else list(lanes)
+    if not graph.clusters:
+        clusters = [""]
+    named = any(clusters)
+    above = named and width < _NAMES_BESIDE
+    names = 0.0
+    if named and not above:
+        names = max(columns(shorten(name, NAME)) for name in clusters) * CHAR + 14
+    made: list[Lane] = []
+    y = 2.0
+    for name in clusters:
+        builder = _Builder(graph, name, set(clusters), width - margin - names - 10)
+        lane = builder.lane(margin + names, y, PADDING + (17.0 if above else 0.0), slots)
+        y += lane.height + STREET
+        made.append(lane)
+    widest = max((_right(lane) for lane in made), default=0.0)
+    return LaneLayout(graph, tuple(made), max(width, widest + 8), y - STREET + 2, margin, above)
+
+
+def _right(lane: Lane) -> float:
+    """The right end of everything in a lane."""
+    ends = [state.x + state.width / 2 for state in lane.states]
+    ends += [label.x + label.width for label in lane.labels]
+    ends += [x for line in lane.lines for part in line.parts for x, _ in part]
+    return max(ends, default=0.0)
+
+
+#: The side of a row a rail lies on.
+_UP, _DOWN = 0, 1
+
+
+class _Rails:
+    """Free heights on one side of a row: intervals of x with the heights they take."""
+
+    def __init__(self) -> None:
+        self._taken: list[tuple[float, float, float, float]] = []
+
+    def block(self, left: float, right: float, high: float) -> None:
+        """Something on the track that is higher than the track."""
+        self._taken.append((left, right, 0.0, high))
+
+    def place(self, left: float, right: float, high: float) -> float:
+        """The lowest free height for something as high as this: its lower end."""
+        at = RADIUS + 3
+        while hit := [
+            end
+            for one, other, begin, end in self._taken
+            if one < right + 3 and left - 3 < other and begin < at + high and at < end
+        ]:
+            at = max(hit)
+        self._taken.append((left, right, at, at + high))
+        return at
+
+    @property
+    def top(self) -> float:
+        return max((end for *_, end in self._taken), default=RADIUS + 3)
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row; its track gets a y when all rails are known."""
+
+    states: list[str] = field(default_factory=list)
+    width: float = 0.0
+    sides: tuple[_Rails, _Rails] = field(default_factory=lambda: (_Rails(), _Rails()))
+    track: float = 0.0
+
+
+@dataclass(slots=True)
+class _Want:
+    """A rail that is needed: its row and side, its interval of x, its height."""
+
+    row: int
+    side: int
+    left: float
+    right: float
+    high: float
+    level: float = 0.0
+
+
+@dataclass(slots=True)
+class _Route:
+    """What one group of edges needs, and how it is drawn when the heights are known."""
+
+    wants: list[_Want]
+    draw: Callable[[_Route], None]
+    #: The rows between which a column of the margin is needed, as an interval.
+    span: tuple[float, float] | None = None
+    column: int = 0
+    #: Drawn below everything else in its row.
+    last: bool = False
+
+    @property
+    def length(self) -> float:
+        return max(want.right - want.left for want in self.wants)
+
+
+class _Builder:
+    """Lays one lane out."""
+
+    def __init__(self, graph: Graph, name: str, lanes: set[str], room: float) -> None:
+        self._graph = graph
+        self._nodes = {n.id: n for n in graph.nodes if n.cluster == name and "call" not in n.kinds}
+        self._connectors = connectors_of(graph, name, lanes)
+        self._room = room
+        self._lane = Lane(name, 0.0)
+
+    def lane(self, left: float, top: float, padding: float, slots: Slots | None) -> Lane:
+        """The lane, with its left end and its top at these places."""
+        order = ordered(self._nodes, self._connectors)
+        loops = loop_states(order, self._nodes, self._connectors)
+        count = 0
+        while True:
+            pad = 30.0 + _COLUMN * count
+            kept = self._balanced([s for s in order if s not in loops], loops, self._room - pad)
+            if kept != loops:  # its neighbours are in two rows: it goes into a row itself
+                loops = kept
+                continue
+            routes = self._routes(loops)
+            columns_used = self._reserve(routes)
+            if columns_used <= count:
+                break
+            count = columns_used
+        self._lane.top = top
+        self._left = left + pad
+        self._measure(top + padding, slots)
+        self._emit(routes, loops)
+        return self._lane
+
+    # -- states on rows ----------------------------------------------------------------------------
+    def _balanced(
+        self, order: list[str], loops: dict[str, tuple[int, int]], room: float
+    ) -> dict[str, tuple[int, int]]:
+        """The same number of rows as a full width needs, of about equal length."""
+        kept = self._place(order, loops, room)
+        rows = len(self._rows)
+        if rows == 1:
+            return kept
+        low, high = room / 2, room
+        while high - low > 12:
+            middle = (low + high) / 2
+            self._place(order, loops, middle)
+            low, high = (low, middle) if len(self._rows) == rows else (middle, high)
+        return self._place(order, loops, high)
+
+    def _place(
+        self, order: list[str], loops: dict[str, tuple[int, int]], room: float
+    ) -> dict[str, tuple[int, int]]:
+        """Give every state a row and an x; returns the loop states that can stay on a rail."""
+        self._rows = [_Row()]
+        self._x: dict[str, float] = {}
+        self._row: dict[str, int] = {}
+        #: Connectors between neighbours: row and left end of the labels.
+        self._track: dict[int, tuple[int, float]] = {}
+        self._wrapped: dict[int, str] = {}
+        for connector in self._connectors:
+            connector.flow(max(90.0, min(room - 80, 360.0)))
+        before = ""
+        for state in order:
+            number = self._widest(before, state)
+            wide = self._wide(state)
+            lead = _GAP if before else 0.0
+            if number is not None:
+                lead = _LEAD + self._connectors[number].width + _OUT
+            row = self._rows[-1]
+            wraps = bool(row.states) and row.width + lead + wide > room
+            if wraps:
+                self._rows.append(row := _Row())
+                lead = lead if number is not None else 0.0
+            if number is not None:
+                self._track[number] = len(self._rows) - 1, row.width + _LEAD
+                if wraps:
+                    self._wrapped[number] = before
+            self._x[state] = row.width + lead + wide / 2
+            self._row[state] = len(self._rows) - 1
+            row.states.append(state)
+            row.width += lead + wide
+            before = state
+        return {s: ends for s, ends in loops.items() if self._on_rail(s, *ends)}
+
+    def _on_rail(self, state: str, entry: int, leave: int) -> bool:
+        """Whether both neighbours of a loop state are in one row, and its way back can be drawn."""
+        source, back = self._connectors[entry].sources[0], self._connectors[leave]
+        same = self._row[source] == self._row[back.target]
+        alone = back.sources == (state,)
+        joins = leave in self._track and self._track[leave][0] == self._row[source]
+        return same and (alone or (joins and leave not in self._wrapped))
+
+    def _wide(self, state: str) -> float:
+        """The width of a state: a circle, or a box for a long number."""
+        return state_width(self._nodes[state])
+
+    def _widest(self, source: str, target: str) -> int | None:
+        """The connector that lies on the track between two neighbours."""
+        found = [
+            number
+            for number, one in enumerate(self._connectors)
+            if one.target == target and source in one.sources and source != target
+        ]
+        return max(found, key=lambda n: self._connectors[n].width, default=None)
+
+    # -- rails -------------------------------------------------------------------------------------
+    def _routes(self, loops: Mapping[str, tuple[int, int]]) -> list[_Route]:
+        """Everything that does not lie on the track."""
+        routes = [self._loop_route(state, *ends) for state, ends in loops.items()]
+        used = {number for ends in loops.values() for number in ends}
+        for number, one in enumerate(self._connectors):
+            on_track = self._track.get(number)
+            if on_track is None and number in used:
+                continue
+            sources = [s for s in one.sources if s not in loops]
+            if on_track is not None:
+                sources = [s for s in sources if not self._is_neighbour(s, number)]
+            if on_track is not None and number in self._wrapped:
+                routes.append(self._wrap_route(number))
+            if one.target in sources and on_track is None:
+                routes.append(self._self_route(number))
+                sources.remove(one.target)
+            for row in dict.fromkeys(self._row[s] for s in sources):
+                here = [s for s in sources if self._row[s] == row]
+                routes += self._rail_routes(number, row, here)
+        return routes
+
+    def _is_neighbour(self, source: str, number: int) -> bool:
+        """Whether the way from a source is the track itself."""
+        if self._wrapped.get(number) == source:
+            return True
+        row, x = self._track[number]
+        right = self._x[source] + self._wide(source) / 2
+        return self._row[source] == row and abs(right + _LEAD - x) < 0.5
+
+    def _reserve(self, routes: list[_Route]) -> int:
+        """Give every rail its height and every route its column; returns the columns used."""
+        for number, (row, x) in self._track.items():
+            one = self._connectors[number]
+            for rails in self._rows[row].sides:
+                rails.block(x, x + one.width, one.height / 2 + 3)
+        for route in sorted(routes, key=lambda route: (route.last, route.length)):
+            for want in route.wants:
+                rails = self._rows[want.row].sides[want.side]
+                want.level = rails.place(want.left, want.right, want.high)
+        return _assign_columns([route for route in routes if route.span])
+
+    def _rail_routes(self, number: int, row: int, sources: list[str]) -> list[_Route]:
+        """The routes of the sources that one row has."""
+        goal_row, goal = self._goal(number)
+        if goal_row != row:
+            return [self._cross_route(number, row, sources)]
+        ahead = [s for s in sources if self._x[s] < goal]
+        behind = [s for s in sources if self._x[s] >= goal]
+        return [
+            self._rail_route(number, side, group)
+            for side, group in ((_UP, ahead), (_DOWN, behind))
+            if group
+        ]
+
+    def _goal(self, number: int) -> tuple[int, float]:
+        """Where rails of a connector end: its labels on the track, or its target."""
+        if number in self._track:
+            row, x = self._track[number]
+            return row, x - 6
+        target = self._connectors[number].target
+        return self._row[target], self._x[target]
+
+    def _high(self, number: int) -> float:
+        """The height of a rail that carries the labels of a connector, or none."""
+        one = self._connectors[number]
+        if number in self._track or not one.labels:
+            return _PLAIN
+        return one.height + 4
+
+    def _rail_route(self, number: int, side: int, sources: list[str]) -> _Route:
+        """Sources of the same row: up or down, along, and back to the track."""
+        one, (row, goal) = self._connectors[number], self._goal(number)
+        joins = number in self._track
+        edge = goal if joins else goal + (-5 if side == _UP else 5)
+        xs = [self._x[s] + (4 if side == _UP else -4) for s in sources]
+        left, right = min(*xs, edge) if len(xs) > 1 else min(xs[0], edge), max(*xs, edge)
+        # the labels lie between the last source and the end
+        near = max(xs) if side == _UP else min(xs)
+        room = abs(edge - near) - 12
+        need = 0.0 if joins else one.width - room
+        if need > 0:
+            left, right = left - need / 2, right + need / 2
+        middle = (near + edge) / 2
+
+        def draw(route: _Route) -> None:
+            track = self._rows[row].track
+            want = route.wants[0]
+            centre = want.level + (4 if joins or not one.labels else want.high / 2)
+            y = track - centre if side == _UP else track + centre
+            rim = -RADIUS if side == _UP else RADIUS
+            if joins or not one.labels:
+                ends = None if joins else (edge, track + rim)
+                tail = [(edge, y), (edge, track if joins else track + rim)]
+                for source, x in zip(sources, xs, strict=True):
+                    start = [(x, track + rim), (x, y)]
+                    self._lines(number, source, [*start, *tail], ends, side)
+                return
+            first, last = middle - one.width / 2, middle + one.width / 2
+            self._labels(number, first, y)
+            before, after = (first, last) if side == _UP else (last, first)
+            bend_in = min(near, before) if side == _UP else max(near, before)
+            for source, x in zip(sources, xs, strict=True):
+                entry = [(x, track + rim), (x, y), (before, y)]
+                if abs(bend_in - x) > 0.5 and x == near:
+                    entry = _detour(x, track + rim, bend_in, y, before)
+                bend_out = max(edge, after + 6) if side == _UP else min(edge, after - 6)
+                leave = [(after, y), (edge, y), (edge, track + rim)]
+                if abs(bend_out - edge) > 0.5:
+                    leave = _detour(edge, track + rim, bend_out, y, after)[::-1]
+                self._lines(number, source, entry, (edge, track + rim), side, leave)
+
+        wants = [_Want(row, side, left, right, self._high(number) + (6 if need > 0 else 0))]
+        return _Route(wants, draw)
+
+    def _self_route(self, number: int) -> _Route:
+        """A loop at one state: a shelf above it with the labels."""
+        one = self._connectors[number]
+        state = one.target
+        row, x = self._row[state], self._x[state]
+        half = max(14.0, one.width / 2 + 7)
+
+        def draw(route: _Route) -> None:
+            track, want = self._rows[row].track, route.wants[0]
+            y = track - want.level - 6 - one.height / 2
+            low = track - want.level - 1
+            entry = [(x + 5, track - RADIUS), (x + 5, low), (x + half, low), (x + half, y)]
+            entry.append((x + one.width / 2, y))
+            leave = [(x - one.width / 2, y), (x - half, y), (x - half, low), (x - 5, low)]
+            leave.append((x - 5, track - RADIUS))
+            if one.labels:
+                self._labels(number, x - one.width / 2, y)
+            self._lines(number, state, entry, (x - 5, track - RADIUS), _UP, leave)
+
+        return _Route([_Want(row, _UP, x - half, x + half, one.height + 10)], draw)
+
+    def _cross_route(self, number: int, row: int, sources: list[str]) -> _Route:
+        """Sources of another row: below it, through a column of the margin, above the goal."""
+        one, (goal_row, goal) = self._connectors[number], self._goal(number)
+        joins = number in self._track
+        edge = goal if joins else goal - 5
+        xs = [self._x[s] - 4 for s in sources]
+        carries = not joins and bool(one.labels)
+        # beside the first states there is no room above: the labels lie below their source
+        early = carries and edge < one.width + 26
+        high = one.height + 4 if carries and not early else _PLAIN
+        low_high = one.height + 4 if early else _PLAIN
+
+        def draw(route: _Route) -> None:
+            low, up = route.wants
+            y = self._rows[row].track + low.level + (low.high / 2 if early else 4)
+            track = self._rows[goal_row].track
+            above = track - up.level - (up.high / 2 if carries and not early else 4)
+            column = self._column(route)
+            end = (edge, track if joins else track - RADIUS)
+            start = 14.0
+            if carries:
+                self._labels(number, start, y if early else above)
+            for source, x in zip(sources, xs, strict=True):
+                rim = self._rows[row].track + RADIUS
+                bend = max(x, start + one.width + 8) if early else x
+                entry = _detour(x, rim, bend, y, start + one.width if early else column)
+                if not carries:
+                    path = [*entry, (column, above), (edge, above), end]
+                    self._lines(number, source, path, None if joins else end, _UP)
+                elif early:
+                    leave = [(start, y), (column, y), (column, above), (edge, above), end]
+                    self._lines(number, source, entry, end, _UP, leave)
+                else:
+                    leave = [(start + one.width, above), (edge, above), end]
+                    path = [*entry, (column, above), (start, above)]
+                    self._lines(number, source, path, end, _UP, leave)
+
+        right = max(*xs, one.width + 26) if early else max(xs)
+        wants = [
+            _Want(row, _DOWN, -30.0, right, low_high + (6 if right > max(xs) else 0)),
+            _Want(goal_row, _UP, -30.0, edge, high),
+        ]
+        return _Route(wants, draw, (min(row + 0.9, goal_row + 0.1), max(row + 0.9, goal_row + 0.1)))
+
+    def _wrap_route(self, number: int) -> _Route:
+        """The track itself where it goes on in the next row."""
+        source = self._wrapped[number]
+        row = self._row[source]
+        x = self._x[source] + self._wide(source) / 2
+        end = self._track[number][1]
+
+        def draw(route: _Route) -> None:
+            track, below = self._rows[row].track, self._rows[row + 1].track
+            y = track + route.wants[0].level + 4
+            column = self._column(route)
+            path = [(x, track), (x + 9, track), (x + 9, y), (column, y), (column, below)]
+            self._lines(number, source, [*path, (end, below)], None, _UP, self._track_out(number))
+
+        want = _Want(row, _DOWN, -30.0, x + 9, _PLAIN)
+        return _Route([want], draw, (row + 0.9, row + 1.5), last=True)
+
+    def _loop_route(self, state: str, entry: int, leave: int) -> _Route:
+        """A state on a rail below, with the edge that leads to it and the one that leads back."""
+        one, back = self._connectors[entry], self._connectors[leave]
+        source, target = one.sources[0], back.target
+        row = self._row[source]
+        joins = back.sources != (state,)
+        begin = self._x[source] + (5 if source == target else -4)
+        end = self._goal(leave)[1] if joins else self._x[target] - (5 if source == target else -4)
+        need = one.width + self._wide(state) + 30 + (0 if joins else back.width + 16)
+        left, right = end, begin
+        if right - left < need:
+            middle = max((left + right) / 2, need / 2)
+            left, right = middle - need / 2, middle + need / 2
+        if joins and left < end:
+            left, right = end, end + need
+        widened = right > begin + 0.5 or left < end - 0.5
+        high = max(one.height, 0 if joins else back.height, 2 * RADIUS) + 3 + (8 if widened else 0)
+
+        def draw(route: _Route) -> None:
+            track, want = self._rows[row].track, route.wants[0]
+            low = track + want.level + 3
+            y = track + want.level + want.high - (want.high - (8 if widened else 0)) / 2
+            rim = track + RADIUS
+            # from right to left: label, state, label
+            spare = (right - left - need) / 2
+            label = right - 10 - spare - one.width
+            self._labels(entry, label, y)
+            middle = label - 12 - self._wide(state) / 2
+            self._x[state] = middle
+            self._lane.states.append(
+                Placed(self._nodes[state], self._left + middle, y, self._wide(state))
+            )
+            into = _detour(begin, rim, right, y, label + one.width, low)
+            to_state = [(label, y), (middle + self._wide(state) / 2, y)]
+            self._lines(entry, source, into, to_state[-1], _DOWN, to_state, flat=True)
+            start = (middle - self._wide(state) / 2, y)
+            goal = (end, track if joins else rim)
+            if joins:
+                path = [start, (end, y), goal]
+                self._lines(leave, state, path, None, _DOWN, self._track_out(leave))
+                return
+            first = start[0] - 10 - back.width
+            self._labels(leave, first, y)
+            out = _detour(end, rim, left, y, first, low)[::-1]
+            self._lines(leave, state, [start, (first + back.width, y)], goal, _DOWN, out)
+
+        return _Route([_Want(row, _DOWN, left, right, high)], draw)
+
+    # -- coordinates -------------------------------------------------------------------------------
+    def _column(self, route: _Route) -> float:
+        return -10.0 - _COLUMN * route.column
+
+    def _measure(self, y: float, slots: Slots | None) -> None:
+        """Give every row its y."""
+        lane = self._lane
+        places = [{s: self._left + self._x[s] for s in row.states} for row in self._rows]
+        for number, (row_number, x) in self._track.items():
+            one = self._connectors[number]
+            middle = self._left + x + one.width / 2
+            places[row_number] |= {
+                f"edge-{edge}": middle for label in one.labels for edge in label.edges
+            }
+        spaces = slots(lane.name, places) if slots is not None else [0.0] * len(places)
+        for row, space in zip(self._rows, spaces, strict=True):
+            y += space
+            top = y
+            row.track = y + row.sides[_UP].top
+            y = row.track + row.sides[_DOWN].top
+            lane.rows.append((top, y))
+            y += 6
+        lane.track = self._rows[0].track
+        lane.height = y - 6 + PADDING - lane.top
+
+    def _emit(self, routes: list[_Route], loops: Mapping[str, tuple[int, int]]) -> None:
+        """Everything with its coordinates."""
+        for state, x in list(self._x.items()):
+            track = self._rows[self._row[state]].track
+            placed = Placed(self._nodes[state], self._left + x, track, self._wide(state))
+            self._lane.states.append(placed)
+        for number, (row, x) in self._track.items():
+            track = self._rows[row].track
+            self._labels(number, x, track)
+            for source in self._connectors[number].sources:
+                if (
+                    source in loops
+                    or number in self._wrapped
+                    or not self._is_neighbour(source, number)
+                ):
+                    continue
+                right = self._x[source] + self._wide(source) / 2
+                path = [(right, track), (x, track)]
+                self._lines(number, source, path, None, _UP, self._track_out(number))
+        for route in routes:
+            route.draw(route)
+
+    def _track_out(self, number: int) -> list[Point]:
+        """From the labels on the track to the target."""
+        row, x = self._track[number]
+        one, track = self._connectors[number], self._rows[row].track
+        end = self._x[one.target] - self._wide(one.target) / 2
+        return [(x + one.width, track), (end, track)]
+
+    def _lines(
+        self,
+        number: int,
+        source: str,
+        entry: list[Point],
+        end: Point | None,
+        side: int,
+        leave: list[Point] | None = None,
+        *,
+        flat: bool = False,
+    ) -> None:
+        """The lines of a source's edges: ``entry`` leads to the labels, ``leave`` to the target."""
+        one = self._connectors[number]
+        if leave is None and number in self._track:
+            leave = self._track_out(number)
+        if leave is None:  # no labels: one line
+            for edge in one.entries[source]:
+                self._line(edge, [entry], _head(end, side) if end else None)
+            return
+        at = leave[-1]
+        head = (at, _direction(leave)) if not flat else (at, (-1.0, 0.0))
+        for edge in one.entries[source]:
+            if self._graph.edges[edge].target == one.target:
+                self._line(edge, [entry, leave], head)
+            else:
+                self._line(edge, [entry], None)
+        for edge in one.exits:
+            self._line(edge, [leave], head)
+
+    def _line(self, edge: int, parts: list[list[Point]], head: tuple[Point, Point] | None) -> None:
+        left = self._left
+        moved = [[(x + left, y) for x, y in part] for part in parts]
+        arrow = None if head is None else ((head[0][0] + left, head[0][1]), head[1])
+        line = Line(edge, moved, arrow)
+        if line not in self._lane.lines[-12:]:  # sources of one call share the way out of it
+            self._lane.lines.append(line)
+
+    def _labels(self, number: int, x: float, y: float) -> None:
+        """Place the labels of a connector, their frame's left end at x and its middle at y."""
+        one = self._connectors[number]
+        top = y - one.height / 2
+        if len(one.labels) > 1:
+            self._lane.frames.append(Frame(self._left + x, top, one.width, one.height))
+        for label, (dx, dy) in zip(one.labels, one.offsets, strict=True):
+            # sources in several rows have a copy each
+            self._lane.labels.append(replace(label, x=self._left + x + dx, y=top + dy))
+
+
+def state_width(node: Node) -> float:
+    """The width of a state: a circle, or a box for a long number."""
+    shown = columns(node.label)
+    return 2 * RADIUS if shown <= 3 else shown * SMALL_CHAR + 12
+
+
+def _detour(
+    x: float, rim: float, bend: float, y: float, end: float, low: float | None = None
+) -> list[Point]:
+    """From a state's rim out to a rail that begins beside it, and along to ``end``."""
+    if abs(bend - x) < 0.5:
+        return [(x, rim), (x, y), (end, y)]
+    if low is None:
+        low = rim + (5 if y > rim else -5)
+    return [(x, rim), (x, low), (bend, low), (bend, y), (end, y)]
+
+
+def _direction(path: Sequence[Point]) -> Point:
+    """The direction of the last piece of a path."""
+    (x0, y0), (x1, y1) = path[-2:]
+    if abs(x1 - x0) >= abs(y1 - y0):
+        return (1.0 if x1 >= x0 else -1.0), 0.0
+    return 0.0, (1.0 if y1 >= y0 else -1.0)
+
+
+def _head(end: Point, side: int) -> tuple[Point, Point]:
+    return end, (0.0, 1.0 if side == _UP else -1.0)
+
+
+def _assign_columns(routes: Sequence[_Route]) -> int:
+    """Columns of the margin so that no two routes share a piece of one; returns how many."""
+    taken: list[list[tuple[float, float]]] = []
+    for route in sorted(routes, key=lambda r: r.span[1] - r.span[0] if r.span else 0.0):
+        assert route.span is not None, "routes within a row need no column"
+        low, high = route.span
+        for number, column in enumerate(taken):  # noqa: B007
+            if all(end < low or high < begin for begin, end in column):
+                break
+        else:
+            number = len(taken)
+            taken.append([])
+        taken[number].append((low, high))
+        route.column = number
+    return len(taken)

@@ -1,0 +1,181 @@
+"""The tokens that may be read after a text, grouped by where they lead and by their stack effect.
+
+The machine over the tokens of a context-free grammar can be large, or have no end; what may be read
+at one place is found by walking the vocabulary's trie with the runner of the grammar's rules.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from workbench.automata.dfa import DEAD
+from workbench.drawing.graph import Edge, Graph
+from workbench.drawing.parts import TokenPdaParts
+from workbench.drawing.stack_machines import kinds_of
+from workbench.drawing.text import printable
+from workbench.drawing.token_edges import LOOKED_AT, TOY, WRITTEN_OUT, WRITTEN_OUT_TOY, counted_edge
+from workbench.limits import Limits
+from workbench.pushdown.dotted import dotted
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner, Situation
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: A state and the states to which waiting rules return, the innermost last.
+Standing = tuple[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What may be read after a text: the state and its stack, the edges, the tokens of each."""
+
+    state: str
+    stack: tuple[int, ...]
+    edges: tuple[Edge, ...]
+    tokens: tuple[tuple[TokenId, ...], ...]
+
+
+class RuleTokens:
+    """The token edges of a network of rules: one place at a time, or as a machine of all places.
+
+    ``composed`` makes that machine; it is called when somebody wants it whole. Safe to share
+    between threads.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        vocabulary: Vocabulary,
+        limits: Limits,
+        composed: Callable[[], TokenPdaParts],
+    ) -> None:
+        self.states = len(network)
+        self._network = network
+        self._vocabulary = vocabulary
+        self._runner = Runner(network, limits)
+        self._compose = composed
+        self._lock = threading.Lock()
+
+    @cached_property
+    def composed(self) -> TokenPdaParts:
+        """The machine over tokens.
+
+        Raises: LimitError where it is too large.
+        """
+        return self._compose()
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the machine has the states of these rules, not of fewer."""
+        return self.composed.network is self._network
+
+    def whole(self) -> Graph:
+        return self.composed.whole()
+
+    def around(self, centre: str, count: int) -> Graph:
+        return self.composed.around(centre, count)
+
+    def tokens(self, source: str, target: str = "") -> list[TokenId]:
+        return self.composed.tokens(source, target)
+
+    def after(self, text: bytes) -> Leaving | None:
+        """The tokens that may follow a text; None where the text has left the language.
+
+        Where the text can be read in several ways, the shortest stack is the one that is shown, as
+        in a run.
+
+        Cost: a step for each node of the trie whose text can be read.
+        Raises: LimitError where the text can be read in too many ways.
+        """
+        groups: defaultdict[tuple[int, int, tuple[int, ...]], list[TokenId]] = defaultdict(list)
+        with self._lock:
+            begin = self._runner.run(text)
+            if begin == DEAD:
+                return None
+            here = self._standing(begin)
+            for situation, tokens in self._reached(begin).items():
+                state, stack = self._standing(situation)
+                kept = _common(here[1], stack)
+                groups[state, len(here[1]) - kept, stack[kept:]] += tokens
+        made = [
+            (self._edge(here, state, pops, pushes, tokens), tuple(tokens))
+            for (state, pops, pushes), tokens in groups.items()
+        ]
+        return Leaving(
+            str(here[0]), here[1], tuple(edge for edge, _ in made), tuple(ids for _, ids in made)
+        )
+
+    def _standing(self, situation: Situation) -> Standing:
+        """The way to read a text that has the shortest stack."""
+        runner = self._runner
+        ways = [(state, runner.stack(node)) for state, node in runner.configurations(situation)]
+        return min(ways, key=lambda way: (len(way[1]), way))
+
+    def _reached(self, begin: Situation) -> dict[Situation, list[TokenId]]:
+        """The tokens that can be read, by the situation they lead to."""
+        trie, runner = self._vocabulary.trie, self._runner
+        reached: dict[Situation, list[TokenId]] = {}
+        path = [begin] * (trie.height + 1)
+        node, count = 0, len(trie)
+        bytes_of, depths, skips = trie.byte.tolist(), trie.depth.tolist(), trie.skip.tolist()
+        first, ids = trie.first.tolist(), trie.token_ids.tolist()
+        while node < count:
+            depth = depths[node]
+            situation = runner.step(path[depth], bytes_of[node])
+            if situation == DEAD:
+                node = skips[node]
+                continue
+            path[depth + 1] = situation
+            if first[node] < first[node + 1]:
+                reached.setdefault(situation, []).extend(ids[first[node] : first[node + 1]])
+            node += 1
+        return reached
+
+    def _edge(
+        self, here: Standing, state: int, pops: int, pushes: tuple[int, ...], ids: list[TokenId]
+    ) -> Edge:
+        vocabulary = self._vocabulary
+        tokens = [vocabulary.tokens[token_id] or b"" for token_id in ids[:LOOKED_AT]]
+        few = WRITTEN_OUT_TOY if len(vocabulary) <= TOY else WRITTEN_OUT
+        edge = counted_edge(str(here[0]), str(state), tokens, len(ids), few)
+        pieces = ("bytes",) if all(map(_is_piece, tokens)) else ()
+        popped = tuple(self._items(reversed(here[1][len(here[1]) - pops :])))
+        pushed = tuple(self._items(iter(pushes)))
+        marks = (f"▼{pops}" if pops else "", f"▲{len(pushes)}" if pushes else "")
+        lines = [edge.title, *(f"pops {one}" for one in popped)]
+        lines += [f"pushes {one}" for one in pushed]
+        return replace(
+            edge,
+            kinds=(*pieces, *kinds_of(popped, pushed)),
+            mark=" ".join(filter(None, marks)),
+            pops=popped,
+            pushes=pushed,
+            title="\n".join(lines),
+        )
+
+    def _items(self, states: Iterator[int]) -> Iterator[str]:
+        """Stack symbols as the rules that wait, with how far each has been read."""
+        for state in states:
+            yield printable(dotted(self._network, state).replace("\n", "⏎"))
+
+
+def _is_piece(token: bytes) -> bool:
+    """Whether a token ends inside a character."""
+    try:
+        token.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return False
+
+
+def _common(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    """The length of the common beginning."""
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return same

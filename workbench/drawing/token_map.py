@@ -1,0 +1,494 @@
+"""Token edges over the lanes: which tokens may be read in the current state, and where they lead.
+
+Composition keeps the states of the character machine, so the machine over tokens is drawn on the
+same lanes. The edges of the current state are drawn alone: every state a token leads to has a
+*flag* above its row, with one segment for each stack effect. A *bus* joins the current state to the
+flags; it runs above the rows and through the left margin, never across a label.
+
+Where the lanes with their flags do not fit into the box, ``fan`` lists the flags one below the
+other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from xml.etree import ElementTree
+
+from workbench.drawing.connectors import BOX, CHAR, LONGEST, TOKEN, Point
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
+from workbench.drawing.lanes import RADIUS, STREET, LaneLayout, Line, Placed, lay_out
+from workbench.drawing.lanes import state_width as width_of
+from workbench.drawing.text import columns, count_of, printable, shorten
+from workbench.drawing.token_edges import fitting
+
+#: Stack effects of one landing state that are drawn apart.
+_MOST_EFFECTS = 4
+
+#: Left margin for the bus; heights of the bus, of a line of flags and of the arrows below them.
+_MARGIN, _BUS, _FLAG, _ARROW = 16.0, 9.0, BOX + 5, 11.0
+
+#: A flag lies in the lowest line that has room within this distance of its state.
+_NEAR = 90.0
+
+#: Rows of a fan: their height, and x of their flags.
+_FAN_ROW, _FAN_X = 27.0, 64.0
+
+
+@dataclass(slots=True)
+class _Segment:
+    """What one edge writes on a flag."""
+
+    edge: int
+    text: str
+    mark: str
+    #: The numbers of the leaving edges it stands for.
+    parts: tuple[int, ...] = ()
+
+    @property
+    def width(self) -> float:
+        return (columns(self.text) + (columns(self.mark) + 1 if self.mark else 0)) * CHAR + 10
+
+
+@dataclass(slots=True)
+class _Flag:
+    """All edges that lead to one state."""
+
+    #: The label in which a token ends, where that is inside a folded edge; else empty.
+    inside: str
+    #: The state at which the arrow ends, or the one from which the folded edge starts.
+    anchor: str
+    #: The folded edge, or the state again.
+    place: str
+    segments: list[_Segment]
+    tokens: int
+    x: float = 0.0
+    #: Number of the line of flags, from the row upwards.
+    line: int = 0
+
+    @property
+    def width(self) -> float:
+        return sum(segment.width for segment in self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPicture:
+    """A drawn token map: the graph behind it and its SVG."""
+
+    graph: Graph
+    svg: str
+    width: float
+    height: float
+    note: str = ""
+    #: For each token edge of the graph the numbers of the edges it was made of.
+    parts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+def over_lanes(
+    base: Graph, leaving: Sequence[Edge], centre: str, width: float, height: float
+) -> TokenPicture | None:
+    """The lanes with the token edges of one state; None where they do not fit into the box.
+
+    ``base`` holds the lanes; ``leaving`` are the token edges of ``centre``.
+    """
+    graph, flags = _flags(base, leaving, centre)
+    home = _cluster_of(graph)
+    lane = home.get(centre)
+    if lane is None:
+        return None
+    counts: defaultdict[str, int] = defaultdict(int)
+    for flag in flags:
+        counts[home[flag.anchor]] += flag.tokens
+    names = list(graph.clusters) or [""]
+    high = {
+        name: _laid_out(graph, [name], flags, centre, width)[0].height + STREET for name in names
+    }
+    # the lanes that tokens lead to, those with the most tokens first; others where there is room
+    room, chosen = height + STREET, set[str]()
+    for name in sorted(names, key=lambda name: (name != lane, -counts[name])):
+        if high[name] <= room:
+            room -= high[name]
+            chosen.add(name)
+        elif name == lane:
+            return None
+    shown = [flag for flag in flags if home[flag.anchor] in chosen]
+    kept = [name for name in names if name in chosen]
+    layout, rows = _laid_out(graph, kept, shown, centre, width)
+    if layout.height > height or layout.width > width + 1 or 2 * len(shown) < len(flags):
+        return None
+    left_out = sorted(name for name in counts if name not in chosen)
+    note = ""
+    if left_out:
+        hidden = sum(counts[name] for name in left_out)
+        note = f"{count_of(hidden, 'token')} not drawn, leading to {', '.join(left_out)}"
+    return TokenPicture(
+        graph, _drawn(layout, rows, centre), layout.width, layout.height, note, _parts_of(shown)
+    )
+
+
+def _cluster_of(graph: Graph) -> dict[str, str]:
+    return {node.id: node.cluster for node in graph.nodes if "call" not in node.kinds}
+
+
+def _flags(base: Graph, leaving: Sequence[Edge], centre: str) -> tuple[Graph, list[_Flag]]:
+    """The graph with the token edges added, and a flag for each state they lead to."""
+    states = {node.id for node in base.nodes}
+    grouped: defaultdict[tuple[str, str, str], list[_Part]] = defaultdict(list)
+    for number, edge in enumerate(leaving):
+        if "bytes" in edge.kinds:
+            continue
+        anchor = place = edge.target
+        inside = ""
+        if anchor not in states:
+            anchor, inside, place = _within(base, anchor)
+        if anchor in states:
+            grouped[anchor, inside, place].append((edge, (number,)))
+    edges = list(base.edges)
+    flags: list[_Flag] = []
+    for (anchor, inside, place), group in grouped.items():
+        segments = []
+        for edge, parts in _few(group):
+            segments.append(_segment(len(edges), edge, parts))
+            kinds = tuple(dict.fromkeys((TOKEN, *edge.kinds)))
+            edges.append(replace(edge, source=centre, target=anchor, kinds=kinds))
+        count = sum(edge.count for edge, _ in group)
+        flags.append(_Flag(inside, anchor, place, segments, count))
+    landings = {flag.anchor for flag in flags if not flag.inside}
+    nodes = [
+        replace(node, kinds=(*node.kinds, "landing")) if node.id in landings else node
+        for node in base.nodes
+    ]
+    return replace(base, nodes=tuple(nodes), edges=tuple(edges)), flags
+
+
+def _within(base: Graph, state: str) -> tuple[str, str, str]:
+    """The source of the edge a state is folded into, the label that is read there, and the edge."""
+    element = base.where.get(state, "")
+    if not element.startswith("edge-"):
+        return "", "", ""
+    edge = base.edges[int(element[5:])]
+    for label, chain in zip(edge.labels, edge.chains, strict=False):
+        if any(state == step.target or state in step.between for step in chain):
+            return edge.source, label, element
+    return edge.source, edge.labels[0] if edge.labels else "", element
+
+
+#: An edge, and the numbers of the leaving edges it stands for.
+_Part = tuple[Edge, tuple[int, ...]]
+
+
+def _few(group: Sequence[_Part]) -> list[_Part]:
+    """The edges to one place: one for each stack effect, and one in all where there are many."""
+    alike: defaultdict[tuple[str, tuple[str, ...]], list[_Part]] = defaultdict(list)
+    for edge, parts in group:
+        alike[edge.mark, edge.kinds].append((edge, parts))
+    merged = [_joined(same) for same in alike.values()]
+    if len(merged) <= _MOST_EFFECTS:
+        return merged
+    counts = {
+        "▼": [len(edge.pops) for edge, _ in merged],
+        "▲": [len(edge.pushes) for edge, _ in merged],
+    }
+    marks = [
+        f"{sign}{min(found)}–{max(found)}" if min(found) < max(found) else f"{sign}{max(found)}"
+        for sign, found in counts.items()
+        if max(found)
+    ]
+    edge, parts = _joined(merged)
+    return [(replace(edge, mark=" ".join(marks), pops=(), pushes=()), parts)]
+
+
+def _joined(group: Sequence[_Part]) -> _Part:
+    """Edges with the same ends as one."""
+    if len(group) == 1:
+        return group[0]
+    edges = [edge for edge, _ in group]
+    count = sum(edge.count for edge in edges)
+    labels = tuple(dict.fromkeys(label for edge in edges for label in edge.labels))
+    examples = tuple(dict.fromkeys(text for edge in edges for text in edge.examples))
+    if any(len(edge.labels) < edge.count for edge in edges) or columns("  ".join(labels)) > LONGEST:
+        labels = (f"{count:,} tokens: {fitting(examples)}",)
+    joined = replace(
+        edges[0],
+        labels=labels,
+        count=count,
+        examples=examples,
+        title="\n".join(edge.title for edge in edges),
+        detail="\n".join(edge.detail for edge in edges if edge.detail),
+    )
+    return joined, tuple(number for _, parts in group for number in parts)
+
+
+def _segment(number: int, edge: Edge, parts: tuple[int, ...]) -> _Segment:
+    text = "  ".join(edge.labels)
+    if len(edge.labels) > 1 and columns(text) > LONGEST:
+        text = f"{edge.count:,} tokens: {'  '.join(edge.labels)}"
+    return _Segment(number, shorten(text.replace("\n", " "), LONGEST), edge.mark, parts)
+
+
+def _parts_of(flags: Sequence[_Flag]) -> dict[int, tuple[int, ...]]:
+    return {segment.edge: segment.parts for flag in flags for segment in flag.segments}
+
+
+# -- on the lanes ---------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Slot:
+    """The free room above one row: the flags in it, and its lower end once it is known."""
+
+    flags: list[_Flag]
+    lines: int
+
+    @property
+    def height(self) -> float:
+        return _BUS + self.lines * _FLAG + (_ARROW if self.lines else 2.0)
+
+
+def _laid_out(
+    graph: Graph,
+    names: Sequence[str],
+    flags: Sequence[_Flag],
+    centre: str,
+    width: float,
+) -> tuple[LaneLayout, dict[tuple[str, int], _Slot]]:
+    """The lanes with room for the flags above their rows."""
+    slots: dict[tuple[str, int], _Slot] = {}
+
+    def above(lane: str, rows: Sequence[Mapping[str, float]]) -> Sequence[float]:
+        known = {place for xs in rows for place in xs}
+        heights = []
+        for row, xs in enumerate(rows):
+            wanted = {
+                i: xs[place]
+                for i, flag in enumerate(flags)
+                if (place := flag.place if flag.place in known else flag.anchor) in xs
+            }
+            if not wanted and centre not in xs:
+                heights.append(0.0)
+                continue
+            lines = _arranged(
+                [(flags[i], wanted[i]) for i in sorted(wanted, key=lambda i: wanted[i])],
+                xs.get(centre),
+                width,
+            )
+            slot = _Slot([flags[i] for i in wanted], lines)
+            slots[lane, row] = slot
+            heights.append(slot.height)
+        return heights
+
+    layout = lay_out(graph, width, lanes=names if any(names) else None, margin=_MARGIN, slots=above)
+    return layout, slots
+
+
+def _arranged(flags: Sequence[tuple[_Flag, float]], riser: float | None, width: float) -> int:
+    """Give the flags of a row their x and their line; returns the number of lines.
+
+    Each comes with the x of its state. A flag goes into the lowest line in which it can lie over
+    its state, or near it.
+    """
+    left, right = _MARGIN + 8, width - 4
+    lines: list[list[tuple[float, float]]] = []
+    for flag, middle in flags:
+        wanted = middle - flag.width / 2
+        column = [] if riser is None else [(riser + 2, riser + 14)]
+        for number, taken in enumerate(lines):  # noqa: B007
+            x = _free(taken, flag.width, wanted, left, right)
+            if x is not None and abs(x - wanted) < _NEAR:
+                break
+        else:
+            number, taken = len(lines), column
+            lines.append(taken)
+            x = _free(taken, flag.width, wanted, left, right)
+        flag.x, flag.line = left if x is None else x, number
+        taken.append((flag.x, flag.x + flag.width))
+    return len(lines)
+
+
+def _free(
+    taken: Sequence[tuple[float, float]], width: float, wanted: float, left: float, right: float
+) -> float | None:
+    """The free x nearest to the one wanted."""
+    ends = [wanted, left, right - width]
+    ends += [begin - width - 5 for begin, _ in taken] + [end + 5 for _, end in taken]
+    fits = [
+        x
+        for x in ends
+        if left - 0.1 <= x <= right - width + 0.1
+        and all(x + width + 4.9 <= begin or end + 4.9 <= x for begin, end in taken)
+    ]
+    return min(fits, key=lambda x: abs(x - wanted), default=None)
+
+
+def _drawn(layout: LaneLayout, slots: Mapping[tuple[str, int], _Slot], centre: str) -> str:
+    """The SVG: lanes, bus and flags."""
+    root = svg_of(layout, "tokenmap")
+    graph = layout.graph
+    places = {
+        state.node.id: (state, lane.rows[row][0], (lane.name, row))
+        for lane in layout.lanes
+        for row in range(len(lane.rows))
+        for state in lane.states
+        if lane.rows[row][0] <= state.y <= lane.rows[row][1]
+    }
+    here, home_top, home = places[centre]
+    tops = {
+        (lane.name, row): top for lane in layout.lanes for row, (top, _) in enumerate(lane.rows)
+    }
+    parent = root.find("g")
+    assert parent is not None, "svg_of makes one group"
+    known = set(range(len(graph.edges))) & {
+        line.edge for lane in layout.lanes for line in lane.lines
+    }
+    trunk = layout.left - _MARGIN + 5
+    start: Point = (here.x + 8, here.y - RADIUS + 3.5)
+    home_bus = home_top - slots[home].height + 4
+    lines: list[tuple[Edge, Line]] = []
+    for key, slot in slots.items():
+        for flag in slot.flags:
+            state, top = places[flag.anchor][0], tops[key]
+            bus = top - slot.height + 4
+            flag_top = bus - 4 + _BUS + (slot.lines - 1 - flag.line) * _FLAG
+            entry = [start, (start[0], home_bus)]
+            if key != home:
+                entry += [(trunk, home_bus), (trunk, bus)]
+            tap = _uncovered(flag, slot.flags, upwards=True, wanted=flag.x + flag.width / 2)
+            entry += [(tap, bus), (tap, flag_top)]
+            end, foot_y = _foot(layout, flag, state, centre)
+            x = _uncovered(flag, slot.flags, upwards=False, wanted=end)
+            foot = (end, foot_y)
+            leave = [(x, flag_top + BOX), (x, top - 4), (end, top - 4), foot]
+            if abs(x - end) < 0.5:
+                leave = [(end, flag_top + BOX), foot]
+            lines += [
+                (graph.edges[segment.edge], Line(segment.edge, [entry, leave], (foot, (0.0, 1.0))))
+                for segment in flag.segments
+            ]
+    for edge, line in lines:
+        draw_line(parent, edge, line, known)
+    for key, slot in slots.items():
+        for flag in slot.flags:
+            y = tops[key] - slot.height + _BUS + (slot.lines - 1 - flag.line) * _FLAG
+            _draw_flag(parent, flag, flag.x, y, graph)
+    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
+
+
+def _foot(layout: LaneLayout, flag: _Flag, state: Placed, centre: str) -> Point:
+    """Where the arrow of a flag ends: at its state, or at the label in which the token ends."""
+    shown = shorten(printable(flag.inside).replace("\n", " "), LONGEST)
+    for lane in layout.lanes if flag.inside else ():
+        for label in lane.labels:
+            sources = {layout.graph.edges[number].source for number in label.edges}
+            if label.text == shown and flag.anchor in sources:
+                return label.x + label.width / 2, label.y + 1
+    return state.x - (5 if flag.anchor == centre else 0), state.y - RADIUS
+
+
+def _uncovered(flag: _Flag, others: Sequence[_Flag], *, upwards: bool, wanted: float) -> float:
+    """An x on a flag from which a line leaves its slot without crossing another flag."""
+    between = [
+        (other.x - 3, other.x + other.width + 3)
+        for other in others
+        if other is not flag and (other.line > flag.line if upwards else other.line < flag.line)
+    ]
+    low, high = flag.x + 7, flag.x + flag.width - 7
+    wanted = min(max(wanted, low), high)
+    ends = [wanted, *(end for pair in between for end in pair)]
+    free = [
+        x for x in ends if low <= x <= high and not any(begin < x < end for begin, end in between)
+    ]
+    return min(free, key=lambda x: abs(x - wanted), default=wanted)
+
+
+def _draw_flag(parent: ElementTree.Element, flag: _Flag, x: float, y: float, graph: Graph) -> float:
+    """A flag with its segments; returns its right end."""
+    for segment in flag.segments:
+        kinds = "label flag bytes" if "bytes" in graph.edges[segment.edge].kinds else "label flag"
+        group = ElementTree.SubElement(
+            parent, "g", {"class": kinds, "data-edges": str(segment.edge)}
+        )
+        ElementTree.SubElement(group, "title").text = shorten(graph.edges[segment.edge].title, 400)
+        add_rect(group, x, y, segment.width, BOX, "box", 4)
+        add_text(group, segment.text, x + segment.width / 2, y + BOX / 2 + 4, "", segment.mark)
+        x += segment.width
+    return x
+
+
+# -- as a list ------------------------------------------------------------------------------------
+
+
+def fan(
+    base: Graph, leaving: Sequence[Edge], centre: str, width: float, height: float
+) -> TokenPicture:
+    """The flags of the current state one below the other, those with the most tokens first."""
+    graph, flags = _flags(base, leaving, centre)
+    flags.sort(key=lambda flag: -flag.tokens)
+    nodes = {node.id: node for node in graph.nodes}
+    room = max(1, int((height - 8) // _FAN_ROW))
+    rows = _fan_rows(flags, width - _FAN_X - 50)
+    hidden = rows[room - 1 :] if len(rows) > room else []
+    rows = rows[: len(rows) - len(hidden)]
+    used = {centre, *(flag.anchor for flag in rows)}
+    graph = _only(graph, used, {s.edge for flag in rows for s in flag.segments})
+    total = 8 + _FAN_ROW * (len(rows) + bool(hidden))
+    root = root_of(graph.name, width, total, "tokenmap fan")
+    parent = ElementTree.SubElement(root, "g", {"class": "graph"})
+    number = {e: i for i, e in enumerate(s.edge for flag in rows for s in flag.segments)}
+    for flag in rows:
+        flag.segments = [replace(s, edge=number[s.edge]) for s in flag.segments]
+    column = _FAN_X + max((flag.width for flag in rows), default=0.0) + 38
+    here = Placed(nodes[centre], 22.0, 4 + _FAN_ROW / 2, width_of(nodes[centre]))
+    known: set[int] = set()
+    for i, flag in enumerate(rows):
+        y = 4 + _FAN_ROW * (i + 0.5)
+        entry = [(here.x + 10, here.y), (48.0, here.y), (48.0, y), (_FAN_X, y)]
+        foot = column - width_of(nodes[flag.anchor]) / 2, y
+        for segment in flag.segments:
+            parts = [entry, [(_FAN_X + flag.width, y), foot]]
+            line = Line(segment.edge, parts, (foot, (1.0, 0.0)))
+            draw_line(parent, graph.edges[segment.edge], line, known)
+    drawn: set[str] = set()
+    draw_state(parent, here, drawn)
+    for i, flag in enumerate(rows):
+        y = 4 + _FAN_ROW * (i + 0.5)
+        node = nodes[flag.anchor]
+        _draw_flag(parent, flag, _FAN_X, y - BOX / 2, graph)
+        draw_state(parent, Placed(node, column, y, width_of(node)), drawn)
+        space = int((width - column - RADIUS - 12) // CHAR)
+        name = f"{node.cluster} · in {flag.inside}" if flag.inside else node.cluster
+        if name and space > 3:
+            name = shorten(name, space)
+            add_text(parent, name, column + RADIUS + 8, y + 4, "name", anchor="start")
+    note = ""
+    if hidden:
+        places = count_of(len(hidden), "more state")
+        note = f"{places} with {count_of(sum(flag.tokens for flag in hidden), 'token')}"
+        y = 4 + _FAN_ROW * (len(rows) + 0.5)
+        add_text(parent, f"and {note}", _FAN_X, y + 4, "quiet", anchor="start")
+    text = ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
+    return TokenPicture(
+        graph, text, width, total, f"not drawn: {note}" if note else "", _parts_of(rows)
+    )
+
+
+def _fan_rows(flags: Sequence[_Flag], room: float) -> list[_Flag]:
+    """The flags, those that are too wide as several."""
+    rows: list[_Flag] = []
+    for flag in flags:
+        line: list[_Segment] = []
+        for segment in flag.segments:
+            if line and sum(s.width for s in line) + segment.width > room:
+                rows.append(replace(flag, segments=line))
+                line = []
+            line.append(segment)
+        rows.append(replace(flag, segments=line))
+    return rows
+
+
+def _only(graph: Graph, states: set[str], edges: set[int]) -> Graph:
+    """The nodes and edges a fan shows."""
+    kept = [edge for number, edge in enumerate(graph.edges) if number in edges]
+    nodes: tuple[Node, ...] = tuple(node for node in graph.nodes if node.id in states)
+    return replace(graph, nodes=nodes, edges=tuple(kept))

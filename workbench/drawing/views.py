@@ -1,0 +1,447 @@
+"""Chooses the view of a machine that can be read in a given box.
+
+A picture is *legible* when, as it opens, every label is at least ``SMALLEST`` pixels high, no label
+overlaps another, and enough of the drawn states are in view. The layout knows all boxes, so the
+view is chosen by trying: the whole machine where it fits, else folded chains, else fewer states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from workbench.drawing.connectors import CHAR
+from workbench.drawing.counting import fold_counts
+from workbench.drawing.dot import Direction
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.lane_svg import svg as lanes_svg
+from workbench.drawing.lanes import LaneLayout, lay_out
+from workbench.drawing.parts import Parts
+from workbench.drawing.reductions import collapse_chains, merge_parallel, nearest
+from workbench.drawing.render import Renderer
+from workbench.drawing.text import columns, count_of
+from workbench.errors import LimitError
+from workbench.pushdown.circles import circles
+
+#: Pixels a label must have, and the size it is drawn in at scale 1.
+SMALLEST, _LABEL = 9.0, 11.0
+
+#: Pictures are drawn between these scales: labels of 9.3 and of 16.5 pixels.
+_LEAST_SCALE, _MOST_SCALE = 0.85, 1.5
+
+#: States that are enough of a large machine, and the share that is enough of a small one.
+_ENOUGH, _SHARE = 12, 0.6
+
+#: Pixels kept free around a picture.
+_EDGE = 8.0
+
+#: States that Graphviz is asked to lay out, with so many edges for each at most.
+_GRAPHVIZ, _DENSE = 26, 3
+
+#: States of which a part of a machine is made, and the sizes that are tried for it.
+_MADE, _SIZES = 90, (60, 40, 26, 18, 12, 8, 5)
+
+#: Ways into a state up to which words that end alike are written out.
+_SHARED = 12
+
+#: Left margin of lanes, for the lines of calls on the stack.
+_MARGIN = 26.0
+
+#: Over the rules that call each other.
+_RECURSIVE = "these rules call each other: here the stack grows"
+
+#: Rules up to which those that call nothing have a lane like the others.
+_LANES = 8
+
+
+class Box(NamedTuple):
+    """The room a picture has on the screen, in pixels."""
+
+    width: float
+    height: float
+
+
+class Level(StrEnum):
+    """How much of the rules of a grammar is drawn."""
+
+    #: The rules and which calls which.
+    CALLS = "calls"
+    #: The states inside their rules.
+    STATES = "states"
+    #: The rule that is being read, and the rules it calls.
+    AROUND = "around"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The part of a picture that is seen as it opens."""
+
+    x: float = 0.0
+    y: float = 0.0
+    scale: float = 1.0
+    #: Height of the part; what lies below it shows when somebody moves the picture.
+    height: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A picture with the part of it that is seen first."""
+
+    graph: Graph
+    svg: str
+    opening: Opening
+    #: Whether all of the picture is in view.
+    whole: bool = True
+    legible: bool = True
+    note: str = ""
+    #: For states that are drawn inside something else the element that shows them.
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+# -- machines without rules -----------------------------------------------------------------------
+
+
+def draw_machine(
+    parts: Parts,
+    box: Box,
+    renderer: Renderer,
+    centre: str = "",
+    *,
+    folded: bool | None = None,
+    size: int = 0,
+) -> Drawing:
+    """A machine without rules: whole where that is legible, else folded, else around a state.
+
+    ``folded`` decides whether chains are folded, ``size`` how many states are shown.
+
+    Raises: LimitError where nothing can be laid out in time.
+    """
+    last: Drawing | None = None
+    for graph in _variants(parts, centre, folded, size):
+        for drawing in _layouts(graph, box, renderer, centre):
+            if drawing.legible and (drawing.whole or len(graph.states) > _ENOUGH):
+                return drawing
+            last = last or drawing
+            if drawing.legible and not last.legible:
+                last = drawing
+    if last is None:
+        raise LimitError("the machine has no state", "states")
+    return last
+
+
+def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iterator[Graph]:
+    """The graphs that are tried, from the whole machine to a few states."""
+    most = size or _SIZES[0]
+    part = parts.around(centre, max(_MADE, 2 * most))
+    keep = {centre} if centre else set()
+    plain = merge_parallel(part)
+    small = collapse_chains(fold_counts(part), keep=keep)
+    if folded is not True and len(plain.nodes) <= most:
+        yield plain
+    if folded is not False and small.nodes != plain.nodes and len(small.nodes) <= most:
+        yield small
+    chosen = plain if folded is False else small
+    for count in [most] if size else _SIZES:
+        if count < len(chosen.nodes):
+            yield nearest(chosen, _shown(chosen, centre), count)
+
+
+def _shown(graph: Graph, state: str) -> str | None:
+    """The state itself, or the source of the edge it is folded into, or the initial state."""
+    if any(node.id == state for node in graph.nodes):
+        return state
+    for edge in graph.edges:
+        if state in edge.inside:
+            return edge.source
+    return graph.initial or (graph.nodes[0].id if graph.nodes else None)
+
+
+def _layouts(graph: Graph, box: Box, renderer: Renderer, centre: str) -> Iterator[Drawing]:
+    """The layouts of one graph that are tried."""
+    calm = len(graph.nodes) <= _GRAPHVIZ and len(graph.edges) <= _DENSE * len(graph.nodes) + 6
+    if calm:
+        directions: tuple[Direction, ...] = ("LR",) if box.width > box.height else ("LR", "TB")
+        for direction in directions:
+            drawing = by_graphviz(graph, box, renderer, direction)
+            if drawing is not None:
+                yield drawing
+    yield by_lanes(graph, box, centre)
+
+
+def by_graphviz(
+    graph: Graph, box: Box, renderer: Renderer, direction: Direction = "LR"
+) -> Drawing | None:
+    """The layout of Graphviz where all of it is legible; None where it is not."""
+    try:
+        svg = renderer.draw(graph, direction)
+    except LimitError:
+        return None
+    size = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', svg)
+    if size is None:
+        return None
+    width, height = float(size[1]), float(size[2])
+    # room for the arrow into the initial state, which the page draws
+    width += 26
+    scale = min((box.width - 2 * _EDGE) / width, (box.height - 2 * _EDGE) / height, _MOST_SCALE)
+    if scale < _LEAST_SCALE or _overlaps(_texts(svg)):
+        return None
+    return Drawing(graph, svg, Opening(scale=scale))
+
+
+#: A text in the SVG of Graphviz: x, y, anchor and what it says.
+_TEXT = re.compile(r"<text([^>]*)>(.*?)</text>", re.DOTALL)
+_PLACE = re.compile(r'\b(x|y)="(-?[\d.]+)"')
+_TAG = re.compile(r"<[^>]+>")
+
+
+def _texts(svg: str) -> list[tuple[float, float, float, float]]:
+    """The boxes of all texts: left, top, right, bottom."""
+    found = []
+    for attributes, content in _TEXT.findall(svg):
+        place = dict(_PLACE.findall(attributes))
+        if len(place) < 2:
+            continue
+        text = _TAG.sub("", content).replace("&lt;", "<").replace("&gt;", ">")
+        wide = columns(text.replace("&amp;", "&").strip()) * CHAR
+        x, y = float(place["x"]), float(place["y"])
+        if 'text-anchor="middle"' in attributes:
+            x -= wide / 2
+        found.append((x, y - 8.5, x + wide, y + 2.5))
+    return found
+
+
+def _overlaps(boxes: Sequence[tuple[float, float, float, float]]) -> bool:
+    """Whether two boxes have a point in common."""
+    ordered = sorted(boxes)
+    for i, (_, top, right, bottom) in enumerate(ordered):
+        for other in ordered[i + 1 :]:
+            if other[0] >= right - 0.5:
+                break
+            if other[1] < bottom - 0.5 and top < other[3] - 0.5:
+                return True
+    return False
+
+
+def by_lanes(graph: Graph, box: Box, centre: str = "") -> Drawing:
+    """The lane layout, opened at the rows around a state."""
+    margin = _MARGIN if graph.clusters else 0.0
+    layout = lay_out(graph, box.width - 2 * _EDGE, margin=margin)
+    return opened(layout, box, centre)
+
+
+def opened(layout: LaneLayout, box: Box, centre: str) -> Drawing:
+    """A lane layout with the rows that are seen first: as many as are legible, whole rows alone."""
+    width, height = box.width - 2 * _EDGE, box.height - 2 * _EDGE
+    fits = min(width / layout.width, 1.0)
+    whole = min(fits, height / layout.height)
+    svg = lanes_svg(layout)
+    if whole >= _LEAST_SCALE:
+        scale = min(whole if whole < 1 else 1.0, 1.0)
+        x = -(box.width / scale - layout.width) / 2
+        y = -(box.height / scale - layout.height) / 2
+        return Drawing(layout.graph, svg, Opening(x, y, scale, layout.height))
+    rows = _rows(layout)
+    here = next((i for i, row in enumerate(rows) if centre in row.states), 0)
+    first, last, scale = _window(rows, here, height, fits)
+    begin, end = rows[first].top, rows[last].bottom
+    seen = sum(len(row.states) for row in rows[first : last + 1])
+    total = sum(len(row.states) for row in rows)
+    legible = scale >= _LEAST_SCALE and (seen >= _ENOUGH or seen >= _SHARE * total)
+    # what is wider than the box opens at its left end
+    x = min(-(box.width / scale - layout.width) / 2, -_EDGE)
+    opening = Opening(x, begin - _EDGE, scale, end - begin + 2 * _EDGE)
+    return Drawing(layout.graph, svg, opening, whole=False, legible=legible)
+
+
+class _Row(NamedTuple):
+    """A row of a lane with its states; the first and the last of a lane have its padding."""
+
+    top: float
+    bottom: float
+    states: frozenset[str]
+
+
+def _rows(layout: LaneLayout) -> list[_Row]:
+    rows = []
+    for lane in layout.lanes:
+        for number, (top, bottom) in enumerate(lane.rows):
+            inside = frozenset(s.node.id for s in lane.states if top <= s.y <= bottom)
+            begin = lane.top if number == 0 else top
+            end = lane.top + lane.height if number == len(lane.rows) - 1 else bottom
+            rows.append(_Row(begin, end, inside))
+    return rows
+
+
+def _window(rows: Sequence[_Row], here: int, height: float, fits: float) -> tuple[int, int, float]:
+    """First and last row that are seen, and the scale: the most rows around one that fit."""
+    best = (here, here, min(fits, max(_LEAST_SCALE, height / (rows[here].bottom - rows[here].top))))
+    most = 1
+    for first in range(here, -1, -1):
+        last = first
+        while last + 1 < len(rows) and rows[last + 1].bottom - rows[first].top <= height / (
+            _LEAST_SCALE
+        ):
+            last += 1
+        if last < here:
+            break
+        if last - first + 1 > most:
+            most = last - first + 1
+            best = first, last, min(fits, height / (rows[last].bottom - rows[first].top))
+    return best[0], best[1], min(best[2], fits)
+
+
+# -- rules ----------------------------------------------------------------------------------------
+
+
+def draw_rules(
+    graph: Graph,
+    box: Box,
+    renderer: Renderer,
+    centre: str = "",
+    *,
+    level: Level = Level.STATES,
+    folded: bool | None = None,
+) -> Drawing:
+    """The rules of a grammar, a lane each, or at another level.
+
+    Raises: LimitError where nothing can be laid out in time.
+    """
+    if level is Level.CALLS:
+        return draw_calls(graph, box, renderer, centre)
+    small = merge_parallel(graph) if folded is False else lanes_of(graph, centre)
+    if level is Level.AROUND:
+        return by_lanes(_around(small, centre), box, centre)
+    drawing = by_lanes(small, box, centre)
+    if drawing.whole:
+        return drawing
+    leaves = _leaves(small, centre)
+    if len(small.clusters) > _LANES and leaves:
+        kept = [name for name in small.clusters if name not in leaves]
+        layout = lay_out(small, box.width - 2 * _EDGE, lanes=kept, margin=_MARGIN)
+        drawing = opened(layout, box, centre)
+        note = f"rules that call nothing are grey boxes: {', '.join(sorted(leaves))}"
+        drawing = replace(drawing, note=note)
+    if not drawing.legible:
+        around = by_lanes(_around(small, centre), box, centre)
+        return around if around.legible else drawing
+    return drawing
+
+
+def lanes_of(graph: Graph, centre: str = "") -> Graph:
+    """The rules as lanes draw them: counted repetitions and words folded, except at one state."""
+    return collapse_chains(fold_counts(graph), _SHARED, keep={centre})
+
+
+def _leaves(graph: Graph, centre: str) -> set[str]:
+    """The rules that call nothing, without the one that is being read."""
+    calling = {node.cluster for node in graph.nodes if "call" in node.kinds}
+    home = {node.id: node.cluster for node in graph.nodes}
+    first = graph.clusters[0] if graph.clusters else ""
+    shown = _shown(graph, centre)
+    return set(graph.clusters) - calling - {first, home.get(shown or "", "")}
+
+
+def _around(graph: Graph, centre: str) -> Graph:
+    """The rule of a state with the rules it calls and those that call it."""
+    home = {node.id: node.cluster for node in graph.nodes}
+    here = home.get(_shown(graph, centre) or "", "")
+    called = [node.calls for node in graph.nodes if node.calls and node.cluster == here]
+    callers = [node.cluster for node in graph.nodes if node.calls == here]
+    names = list(dict.fromkeys((here, *called, *callers)))[:6]
+    ids = {node.id for node in graph.nodes if node.cluster in names}
+    nodes = [node for node in graph.nodes if node.id in ids]
+    # the rule that is being read comes first
+    nodes.sort(key=lambda node: names.index(node.cluster))
+    edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
+    return replace(graph, nodes=tuple(nodes), edges=edges)
+
+
+def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> Drawing:
+    """The rules as boxes, with an edge for each rule that calls another.
+
+    Rules that call each other have a frame around them: there the stack can grow.
+
+    Raises: LimitError where nothing can be laid out in time.
+    """
+    home = {node.id: node.cluster for node in graph.nodes if node.cluster}
+    here = home.get(_shown(graph, centre) or "", "")
+    calls: dict[tuple[str, str], None] = {}
+    for node in graph.nodes:
+        if node.calls:
+            calls[node.cluster, node.calls] = None
+    names = list(graph.clusters)
+    sizes: dict[str, int] = dict.fromkeys(names, 0)
+    for node in graph.states:
+        sizes[node.cluster] += 1
+    leaves = set(names) - {caller for caller, _ in calls} - {here, *names[:1]}
+    for kept in _call_variants(names, leaves, calls, here):
+        boxes = _call_graph(graph.name, kept, calls, sizes)
+        for direction in ("TB", "LR"):
+            drawing = by_graphviz(boxes, box, renderer, direction)
+            if drawing is not None:
+                break
+        if drawing is not None:
+            break
+    else:
+        drawing = by_lanes(boxes, box)
+    number = {name: f"state-rule-{names.index(name)}" for name in kept}
+    where = {state: number[name] for state, name in home.items() if name in number}
+    hidden = len(names) - len(kept)
+    note = f"{count_of(hidden, 'rule')} not drawn" if hidden else ""
+    return replace(drawing, where=where, note=note)
+
+
+def _call_variants(
+    names: Sequence[str],
+    leaves: set[str],
+    calls: Mapping[tuple[str, str], None],
+    here: str,
+) -> Iterator[list[str]]:
+    """The rules that are drawn: all, those that call others, fewer and fewer around one."""
+    yield list(names)
+    callers = [name for name in names if name not in leaves]
+    if leaves:
+        yield callers
+    beside: dict[str, list[str]] = {name: [] for name in names}
+    for caller, called in calls:
+        beside[caller].append(called)
+        beside[called].append(caller)
+    order = [here or names[0]]
+    for name in order:
+        order += [other for other in dict.fromkeys(beside[name]) if other not in order]
+    for count in (12, 9, 7, 5, 3, 2, 1):
+        if count < len(order):
+            near = set(order[:count])
+            yield [name for name in names if name in near]
+
+
+def _call_graph(
+    title: str,
+    names: Sequence[str],
+    calls: Mapping[tuple[str, str], None],
+    sizes: Mapping[str, int],
+) -> Graph:
+    ids = {name: f"rule-{i}" for i, name in enumerate(names)}
+    drawn = [(caller, called) for caller, called in calls if caller in ids and called in ids]
+    after: dict[str, list[str]] = {name: [] for name in names}
+    for caller, called in drawn:
+        after[caller].append(called)
+    frames: dict[str, str] = {}
+    for number, group in enumerate(group for group in circles(after) if len(group) > 1):
+        # two frames with one name would be one frame
+        frames |= dict.fromkeys(group, _RECURSIVE + " " * number)
+    nodes = tuple(
+        Node(
+            ids[name],
+            name,
+            ("call", "calls"),
+            f"{name}: {count_of(sizes[name], 'state')}",
+            frames.get(name, ""),
+        )
+        for name in names
+    )
+    edges = tuple(Edge(ids[a], ids[b], kinds=("call",), title=f"{a} calls {b}") for a, b in drawn)
+    return Graph(f"{title}: calls", nodes, edges)
