@@ -1,0 +1,76 @@
+"""Every picture of the page can be read as it opens: measured on the screen, over many grammars."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from workbench.gallery import load_gallery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+_SCRIPT = Path(__file__).with_name("legible.js").read_text("utf-8")
+_MORE = Path(__file__).parents[1] / "data" / "legible_grammars.toml"
+
+TABS = ("together", "characters", "tokens", "stack", "rules", "railroad", "proper", "detokenizer")
+SIZES = ((1280, 720), (1400, 900), (390, 844))
+
+#: The share of pictures that are legible as they open.
+_AIM = 0.95
+
+
+def _grammars() -> Iterator[dict[str, Any]]:
+    for example in load_gallery().values():
+        notation = example.notation.value
+        yield {"name": example.name, "notation": notation, "text": example.text,
+               "start": example.start, "style": ""}  # fmt: skip
+    for name, table in tomllib.loads(_MORE.read_text("utf-8")).items():
+        yield {"name": name, "start": "start", "style": "", **table}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_pictures_are_legible(
+    browser: Browser, builtin_page: str, width: int, height: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page: Page = context.new_page()
+    page.set_default_timeout(120_000)
+    page.goto(builtin_page)
+    page.wait_for_function("window.wb && wb.ready && wb.state.drawn")
+    page.evaluate(_SCRIPT)
+    rows: list[dict[str, Any]] = []
+    for example in _grammars():
+        # the vocabulary's own picture is the same for all
+        tabs = TABS if not rows else TABS[:-1]
+        rows += page.evaluate("([example, tabs]) => legible(example, tabs)", [example, tabs])
+    context.close()
+    with capsys.disabled():
+        print(_table(rows, width, height))
+    bad = [row for row in rows if not row["ok"]]
+    assert len(bad) <= (1 - _AIM) * len(rows), [(r["name"], r["tab"], r["why"]) for r in bad]
+    stuck = [(row["name"], row["tab"], row["why"]) for row in rows if not row["clicked"]]
+    assert not stuck
+
+
+def _table(rows: list[dict[str, Any]], width: int, height: int) -> str:
+    """How many pictures are legible for each tab, and what is wrong with the others."""
+    lines = [f"\nlegible as opened at {width}×{height}"]
+    for tab in TABS:
+        here = [row for row in rows if row["tab"] == tab]
+        good = sum(row["ok"] for row in here)
+        clicked = sum(row["clicked"] for row in here)
+        if here:
+            share = f"{good / len(here):.1%}"
+            lines.append(f"{tab:>12} {good:>4} of {len(here):>3} {share:>7} · {clicked} after a click")
+    lines.append(f"{'all':>12} {sum(r['ok'] for r in rows):>4} of {len(rows):>3}")
+    lines += [f"   {r['name']} {r['tab']}: {'; '.join(r['why'])}" for r in rows if not r["ok"]]
+    return "\n".join(lines)
