@@ -23,18 +23,18 @@
   /** The menu: ``Drafts``, to be put wherever there is room. */
   drafts.menu = () => {
     const name = el("input", { type: "text", maxlength: "80", placeholder: "a name", spellcheck: "false", autocomplete: "off", "aria-label": "Name of the draft" });
-    const told = el("p", { class: "quiet told", role: "status" });
+    const status = el("p", { class: "quiet told", role: "status" });
     const list = el("ul", { "aria-label": "Drafts in this browser" });
     const form = el("form", { class: "saveas" }, el("label", {}, "Save this grammar as", name), el("button", { type: "submit" }, "Save"));
     const forget = sure({ class: "link no" }, "Delete everything", "Delete all drafts and settings?", drafts.forget);
-    const sheet = el("div", { class: "sheetlet", hidden: true }, form, told, list, el("p", { class: "quiet keeps" }, el("span", {}, "Stored in this browser only."), forget));
+    const sheet = el("div", { class: "sheetlet", hidden: true }, form, status, list, el("p", { class: "quiet keeps" }, el("span", {}, "Stored in this browser only."), forget));
     const box = el("div", { class: "menu drafts" }, el("button", { type: "button", "aria-haspopup": "true", "aria-expanded": "false" }, "Drafts"), sheet);
     const menu = wb.menu(box);
 
     function rename(row, draft) {
       const field = el("input", { type: "text", maxlength: "80", "aria-label": "New name" });
       field.value = draft.name;
-      const done = () => { told.textContent = drafts.rename(draft.name, field.value); if (told.textContent) field.focus(); else show(); };
+      const done = () => { status.textContent = drafts.rename(draft.name, field.value); if (status.textContent) field.focus(); else show(); };
       row.replaceChildren(el("form", { onsubmit: (event) => { event.preventDefault(); done(); } }, field, el("button", { type: "submit" }, "Rename")));
       field.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); show(); } });
       field.select();
@@ -54,13 +54,13 @@
 
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      told.textContent = drafts.save(name.value);
-      if (told.textContent) return;
+      status.textContent = drafts.save(name.value);
+      if (status.textContent) return;
       wb.notice(`Saved as “${name.value.trim()}” in this browser.`);
       name.value = "";
       menu.close();
     });
-    if (!saved.possible) told.textContent = "Drafts cannot be saved: browser storage is blocked.";
+    if (!saved.possible) status.textContent = "Drafts cannot be saved: browser storage is blocked.";
     wb.on("drafts", show);
     show();
     return box;
