@@ -8,7 +8,7 @@ wb.intro = (box) => {
   const OWN = { notation: "regex", text: "(I think|Surely) it is (red|green|blue), because [a-z ]{5,40}\\.", prompt: "What colour is it? ", from: "own" };
   /** What to do next, by whether a finished run is on the page. */
   const NEXT = { true: "Click a token to see what the model preferred there.", false: "Press Run to let the model write under it." };
-  const FROM = { own: "Edit this grammar: the picture follows as you type. ", link: "This grammar was shared with you. ", draft: "This is your draft, as you left it. ", lesson: "This grammar is from a lesson. " };
+  const FROM = { own: "Edit this grammar: the picture follows as you type. ", link: "This grammar was shared with you. ", draft: "This is your draft. ", lesson: "This grammar is from a lesson. " };
   let broken = null; // the example as it was before it was broken
 
   const brokenText = () => broken.text.replace(broken.breaks[0], () => broken.breaks[1]);
