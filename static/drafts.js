@@ -94,7 +94,7 @@
   const { saved, work } = wb;
   const WAIT = 700; // milliseconds without a key until the draft is kept
   const LONGEST_NAME = 80, EARLIER = "Earlier draft";
-  const FULL = "this browser keeps nothing for the page: its storage is full, or blocked";
+  const FULL = "the draft was not saved: browser storage is full or blocked";
   let opened = null; // what was opened last: no draft until something in it is changed
   let changed = false; // whether it was, since then
   let forgotten = false;
@@ -135,10 +135,10 @@
   }
   function open(name) {
     const held = work.checked(names()[name]);
-    if (held) wb.emit("open", work.asExample(held, name));
+    if (held) wb.emit("open", { ...work.asExample(held, name), from: "draft" });
   }
 
-  const asDraft = (draft) => ({ ...work.asExample(draft, "Your draft"), draft: true, compare: undefined });
+  const asDraft = (draft) => ({ ...work.asExample(draft, "Your draft"), draft: true, from: "draft", compare: undefined });
   /** The draft a visit begins with, as an example to be opened; null where it was left for another grammar. */
   function kept() { const draft = last(); return draft && !draft.left && draft.text.trim() ? asDraft(draft) : null; }
   /** Open the draft that was left. */

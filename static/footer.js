@@ -1,10 +1,12 @@
+/* The footer: lessons, API, About, keys, the version and the source. */
 "use strict";
-/* The footer: the lessons, the endpoints (a page of Gradio's own), what runs here, the sheet of keys. */
-wb.parts.footer = ({ element, server }) => {
+wb.parts.footer = ({ element, props, server }) => {
   const { el } = wb;
   const find = (selector) => element.querySelector(selector);
-  const sheet = find("dialog");
-  document.body.append(sheet); // above everything, whatever frame Gradio puts around us
+  const sheet = find("dialog"), open = wb.sheet(sheet);
+  const { version, source } = JSON.parse(props.value);
+  if (version) find(".version").textContent = "Version " + version;
+  if (source) find(".version").after(el("a", { href: source, target: "_blank", rel: "noopener" }, "Source"));
 
   find(".api").addEventListener("click", () => {
     document.querySelector("footer:not(.wb) .show-api")?.click();
@@ -13,11 +15,10 @@ wb.parts.footer = ({ element, server }) => {
   find(".learn").addEventListener("click", () => wb.emit("look", "learn"));
   find(".keys").addEventListener("click", () => wb.emit("help"));
   find(".about").addEventListener("click", async () => {
-    sheet.showModal();
-    const told = await wb.ask(server.about, {});
+    open();
+    const answer = await wb.ask(server.about, {});
     const list = (pairs) => (pairs || []).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
-    sheet.querySelector(".versions").replaceChildren(...list(told.fault ? [["server", told.fault]] : told.versions));
-    sheet.querySelector(".limits").replaceChildren(...list(told.limits));
+    sheet.querySelector(".versions").replaceChildren(...list(answer.fault ? [["server", answer.fault]] : answer.versions));
+    sheet.querySelector(".limits").replaceChildren(...list(answer.limits));
   });
-  sheet.addEventListener("click", (event) => { if (event.target === sheet || event.target.closest(".close")) sheet.close(); });
 };

@@ -27,7 +27,7 @@ wb.parts.grammar = ({ element, server }) => {
     const tab = kinds.querySelector(`[data-notation="${notation}"]`);
     wb.choose(kinds, "aria-checked", tab);
     wb.bring(kinds, tab);
-    editor.area.placeholder = wb.notations[notation].begin.text;
+    editor.area.placeholder = "For example: " + wb.notations[notation].begin.text;
     button("rules").hidden = !wb.notations[notation].rules;
     const { styles = [], ask } = wb.notations[notation];
     style.parentNode.hidden = !styles.length;
@@ -59,8 +59,8 @@ wb.parts.grammar = ({ element, server }) => {
 
   // -- sections ------------------------------------------------------------------------------------
   const tabs = find(".sections"), panel = find(".panel");
-  const button = (name) => tabs.querySelector(`[data-section="${name}"]`);
-  let chosen = wb.saved?.get("section", "tests") ?? "tests", forced = false;
+  const button = (name) => tabs.querySelector(`[data-section="${name}"]`), folder = find(".fold");
+  let chosen = wb.saved?.get("section", "tests") ?? "tests", forced = false, folded = Boolean(wb.saved?.get("folded"));
   if (!button(chosen)) chosen = "tests";
 
   /** Show a section; a grammar that cannot be read has nothing but problems. */
@@ -69,6 +69,8 @@ wb.parts.grammar = ({ element, server }) => {
     wb.choose(tabs, "aria-selected", button(shown));
     for (const each of panel.children) each.hidden = each.dataset.section !== shown;
     panel.scrollTop = 0;
+    panel.hidden = folded && !forced; // problems that keep the grammar from being read are always shown
+    folder.setAttribute("aria-expanded", String(!panel.hidden));
     if (shown === "samples") samples.ask();
     if (shown === "change") change.ask();
   }
@@ -76,8 +78,15 @@ wb.parts.grammar = ({ element, server }) => {
     chosen = name;
     forced = false;
     wb.saved?.set("section", name);
-    section(name);
+    fold(false);
   }
+  /** Hide the sections and leave their room to the editor, or show them again. */
+  function fold(hide) {
+    folded = hide;
+    wb.saved?.set("folded", hide);
+    section(forced ? "problems" : chosen);
+  }
+  folder.addEventListener("click", () => fold(!panel.hidden));
   tabs.addEventListener("click", (event) => { const tab = event.target.closest("button"); if (tab) choose(tab.dataset.section); });
   wb.roving(tabs, (tab) => choose(tab.dataset.section));
 
@@ -94,7 +103,11 @@ wb.parts.grammar = ({ element, server }) => {
   const change = wb.changeList(find("#wb-sec-change"), server, (added) => tests.put(added), (gained, lost) => {
     mark("change", gained || lost ? [gained && "+", lost && "−"].filter(Boolean).join(" ") : "", "warn", " " + [gained && "a text came in", lost && "a text went out"].filter(Boolean).join(", "));
   });
-  const phases = wb.phaseBar(find(".phases"));
+  const phases = wb.phaseBar(find(".phases")), timing = find(".timing");
+  timing.addEventListener("click", () => {
+    const shown = find(".phases").toggleAttribute("hidden");
+    timing.setAttribute("aria-expanded", String(!shown));
+  });
 
   // -- compiling -----------------------------------------------------------------------------------
   /** The example's name while its text is untouched: some are drawn over tokens of their own. */

@@ -1,9 +1,21 @@
-/* The header: which example, which view, which theme; and the sheet of keys. */
+/* The header: example, view, theme, help. On a narrow page it is one line with a menu, and a bar at the lower edge leads
+   to the parts of the page. */
 "use strict";
+/** A dialog with a close button: it opens scrolled to its top, with the focus on its heading. */
+wb.sheet = (dialog) => {
+  document.body.append(dialog); // outside Gradio's containers, which could clip it
+  dialog.addEventListener("click", (event) => { if (event.target === dialog || event.target.closest(".close")) dialog.close(); });
+  return () => {
+    if (dialog.open) return;
+    dialog.showModal();
+    dialog.scrollTop = 0;
+    dialog.querySelector("h2").focus();
+  };
+};
 wb.parts.header = ({ element, props, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const picker = find("select"), views = find(".views"), theme = find(".theme"), help = find(".helpbutton"), sheet = find("dialog");
+  const picker = find("select"), views = find(".views"), theme = find(".theme"), header = find(".header");
   const page = JSON.parse(props.value);
   state.gallery = page.gallery;
   state.methods = page.methods;
@@ -14,7 +26,7 @@ wb.parts.header = ({ element, props, server }) => {
     if (!groups.has(example.group)) groups.set(example.group, []);
     groups.get(example.group).push(el("option", { value: String(index) }, example.title));
   });
-  /** What stands on the page by another name than an example's: one's own, a draft's, a link's. */
+  /** The name of a grammar that is not in the gallery: the person's own, a draft, a link. */
   const other = el("option", { value: "", hidden: true }, "Your own");
   const fill = () => {
     const chosen = picker.value;
@@ -25,7 +37,7 @@ wb.parts.header = ({ element, props, server }) => {
   fill();
   wb.on("drafts", fill);
   find(".bench").append(wb.drafts.menu());
-  wb.drafts.line(find(".intro"), find(".header"));
+  wb.drafts.line(find(".intro"), header);
   const call = (title) => { other.textContent = title; picker.value = ""; };
 
   let opening = 0;
@@ -64,11 +76,9 @@ wb.parts.header = ({ element, props, server }) => {
   wb.on("look", look);
 
   // -- keys ---------------------------------------------------------------------------------------
-  const openHelp = () => { if (!sheet.open) sheet.showModal(); };
-  document.body.append(sheet); // above everything, whatever frame Gradio puts around us
-  help.addEventListener("click", openHelp);
+  const openHelp = wb.sheet(find("dialog"));
+  find(".helpbutton").addEventListener("click", openHelp);
   wb.on("help", openHelp);
-  sheet.addEventListener("click", (event) => { if (event.target === sheet || event.target.closest(".close")) sheet.close(); });
   document.addEventListener("keydown", (event) => {
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const go = (act) => { event.preventDefault(); act(); };
@@ -83,10 +93,39 @@ wb.parts.header = ({ element, props, server }) => {
 
   find(".share").addEventListener("click", (event) => wb.share(event.target));
 
+  // -- a narrow page --------------------------------------------------------------------------------
+  const more = find(".morebutton"), box = find(".more"), narrow = matchMedia("(max-width: 520px)");
+  function unfold(open) {
+    header.classList.toggle("open", open);
+    more.setAttribute("aria-expanded", String(open));
+  }
+  more.addEventListener("click", () => unfold(!header.classList.contains("open")));
+  document.addEventListener("click", (event) => { if (!more.contains(event.target) && (!box.contains(event.target) || event.target.closest(".views, .share, .helpbutton"))) unfold(false); });
+  header.addEventListener("keydown", (event) => { if (event.key === "Escape" && header.classList.contains("open")) { unfold(false); more.focus(); } });
+  const place = () => { if (narrow.matches) box.prepend(views); else find(".mark").after(views); };
+  narrow.addEventListener("change", place);
+  place();
+
+  const parts = [...element.querySelectorAll(".parts button")];
+  const target = (button) => document.querySelector(button.dataset.to);
+  for (const button of parts) button.addEventListener("click", () => scrollTo({ top: button === parts[0] ? 0 : target(button).getBoundingClientRect().top + scrollY - 8 }));
+  /** Mark the part that is in the middle of the window. */
+  function seen() {
+    const here = parts.findLast((button) => target(button).getBoundingClientRect().top < innerHeight / 2) ?? parts[0];
+    for (const button of parts) button.setAttribute("aria-current", String(button === here));
+  }
+  let asked = 0;
+  addEventListener("scroll", () => { cancelAnimationFrame(asked); asked = requestAnimationFrame(seen); }, { passive: true });
+  wb.on("ready", () => new ResizeObserver(seen).observe(document.body));
+
+  // the upper row is as high as the window leaves it under the header and over the run
+  const measure = () => document.documentElement.style.setProperty("--header", header.offsetHeight + "px");
+  wb.on("ready", () => { measure(); new ResizeObserver(measure).observe(header); });
+
   wb.models(find(".models"), server);
   wb.intro(find(".intro"));
 
-  /** Something to work on that is no example of the gallery: a shared link, a lesson's grammar, a draft. */
+  /** Open a grammar that is not in the gallery: a shared link, a lesson's grammar, a draft. */
   function show(example) {
     call(example.title);
     state.example = example;

@@ -92,7 +92,7 @@ wb.parts.learn = ({ element, server }) => {
   function leaf(number) {
     const one = lesson.pages[number], asked = (question) => (sent) => server[question]({ ...sent, lesson: lesson.name, step: number });
     const about = given(one), made = one.figure ? wb.film(asked("lesson_figure"), one.caption, { framed: about.light, why: one.explained ? (sent) => wb.ask(asked("lesson_why"), sent) : null }) : null;
-    const opens = one.open && el("button", { type: "button", class: "bench", onclick: () => wb.emit("open", { ...one.open, title: `From the lesson: ${one.title}` }) }, "Open in the workbench");
+    const opens = one.open && el("button", { type: "button", class: "bench", onclick: () => wb.emit("open", { ...one.open, title: `From the lesson: ${one.title}`, from: "lesson" }) }, "Open in the workbench");
     const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), about.box, el("p", { class: "source quiet" }, "Source: ", one.source), opens);
     const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), isDone(lesson.name, number), () => tick(lesson.name, number));
     const right = el("div", { class: "shown" }, made?.figure ?? null, one.table ? worked(one.table) : null, made || one.table ? null : quiz);

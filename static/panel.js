@@ -51,7 +51,7 @@
     function numbers(branch, rate) {
       stats.replaceChildren(...wb.totals(branch.steps, rate).map(([shown, name, title, detail]) => el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : "")));
       const end = branch.outcome;
-      outcome.textContent = end ? (end.good ? "✓ " : "") + end.words : state.running ? "" : branch.steps.length ? "not ended: take the next token, step, or go on" : "at the prompt: take the first token, step, or go on";
+      outcome.textContent = end ? (end.good ? "✓ " : "") + end.words : state.running ? "" : branch.steps.length ? "not finished: choose the next token, press Step, or press Continue" : "at the prompt: choose the first token, press Step, or press Continue";
       outcome.className = "outcome " + (end ? (end.good ? "good" : "warn") : "quiet");
       // traps are looked for now and then while tokens come in, and once more at the end
       if (state.running && performance.now() - looked < 500) return;

@@ -21,6 +21,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });
   const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
+  wb.callout(find);
   const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost, over: "run over", dropped: () => fail("the server ended it", "is it still running? Press Run again") });
 
   // -- runs, steps, forks ------------------------------------------------------------------------

@@ -74,9 +74,9 @@
     show(fragment);
     await wb.copy(link, button);
     const size = wb.number(link.length);
-    if (link.length > TOO_LONG) wb.notice(`The link has ${size} characters: many places will cut it. Export the grammar as a file instead.`);
-    else if (link.length > LONG) wb.notice(`Copied. The link has ${size} characters; chats and trackers may cut it.`);
-    else wb.notice(`Copied: a link of ${size} characters that holds the grammar, prompt, tests and settings. Nothing is stored anywhere.`);
+    if (link.length > TOO_LONG) wb.notice(`The link has ${size} characters; many programs will cut it. Export the grammar as a file instead.`);
+    else if (link.length > LONG) wb.notice(`Copied. The link has ${size} characters; chats and issue trackers may cut it.`);
+    else wb.notice(`Copied: a link of ${size} characters that contains the grammar, prompt, tests and settings. Nothing is stored on a server.`);
     return link;
   };
   /** The address no longer says what stands on the page. */
@@ -87,9 +87,9 @@
     if (!location.hash.startsWith("#g=")) return null;
     try {
       const held = wb.work.checked(await unfolded(location.hash.slice(3)));
-      if (held) return wb.work.asExample(held, "From a link");
-    } catch { /* told below */ }
-    wb.notice("This link cannot be read: it was cut off on its way, or is of a later version. Ask for it again; here is an example meanwhile.");
+      if (held) return { ...wb.work.asExample(held, "Shared grammar"), from: "link" };
+    } catch { /* reported below */ }
+    wb.notice("This link cannot be read: it is incomplete, or a later version wrote it. Ask for the link again; the page shows an example instead.");
     return null;
   };
 

@@ -1,18 +1,18 @@
-/* The drafts of this browser, on the page: a menu to keep, open, rename and delete them, and the line
-   that says where the draft on the page came from. */
+/* The drafts of this browser: a menu to save, open, rename and delete them, and a line about the draft
+   that is open. */
 "use strict";
 (() => {
   const { el, drafts, saved } = wb;
-  const PATIENCE = 4000; // milliseconds a second click has time to mean it
+  const PATIENCE = 4000; // milliseconds within which the second click must come
 
   const when = (time) => new Date(time).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
-  /** A button that does what it says at its second click: what it does cannot be taken back. */
+  /** A button that acts on its second click, for actions that cannot be undone. */
   function sure(properties, words, question, act) {
     let armed = 0;
     const button = el("button", { type: "button", ...properties }, words);
     button.addEventListener("click", (event) => {
-      event.stopPropagation(); // what it does may take the button away: the menu must not think that a click fell outside
+      event.stopPropagation(); // the action may remove the button, and the menu would take the click for one outside
       if (armed) { clearTimeout(armed); act(); return; }
       button.textContent = question;
       armed = setTimeout(() => { armed = 0; button.textContent = words; }, PATIENCE);
@@ -23,18 +23,18 @@
   /** The menu: ``Drafts``, to be put wherever there is room. */
   drafts.menu = () => {
     const name = el("input", { type: "text", maxlength: "80", placeholder: "a name", spellcheck: "false", autocomplete: "off", "aria-label": "Name of the draft" });
-    const told = el("p", { class: "quiet told", role: "status" });
-    const list = el("ul", { "aria-label": "Drafts kept in this browser" });
-    const form = el("form", { class: "saveas" }, el("label", {}, "Save what stands here as", name), el("button", { type: "submit" }, "Save"));
-    const forget = sure({ class: "link no" }, "Forget everything", "Really? Drafts and settings go", drafts.forget);
-    const sheet = el("div", { class: "sheetlet", hidden: true }, form, told, list, el("p", { class: "quiet keeps" }, el("span", {}, "Kept in this browser alone."), forget));
+    const status = el("p", { class: "quiet told", role: "status" });
+    const list = el("ul", { "aria-label": "Drafts in this browser" });
+    const form = el("form", { class: "saveas" }, el("label", {}, "Save this grammar as", name), el("button", { type: "submit" }, "Save"));
+    const forget = sure({ class: "link no" }, "Delete everything", "Delete all drafts and settings?", drafts.forget);
+    const sheet = el("div", { class: "sheetlet", hidden: true }, form, status, list, el("p", { class: "quiet keeps" }, el("span", {}, "Stored in this browser only."), forget));
     const box = el("div", { class: "menu drafts" }, el("button", { type: "button", "aria-haspopup": "true", "aria-expanded": "false" }, "Drafts"), sheet);
     const menu = wb.menu(box);
 
     function rename(row, draft) {
       const field = el("input", { type: "text", maxlength: "80", "aria-label": "New name" });
       field.value = draft.name;
-      const done = () => { told.textContent = drafts.rename(draft.name, field.value); if (told.textContent) field.focus(); else show(); };
+      const done = () => { status.textContent = drafts.rename(draft.name, field.value); if (status.textContent) field.focus(); else show(); };
       row.replaceChildren(el("form", { onsubmit: (event) => { event.preventDefault(); done(); } }, field, el("button", { type: "submit" }, "Rename")));
       field.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); show(); } });
       field.select();
@@ -54,23 +54,23 @@
 
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      told.textContent = drafts.save(name.value);
-      if (told.textContent) return;
-      wb.notice(`Saved as “${name.value.trim()}”, in this browser alone.`);
+      status.textContent = drafts.save(name.value);
+      if (status.textContent) return;
+      wb.notice(`Saved as “${name.value.trim()}” in this browser.`);
       name.value = "";
       menu.close();
     });
-    if (!saved.possible) told.textContent = "This browser keeps nothing for the page: its storage is blocked.";
+    if (!saved.possible) status.textContent = "Drafts cannot be saved: browser storage is blocked.";
     wb.on("drafts", show);
     show();
     return box;
   };
 
-  /** The line: ``your draft of 20 Nov, 14:03 · discard``. It stands in its home; where that is put away, in the shelter. */
-  drafts.line = (home, shelter) => {
+  /** The line ``your draft of 20 Nov, 14:03 · discard``: before the buttons of the intro; where that is hidden, in the header. */
+  drafts.line = (intro, header) => {
     const line = el("span", { class: "draftline quiet", role: "status", hidden: true });
-    const place = () => (home.hidden ? shelter : home).append(line);
-    new MutationObserver(place).observe(home, { attributes: true, attributeFilter: ["hidden"] });
+    const place = () => { if (intro.hidden) header.append(line); else intro.querySelector(".acts").before(line); };
+    new MutationObserver(place).observe(intro, { attributes: true, attributeFilter: ["hidden"] });
     place();
     wb.on("draft", (draft) => {
       line.hidden = !draft;

@@ -146,6 +146,7 @@ def test_nothing_moves_when_something_arrives_late(visit: Any) -> None:
         v.page.wait_for_function("window.wb?.state?.compiled")
         top = "() => document.querySelector('#wb-grammar .promptbox').getBoundingClientRect().top"
         places = {v.page.evaluate(top)}
+        v.page.click("#wb-grammar .timing")
         v.page.wait_for_selector("#wb-grammar .phases .phase:nth-child(6)")
         places.add(v.page.evaluate(top))
         for name in ("problems", "tests", "rules", "samples"):

@@ -17,7 +17,7 @@ def test_a_visitor_looks_breaks_and_tries(visit: Any, dark: bool) -> None:
     with visit(dark=dark) as v:
         v.wait_run()
         v.wait_drawn()
-        assert "Below is a finished run" in v.page.locator(".intro p").inner_text()
+        assert "Click a token" in v.page.locator(".intro p").inner_text()
         v.shot(f"visitor_1_opened_{theme}")
 
         v.page.click(".intro .break")
@@ -25,6 +25,8 @@ def test_a_visitor_looks_breaks_and_tries(visit: Any, dark: bool) -> None:
         v.page.wait_for_function("wb.state.ran === wb.key(wb.state) && wb.state.steps.length > 3")
         v.wait_run()
         assert "digits only" in v.page.locator(".intro p").inner_text()
+        assert v.page.locator(".intro .break").inner_text() == "Undo the break"
+        assert v.page.evaluate("getSelection().toString()") == "[0-9]{1,6}", "the changed piece"
         assert '"name": "' in v.page.evaluate(TEXT)
         assert v.page.evaluate(TEXT).split('"')[3].isdigit(), "the mask follows the new rule"
         v.shot(f"visitor_2_broken_{theme}")

@@ -11,7 +11,7 @@ import gradio as gr
 from workbench.errors import WorkbenchError
 from workbench.resources import STATIC
 from workbench.ui import author, compare, explain, lessons
-from workbench.ui.about import about
+from workbench.ui.about import about, release
 from workbench.ui.changes import what_changed
 from workbench.ui.convert import convert_grammar
 from workbench.ui.endpoints import add_endpoints
@@ -136,7 +136,7 @@ def build(handlers: Handlers) -> gr.Blocks:
             part(handlers, "takeaway")
         part(handlers, "learn")
         side_by_side = part(handlers, "compare")
-        part(handlers, "footer")
+        part(handlers, "footer", encoded(release()))
         for asked, lines, over in (
             (run, run_lines, "run over"),
             (side_by_side, compare.compare_lines, "compare over"),

@@ -1,0 +1,222 @@
+"""The first minute: what is in view before anything is scrolled, on a laptop and on a phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+LAPTOPS = pytest.mark.parametrize(("width", "height"), [(1280, 720), (1400, 900)])
+PHONE = {"width": 390, "height": 844}
+
+#: Whether all of an element is inside the window.
+IN_VIEW = """(selector) => {
+  const box = document.querySelector(selector).getBoundingClientRect();
+  return box.height > 0 && box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
+}"""
+STAGE = "document.querySelector('#wb-picture .stage').clientHeight"
+
+
+def in_view(v: Any, selector: str) -> bool:
+    assert v.page.evaluate("scrollY") == 0
+    return bool(v.page.evaluate(IN_VIEW, selector))
+
+
+@LAPTOPS
+def test_the_run_is_in_view_beside_grammar_and_picture(visit: Any, width: int, height: int) -> None:
+    with visit("?example=person", width=width, height=height) as v:
+        v.wait_run()
+        v.wait_drawn()
+        for part in (".strip", ".tok.cut", ".stats", ".callout .bubble", ".callout button", ".go"):
+            assert in_view(v, f"#wb-run {part}"), part
+        assert in_view(v, "#wb-grammar .editor")
+        assert in_view(v, "#wb-grammar .sections")
+        assert in_view(v, "#wb-picture .card")
+        assert v.page.evaluate(STAGE) > 0.4 * height
+        best = v.page.evaluate("wb.glyphs(wb.state.steps[wb.state.selected].wanted[0])")
+        says = v.page.inner_text("#wb-run .callout .says")
+        assert says.startswith(f"the model preferred {best}; the grammar ")
+        v.shot(f"first_look_{width}")
+
+
+def test_the_callout_leads_to_the_reason(visit: Any) -> None:
+    with visit("?example=person", width=1280, height=720) as v:
+        v.wait_run()
+        v.page.click("#wb-run .callout button")
+        v.page.wait_for_selector("#wb-run .whybox:not([hidden])")
+        assert "Why not" in v.page.inner_text("#wb-run .whybox")
+        v.page.wait_for_function(f"({IN_VIEW})('#wb-run .whybox')")
+
+
+def test_the_callout_describes_the_selected_token(visit: Any) -> None:
+    with visit("?example=person", width=1280, height=720) as v:
+        v.wait_run()
+        kinds = {
+            "the model's first choice": "!s.cut && !s.forced && s.rank === 1",
+            "only": "!s.cut && s.forced",
+            "requires": "s.cut && s.allowed === 1",
+        }
+        for words, kind in kinds.items():
+            index = v.page.evaluate(f"wb.state.steps.findIndex((s) => {kind})")
+            v.page.locator("#wb-run .tok").nth(index).click()
+            assert words in v.page.inner_text("#wb-run .callout .says")
+            assert in_view(v, "#wb-run .callout .bubble")
+
+
+def test_breaking_the_example_changes_what_is_in_view(visit: Any) -> None:
+    with visit("?example=person", width=1280, height=720) as v:
+        v.wait_run()
+        perplexity = v.page.inner_text("#wb-run .stats")
+        rings = v.page.locator("#wb-run .tokens .tok.cut").count()
+        v.page.click(".intro .break")
+        v.page.wait_for_function("wb.state.text.includes('[0-9]{1,6}')")
+        v.page.wait_for_function("wb.state.ran === wb.key(wb.state) && wb.state.steps.length > 3")
+        v.wait_run()
+        assert v.page.inner_text("#wb-run .stats") != perplexity
+        assert v.page.locator("#wb-run .tokens .tok.cut").count() > rings
+        for part in ("#wb-run .strip", "#wb-run .stats", "#wb-run .callout .bubble"):
+            assert in_view(v, part), part
+        assert in_view(v, "#wb-grammar .paint .l:last-child"), "the edited rule"
+
+
+def test_the_intro_claims_only_what_is_on_the_page(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.wait_run()
+        intro = v.page.locator(".intro p")
+        assert "Click a token" in intro.inner_text()
+        v.page.click(".intro .own")
+        v.page.wait_for_function("wb.state.compiled?.text === wb.state.text && !wb.state.pending")
+        assert intro.inner_text().startswith("Edit this grammar")
+        assert "Press Run" in intro.inner_text()
+        assert v.page.locator(".intro .own").is_hidden()
+        fragment = v.page.evaluate("wb.fragment()")
+    with visit(f"#{fragment}") as v:
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        intro = v.page.locator(".intro p")
+        assert intro.inner_text().startswith("This grammar was shared with you")
+        assert "Press Run" in intro.inner_text()
+        v.page.click("#wb-run .go")
+        v.wait_run()
+        assert "Click a token" in intro.inner_text()
+
+
+def test_the_view_buttons_do_not_move(visit: Any) -> None:
+    places = "[...document.querySelectorAll('.views button, .theme, .helpbutton')].map((b) => b.getBoundingClientRect()).map((r) => [r.left, r.top, r.width].join())"
+    with visit("?example=time", width=1280, height=720) as v:
+        v.wait_run()
+        v.page.wait_for_selector("#wb-header button.model.ready")
+        home = v.page.evaluate(places)
+        for view in ("compare", "learn", "workbench"):
+            v.page.click(f".views [data-view={view}]")
+            assert v.page.evaluate(places) == home, view
+
+
+@pytest.mark.parametrize("height", [400, 900])
+def test_help_opens_at_its_top(visit: Any, height: int) -> None:
+    with visit("?example=time", height=height) as v:
+        v.wait_run()
+        for button in (".helpbutton", "#wb-footer .about"):
+            v.page.click(button)
+            assert v.page.evaluate("document.querySelector('dialog[open]').scrollTop") == 0
+            assert v.page.evaluate("document.activeElement.matches('dialog[open] h2')")
+            v.page.click("dialog[open] > .close")
+            assert v.page.locator("dialog[open]").count() == 0
+
+
+def test_sections_fold_and_problems_still_show(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        high = "document.querySelector('#wb-grammar .editor').clientHeight"
+        before = v.page.evaluate(high)
+        v.page.click("#wb-grammar .fold")
+        assert v.page.locator("#wb-grammar .panel").is_hidden()
+        assert v.page.evaluate(high) > before
+        v.type_grammar("[0-9")
+        v.page.wait_for_selector("#wb-grammar .problems li")
+        assert v.page.locator("#wb-grammar .panel").is_visible()
+        v.type_grammar("[0-9]")
+        v.page.wait_for_selector("#wb-grammar .panel", state="hidden")
+        v.page.click("#wb-grammar [data-section=tests]")
+        assert v.page.locator("#wb-grammar .panel").is_visible()
+
+
+def test_the_footer_has_the_version(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        version, source = v.page.evaluate(
+            "async () => { const text = document.querySelector('.wb.footer').innerText;"
+            " return [text, [...document.querySelectorAll('.wb.footer a')].map((a) => a.href)]; }"
+        )
+        assert "Version" in version
+        assert all(address.startswith("http") for address in source)
+
+
+# -- a phone ----------------------------------------------------------------------------------------
+
+
+def test_a_phone_has_a_header_of_one_line_with_a_menu(visit: Any) -> None:
+    with visit("?example=person", **PHONE) as v:
+        v.wait_run()
+        top = "document.querySelector('.wb.header .top').offsetHeight"
+        assert v.page.evaluate(top) <= 48
+        inside = (".views", ".drafts", ".share", ".models > button", ".theme", ".helpbutton")
+        for part in inside:
+            assert v.page.locator(f"#wb-header {part}").is_hidden(), part
+        v.page.click(".morebutton")
+        for part in inside:
+            assert v.page.locator(f"#wb-header {part}").is_visible(), part
+        v.shot("phone_menu")
+        v.page.click("#wb-header [data-view=learn]")
+        assert v.page.locator("#wb-header .theme").is_hidden(), "the menu closes"
+        v.page.click(".morebutton")
+        v.page.keyboard.press("Escape")
+        assert v.page.locator("#wb-header .theme").is_hidden()
+        assert v.page.evaluate("document.activeElement.matches('.morebutton')")
+
+
+def test_a_phone_has_a_bar_that_leads_to_the_parts(visit: Any) -> None:
+    with visit("?example=person", **PHONE) as v:
+        v.wait_run()
+        v.wait_drawn()
+        assert v.page.locator(".parts button").all_inner_texts() == ["Write", "Run", "See"]
+        tops = v.page.evaluate(
+            "['#wb-grammar .editor', '#wb-run .card', '#wb-grammar .tests', '#wb-picture .card']"
+            ".map((s) => document.querySelector(s).getBoundingClientRect().top)"
+        )
+        assert tops == sorted(tops), "the run comes before the tests"
+        card = "document.querySelector('#wb-picture .card').offsetHeight / innerHeight"
+        assert 0.5 < v.page.evaluate(card) < 0.7
+        here = ".parts button[aria-current=true]"
+        assert v.page.inner_text(here) == "Write"
+        for name, part in (("See", "#wb-picture .card"), ("Run", "#wb-run .card")):
+            v.page.click(f".parts >> text={name}")
+            v.page.wait_for_function(
+                "s => Math.abs(document.querySelector(s).getBoundingClientRect().top - 8) < 2",
+                arg=part,
+            )
+            v.page.wait_for_function(
+                "([s, n]) => document.querySelector(s).textContent === n", arg=[here, name]
+            )
+
+
+def test_a_phone_has_targets_for_a_finger(visit: Any) -> None:
+    small = """() => [...document.querySelectorAll('.wb :is(button, a[href], select, input, textarea, summary)')]
+      .filter((each) => each.checkVisibility({ visibilityProperty: true }))
+      .map((each) => [each, each.getBoundingClientRect()])
+      .filter(([, box]) => box.height > 0 && (box.height < 32 || box.width < 32))
+      .map(([each, box]) => `${each.outerHTML.slice(0, 90)} ${box.width}×${box.height}`)"""
+    with visit("?example=person", **PHONE) as v:
+        v.wait_run()
+        v.wait_drawn()
+        assert v.page.evaluate(small) == [], "as it opens"
+        v.page.click(".morebutton")
+        v.page.click("#wb-header .drafts > button")
+        assert v.page.evaluate(small) == [], "the menu"
+        v.page.click(".morebutton")
+        for section in ("problems", "rules", "samples", "change"):
+            v.page.click(f"#wb-grammar [data-section={section}]")
+            assert v.page.evaluate(small) == [], section
+        tokens = "[...document.querySelectorAll('#wb-run .tokens .tok')].every((t) => t.getClientRects()[0].height >= 32)"
+        assert v.page.evaluate(tokens), "tokens are as wide as their text"
