@@ -61,18 +61,33 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
-def address() -> Iterator[str]:
-    """The page, served with a small model that answers at once."""
-    # a process of its own: Gradio's threads are no place for this project's rule that a warning
-    # is an error
-    command = [sys.executable, "-m", "tests.browser.server"]
+@contextmanager
+def _served(*arguments: str) -> Iterator[str]:
+    """The address of a page in its own process.
+
+    Gradio's threads raise warnings, which are errors in this process.
+    """
+    command = [sys.executable, "-m", "tests.browser.server", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as served:
         assert served.stdout is not None
         url = served.stdout.readline().strip()
         assert url.startswith("http"), "the page did not start"
         yield url
         served.terminate()
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """The page, served with a small model that answers at once."""
+    with _served() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def builtin_page() -> Iterator[str]:
+    """The page with the embedded model."""
+    with _served("builtin") as url:
+        yield url
 
 
 @dataclass

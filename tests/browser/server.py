@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from tests.own_time import count_own_work
 from tests.ui.toy import Paced, toy_room
 from workbench.constraint.ready import ready
@@ -9,7 +11,8 @@ from workbench.ui.serve import ServeSettings, start
 
 if __name__ == "__main__":
     count_own_work()
-    page = start(ServeSettings(port=0, quiet=True), toy_room(Paced))
+    settings = ServeSettings(port=0, quiet=True)
+    page = start(settings) if "builtin" in sys.argv else start(settings, toy_room(Paced))
     ready()  # a new installation compiles its kernels for a while; no visitor's clock counts that
     print(page.local_url, flush=True)
     page.block_thread()
