@@ -81,8 +81,15 @@ def test_a_comparison_is_stopped_by_its_name(handlers: Handlers) -> None:
     handlers.stop({"run": "stopped"})
     found += list(going)
     assert not found[-1]["good"]
+    assert "verdict" not in found[-1], "not all that was asked for was compared"
     assert told(found, "ended")[-1]["words"] == "stopped by you"
     assert len(told(found, "began")) < 40
+
+
+def test_at_last_two_lines_say_what_the_runs_show(handlers: Handlers) -> None:
+    texts, cost = records(handlers)[-1]["verdict"]
+    assert "valid text" in texts
+    assert "passes of the model per token" in cost
 
 
 def test_the_same_prompt_twice_is_one(handlers: Handlers) -> None:
@@ -147,7 +154,15 @@ def test_every_method_is_offered_under_a_heading(handlers: Handlers) -> None:
     methods = contender_list(handlers, {})["methods"]
     assert [method["name"] for method in methods] == list(CONTENDERS)
     assert all(method["group"] and method["title"] and method["source"] for method in methods)
-    assert "Others" not in {method["group"] for method in methods}
+    assert {method["group"] for method in methods} == {
+        "Baseline",
+        "Koo, Liu & He 2024",
+        "Tran-Thien 2024",
+        "DOMINO 2024",
+        "Willard & Louf 2023",
+        "Other systems",
+    }
+    assert max(len(method["title"]) for method in methods) <= 42, "one line of the list"
     assert sum(method["usual"] for method in methods) >= 2
 
 
