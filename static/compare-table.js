@@ -158,7 +158,7 @@
     }
 
     // -- methods that wrote the same ------------------------------------------------------------------
-    const OPEN = 5; // so many members are shown from the start
+    const OPEN = 5; // groups with at most that many members are open from the start
     const groupOf = (name) => groups.find((group) => group.names.includes(name));
     /** Groups the methods whose runs are all over and have the same tokens, run for run. */
     function group() {

@@ -170,8 +170,8 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   /* Small languages: their exact distributions can be computed, and methods differ on them. */
   const SAMPLES = [
     { title: "Six names", notation: "regex", text: "( William)|( Theodore)|( Ada)|( Olivia)|( Al)|( Albert)", prompt: "My name is" },
-    { title: "Behind the door", notation: "regex", text: "( cat)|( dog)|( big dog)|( small cat)|( bird)|( cake)|( car)|( carrot)", prompt: "She opened the door and saw a" },
-    { title: "A review", notation: "regex", text: "good|bad|very good|very bad|not good", prompt: "Was the review good or bad? The review was " },
+    { title: "Behind the door", notation: "regex", text: "( cat)|( dog)|( big dog)|( cake)|( car)|( carrot)", prompt: "She opened the door and saw a" },
+    { title: "A review", notation: "regex", text: "good|bad|not good", prompt: "Was the review good or bad? The review was " },
   ];
   let eager = false;
   /** One of them in this view, compared as soon as it is compiled. */

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.test_cli import needs_model
 from tests.ui.toy import toy_vocabulary
 from workbench.decoding.toy_model import ToyModel
+from workbench.decoding.transformers_model import load_model
 from workbench.errors import WorkbenchError
-from workbench.evaluate.contenders import CONTENDERS
+from workbench.evaluate.contenders import CONTENDERS, chosen
+from workbench.evaluate.exact import exact
+from workbench.grammar import Grammar
 from workbench.ui.compare import (
     compare_lines,
     compare_records,
@@ -247,3 +253,24 @@ def test_a_model_that_fails_is_told(handlers: Handlers) -> None:
     found = list(compare_records(Handlers(room), TIME))
     assert {record["why"] for record in told(found, "failed")} == {"the model broke"}
     assert found[-1]["k"] == "stop"
+
+
+SAMPLES = re.findall(
+    r'notation: "regex", text: "([^"]*)", prompt: "([^"]*)"',
+    (Path(__file__).parents[2] / "static" / "compare.js").read_text("utf-8"),
+)
+
+
+@needs_model
+@pytest.mark.parametrize(("text", "prompt"), SAMPLES)
+def test_methods_differ_on_the_examples_of_the_page(text: str, prompt: str) -> None:
+    methods = chosen(["automaton", "proper"])
+    grammar = Grammar.from_regex(text)
+    found = exact(load_model("builtin"), prompt, grammar, methods, most=600).as_record()
+    apart = [abs(one["automaton"] - one["proper"]) for one in found["texts"]]
+    assert sum(apart) / 2 > 0.05
+    assert found["distances"]["automaton"]["total_variation"] > 0.2
+
+
+def test_the_page_has_such_examples() -> None:
+    assert len(SAMPLES) == 3

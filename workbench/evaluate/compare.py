@@ -88,7 +88,7 @@ def compare(
 
     A contender compiles the grammar once, before its first run, learns what it learns from these
     prompts and makes one run that is discarded, with a seed that is not among ``seeds``. One that
-    cannot compile fails each of its runs with the same error, and the others go on.
+    cannot compile fails each of its runs with the same error, and the others continue.
     """
     ready: dict[str, Prepared | WorkbenchError] = {}
 

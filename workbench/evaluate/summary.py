@@ -13,7 +13,7 @@ from workbench.evaluate.compare import Ended, Failed
 from workbench.evaluate.contenders import UNCONSTRAINED, Contender
 from workbench.evaluate.measures import Measures, Surprisal
 
-#: No speed is divided by the model's own where its fastest run is so many times its slowest.
+#: Ratio of the model's fastest run to its slowest above which no speed ratio is given.
 MAX_SPREAD = 1.5
 
 #: Names that a sentence lists; a longer list is counted.
@@ -125,7 +125,7 @@ def summaries(ended: Iterable[Ended]) -> list[Summary]:
 def verdict(ended: Sequence[Ended], failed: Sequence[Failed] = ()) -> tuple[str, str]:
     """What a comparison shows: a line about the texts and a line about the cost.
 
-    Only contenders none of whose runs failed are compared; ("", "") where there is none.
+    Contenders with a failed run are left out; ("", "") if no other remains.
     """
     lost = {fail.run.contender.name for fail in failed}
     whole = [end for end in ended if end.run.contender.name not in lost]
@@ -226,7 +226,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def rate(value: float) -> str:
-    """Tokens a second in three digits; – where nothing could be timed."""
+    """Tokens a second in three digits, or – for nan."""
     if math.isnan(value):
         return "–"
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
@@ -236,7 +236,7 @@ def rate(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """A perplexity; – where there is none. Above a million its digits mean nothing."""
+    """A perplexity, or – for nan. Above a million its digits mean nothing."""
     if math.isnan(value):
         return "–"
     return "> 10⁶" if value > _MAX_PERPLEXITY else f"{value:,.2f}"

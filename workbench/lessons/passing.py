@@ -181,17 +181,17 @@ def _wrong(judged: Judged) -> int:
 
 def _told(world: World, judged: Judged) -> str:
     if not judged.proposed:
-        return f"the model is asked, and writes {world.shown(judged.taken[-1])}."
+        return f"the model writes {world.shown(judged.taken[-1])}."
     if judged.right == len(judged.proposed):
-        told = "all proposals are right" if judged.right > 1 else "the proposal is right"
+        result = "all proposals are right" if judged.right > 1 else "the proposal is right"
     else:
         wanted = world.shown(judged.taken[judged.right])
-        told = f"{judged.right} right, then the model wants {wanted}"
+        result = f"{judged.right} right, then the model wants {wanted}"
     taken = count_of(len(judged.taken), "token")
     forced = len(judged.proposed) - judged.guesses
     made = f"{judged.guesses} guessed" if judged.guesses else ""
     along = f"{forced} forced" if forced else ""
-    return f"{' and '.join(filter(None, (made, along)))}; {told}. {taken} in one pass."
+    return f"{' and '.join(filter(None, (made, along)))}; {result}. {taken} in one pass."
 
 
 def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
