@@ -6,7 +6,7 @@ import pytest
 
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.generate import generate
-from workbench.decoding.model import Session
+from workbench.decoding.model import Forgetful
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import StopReason, Trace
@@ -51,7 +51,7 @@ def test_each_contender_makes_one_run_that_is_discarded() -> None:
     class Counted(ToyModel):
         sessions = 0
 
-        def session(self) -> Session:
+        def session(self) -> Forgetful:
             Counted.sessions += 1
             return super().session()
 

@@ -11,7 +11,6 @@ import pytest
 
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.toy_model import ToyModel
-from workbench.decoding.trace import Trace
 from workbench.errors import WorkbenchError
 from workbench.evaluate.compare import Ended, Failed, Run, compare
 from workbench.evaluate.contenders import CONTENDERS, chosen
@@ -50,12 +49,8 @@ def made(
         forward_passes=passes,
     )
     taken = [replace(one.trace.steps[0], token_id=token_id) for token_id in ids]
-    trace = Trace(**{**trace_fields(one.trace), "steps": tuple(taken)})
+    trace = replace(one.trace, steps=tuple(taken))
     return Ended(Run(CONTENDERS[method], "", seed), measures, trace)
-
-
-def trace_fields(trace: Trace) -> dict[str, object]:
-    return {name: getattr(trace, name) for name in Trace.__dataclass_fields__}
 
 
 def test_the_ratio_is_that_of_the_rates_beside_it(one: Ended) -> None:

@@ -167,9 +167,9 @@ def passes(
         frames.append(Frame(f"Pass {count}: {_told(world, judged)}", rows=rows))
     if run.unasked:
         written += map(world.shown, run.unasked)
-        rows = (Row("text", tuple(written), len(written) - 1),)
+        row = Row("text", tuple(written), len(written) - 1)
         left = " ".join(map(world.shown, run.unasked))
-        frames.append(Frame(f"No choice is left: {left} without a pass.", rows=rows))
+        frames.append(Frame(f"No choice is left: {left} without a pass.", rows=(row,)))
     say = f"{count_of(len(run.steps), 'token')} in {len(run.passes)} passes."
     frames.append(Frame(say, rows=(Row("text", tuple(written)),)))
     return Film((), tuple(frames))
