@@ -38,8 +38,8 @@ wb.compareChoice = (find, doors) => {
 
   // -- methods ------------------------------------------------------------------------------------
   function box(method) {
-    const button = el("button", { type: "button", role: "checkbox", class: "way", "aria-checked": "false", tabindex: "-1", "data-name": method.name },
-      el("i", { "aria-hidden": "true" }), el("span", {}, el("b", {}, method.name), el("span", { class: "t" }, method.title), el("span", { class: "q" }, method.source)));
+    const button = el("button", { type: "button", role: "checkbox", class: "way", "aria-checked": "false", tabindex: "-1", "data-name": method.name, title: `${method.detail || method.title}\n${method.source}` },
+      el("i", { "aria-hidden": "true" }), el("b", {}, method.name), el("span", { class: "t" }, method.title));
     button.addEventListener("click", () => { if (!chosen.delete(method.name)) chosen.add(method.name); mark(); });
     return button;
   }

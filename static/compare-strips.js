@@ -33,7 +33,7 @@
   const bin = (step) => (step.s === null ? (step.skipped ? 0 : 7) : Math.min(7, Math.floor(step.s)));
   const words = (step) => [
     wb.glyphs(step), step.s === null ? (step.skipped ? "the model was not asked" : "surprisal ∞") : `surprisal ${wb.bits(step.s)} bits`,
-    step.m ? `the mask took ${wb.bits(step.m)} bits` : "", step.forced ? "the only token allowed" : "", step.cut ? "the model wanted another" : "", step.skipped ? "no model call of its own" : "",
+    step.m ? `bits removed by the mask: ${wb.bits(step.m)}` : "", step.forced ? "the only token allowed" : "", step.cut ? "model preferred a different token" : "", step.skipped ? "no model call of its own" : "",
   ].filter(Boolean).join(" · ");
 
   function token(step) {
@@ -46,7 +46,7 @@
   /** The sign where a run leaves another, with what the other has there. */
   function sign(found, name) {
     const there = found.instead && !found.instead.end ? wb.glyphs(found.instead) : "end";
-    const says = found.kind === "tokens" ? `the same text as ${name}, in other tokens from here on: there it is ${there}` : `here it leaves ${name}, which goes on with ${there}`;
+    const says = found.kind === "tokens" ? `same text as ${name}, different tokens from here on: there it is ${there}` : `differs from ${name} from here on: there it is ${there}`;
     return el("span", { class: "part " + found.kind, title: says, role: "img", "aria-label": says }, found.kind === "tokens" ? "≈" : "≠", el("s", { "aria-hidden": "true" }, there));
   }
 

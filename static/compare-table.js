@@ -1,10 +1,11 @@
-/* The table of a comparison: a row a method, its numbers over all seeds and prompts, its text under it; a row opens into
-   its runs. In come runs, out come rows; what a click does its maker says. */
+/* The table of a comparison: one row for each method, with its numbers over all seeds and prompts and its text below. A
+   row unfolds into its runs. When all runs are over, methods that wrote the same tokens are grouped: the group has the
+   numbers and the text, its members only what differs, which is mostly the cost. */
 "use strict";
 (() => {
   const { el } = wb;
   const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
-  const amount = (value) => (!Number.isFinite(value) ? "∞" : value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value < 1e4 ? wb.number(Math.round(value)) : short.format(value));
+  const amount = (value) => (!Number.isFinite(value) ? "∞" : value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value < 1e4 ? wb.number(Math.round(value)) : value > 1e6 ? "> 10⁶" : short.format(value));
   const mean = (value) => (Number.isInteger(value) ? wb.number(value) : value < 1e4 ? wb.number(Math.round(10 * value) / 10) : short.format(value));
   const times = (value) => "×" + (value < 10 ? value.toFixed(2) : value.toFixed(1));
 
@@ -51,13 +52,23 @@
     if (cut) Object.assign(found, { shown: found.shown.replace("✗", "…"), tone: "quiet" });
     return { ...found, minor: stopped.map(([words, count]) => (runs.length > 1 ? `${count} ${words}` : words)).join(", ") };
   }
+  /** Passes of the model for each token of all runs together. */
+  function passes(runs) {
+    const sum = (key) => runs.reduce((total, run) => total + run.end[key], 0), value = sum("forward_passes") / Math.max(1, sum("tokens"));
+    return { value, shown: value.toFixed(2), minor: `${mean(sum("forward_passes") / runs.length)} a run`, bar: value };
+  }
+  const MAX_SPREAD = 1.5; // as summary.MAX_SPREAD
+  const rates = (runs) => spread(runs.filter((run) => run.end).map((run) => run.end.tokens_per_second));
+  /** The median in the three digits that are shown: the ratio of two shown rates is the shown ratio. */
+  const rate = (found) => Number(found.middle.toPrecision(3));
+  const perSecond = (value) => `${value < 100 ? Number(value.toPrecision(3)) : wb.number(Math.round(value))}/s`;
   function speed(runs, all) {
-    const free = new Map(all.filter((run) => run.method === "unconstrained" && run.end).map((run) => [run.prompt + "\n" + run.seed, run.end.tokens_per_second]));
-    const own = spread(runs.map((run) => run.end.tokens_per_second));
+    const own = rates(runs), alone = all.filter((run) => run.method === "unconstrained" && run.end), base = rates(alone);
     if (!own) return { value: null, shown: "—" };
-    const found = spread(runs.map((run) => (free.get(run.prompt + "\n" + run.seed) && run.end.tokens_per_second ? run.end.tokens_per_second / free.get(run.prompt + "\n" + run.seed) : null)));
-    const rate = `${wb.number(Math.round(own.middle))}/s`;
-    return found ? { value: found.middle, shown: times(found.middle), minor: rate } : { value: own.middle, shown: rate }; // medians: a clock stumbles
+    const value = rate(own), found = { value, shown: perSecond(value), bar: value / Math.max(value, ...[...new Set(all.map((run) => run.method))].map((name) => rates(all.filter((run) => run.method === name))?.middle ?? 0)) };
+    if (!base) return found;
+    if (alone.length > 1 && base.high <= MAX_SPREAD * base.low) return { ...found, shown: times(value / rate(base)), minor: perSecond(value) };
+    return { ...found, minor: "no ratio", title: alone.length < 2 ? "No ratio from one run of the model alone: use two seeds or more" : `No ratio: the model alone ran at ${perSecond(base.low)} to ${perSecond(base.high)}, which is too uneven` };
   }
 
   /* A column: its head, what it means, whether more is better, and what it shows of a method's runs. */
@@ -69,15 +80,16 @@
     forced: { head: "forced", title: "Perplexity of the tokens that were the only ones allowed", of: perplexity("perplexity_forced", "forced") },
     bits: { head: "Mask bits", title: "Σ −log₂ of what the mask kept: how much of what the model wanted was forbidden, over the whole text", of: measured("mask_bits", mean) },
     changed: { head: "Interventions", title: "Tokens where the mask took the model's first choice away", of: measured("interventions", mean) },
+    passes: { head: "Passes / token", title: "Forward passes of the model for each token: the cost that no other work on the machine changes", of: passes, cost: true },
     tokens: { head: "Tokens", title: "Tokens of the text, the end token included", of: measured("tokens", mean) },
-    passes: { head: "Passes", title: "Forward passes of the model", of: measured("forward_passes", mean) },
-    speed: { head: "Speed", title: "Tokens a second, against the model alone after the same prompt with the same seed", more: true, of: speed },
+    speed: { head: "Speed", title: "Median tokens a second, divided by the median of the model alone. There is no ratio where the runs of the model alone differ too much", more: true, of: speed, cost: true },
   };
   const WIDE = Object.keys(COLUMNS).length + 1;
 
   wb.compareTable = (table, doors) => {
     let order = null, down = false, now = null;
     const opened = new Set(), rows = new Map();
+    let groups = []; // methods that wrote the same tokens in every run
     const heads = Object.entries(COLUMNS).map(([key, column]) => el("th", { scope: "col", "data-of": key, title: column.title }, el("button", { type: "button", class: "bare", onclick: () => sort(key) }, column.head)));
     const body = el("tbody");
     table.append(el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "way" }, el("button", { type: "button", class: "bare", onclick: () => sort(null) }, "Method")), ...heads)));
@@ -99,7 +111,12 @@
         names.sort((a, b) => (value[a] === null) - (value[b] === null) || (down ? value[b] - value[a] : value[a] - value[b]) || 0);
       }
       const held = document.activeElement;
-      table.append(...names.map((name) => rows.get(name).group));
+      const placed = new Set();
+      for (const name of names) {
+        const group = groupOf(name);
+        if (group && !placed.has(group)) { placed.add(group); table.append(group.body, ...names.filter((each) => group.names.includes(each)).map((each) => rows.get(each).group)); }
+        if (!group) table.append(rows.get(name).group);
+      }
       if (table.contains(held)) held.focus();
     }
     const of = (name) => now.runs.filter((run) => run.method === name);
@@ -111,6 +128,7 @@
       now = comparison;
       opened.clear();
       rows.clear();
+      groups = [];
       for (const old of table.querySelectorAll("tbody")) old.remove();
       for (const name of now.methods) rows.set(name, row(name));
       arrange();
@@ -129,12 +147,49 @@
       return { box, open, row: el("tr", { class: "text" }, el("td", { colspan: String(WIDE) }, box)) };
     }
 
-    /** The numbers of some runs into cells. */
-    function fill(cells, runs) {
+    /** The numbers of some runs into cells; a ratio is made with the runs of `all`. */
+    function fill(cells, runs, all = now.runs) {
+      Object.values(COLUMNS).forEach((column, i) => put(cells[i], runs.length ? column.of(runs, all) : { shown: "" }));
+    }
+    function put(cell, found) {
+      cell.title = found.title ?? "";
+      cell.replaceChildren(el("span", { class: "n " + (found.tone ?? "") }, found.shown), el("span", { class: "minor" }, found.minor ?? ""));
+      if (found.bar !== undefined) cell.append(el("span", { class: "cost", "aria-hidden": "true" }, el("i", { style: `width: ${(100 * Math.min(1, found.bar)).toFixed(1)}%` })));
+    }
+
+    // -- methods that wrote the same ------------------------------------------------------------------
+    const OPEN = 5; // groups with at most that many members are open from the start
+    const groupOf = (name) => groups.find((group) => group.names.includes(name));
+    /** Groups the methods whose runs are all over and have the same tokens, run for run. */
+    function group() {
+      const written = new Map();
+      for (const name of now.methods) {
+        const runs = of(name), key = runs.every((run) => run.end) ? JSON.stringify(runs.map((run) => run.steps.map((step) => step.id))) : name;
+        written.set(key, [...(written.get(key) ?? []), name]);
+      }
+      groups = [...written.values()].filter((names) => names.length > 1).map(grouped);
+      showAll();
+    }
+    function grouped(names) {
+      const lead = names.includes(now.against) ? now.against : names[0], count = done(lead).reduce((sum, run) => sum + run.steps.filter((step) => !step.end).length, 0), runs = done(lead).length;
+      const fold = el("button", { type: "button", class: "bare fold", "aria-expanded": "true" }, el("b", {}, `${names.length} methods`));
+      const words = `wrote the same ${wb.number(count)} token${count === 1 ? "" : "s"}${runs > 1 ? ` in ${runs} runs` : ""}`;
+      const cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key })), line = stripLine(() => shown(lead), `${names.length} methods`);
+      const numbers = el("tr", { class: "numbers" }, el("th", { scope: "row", class: "way" }, fold, line.open, el("span", { class: "state quiet", title: names.join(", ") }, words)), ...cells);
+      const made = { names, lead, cells, line, body: el("tbody", { class: "same", "data-lead": lead }, numbers, line.row) };
+      const reveal = (open) => { fold.setAttribute("aria-expanded", String(open)); for (const name of names) rows.get(name).group.hidden = !open; };
+      fold.addEventListener("click", () => reveal(fold.getAttribute("aria-expanded") !== "true"));
+      reveal(names.length <= OPEN);
+      return made;
+    }
+    /** A group's numbers: those of its members where they agree, else from where to where they go. */
+    function showGroup({ names, lead, cells, line }) {
       Object.values(COLUMNS).forEach((column, i) => {
-        const found = runs.length ? column.of(runs, now.runs) : { shown: "" };
-        cells[i].replaceChildren(el("span", { class: "n " + (found.tone ?? "") }, found.shown), el("span", { class: "minor" }, found.minor ?? ""));
+        const found = names.map((name) => column.of(done(name), now.runs)).filter((each) => each.value !== null).sort((a, b) => a.value - b.value);
+        const [low, high] = [found[0], found[found.length - 1]];
+        put(cells[i], !found.length ? { shown: "—" } : low.shown === high.shown ? { ...low, bar: undefined } : { shown: `${low.shown.replace(/\/s$/, "")}–${high.shown.replace(/^×/, "")}` });
       });
+      strip(line, shown(lead));
     }
     const beside = (run, name) => of(name).find((each) => each.prompt === run.prompt && each.seed === run.seed);
     /** In words whose tokens a run has: of the one it is set against, or of one above; nothing where they are its own. */
@@ -143,10 +198,10 @@
       return [now.against, ...above].map((name) => wb.strips.alike(run, beside(run, name), name)).find(Boolean) ?? "";
     }
     /** Draws a run's text; says in words where another row has it. */
-    function strip({ box, open, row }, run) {
+    function strip({ box, open, row }, run, member = false) {
       open.disabled = !run?.end || now.running;
       const other = run && beside(run, now.against), alike = now.aligned && run && run.method !== now.against ? shared(run) : "";
-      row.hidden = Boolean(alike) || (Boolean(run?.why) && !run.steps.length);
+      row.hidden = member || Boolean(alike) || (Boolean(run?.why) && !run.steps.length);
       if (!run || row.hidden) return alike;
       wb.strips.draw(box, run, other?.steps.length ? other : null, now.against, now.aligned);
       box.classList.toggle("writing", run === now.writing);
@@ -165,14 +220,16 @@
     /** One method's rows as its runs stand now. */
     function show(name) {
       const here = rows.get(name), runs = of(name), over = done(name), failed = !over.length ? runs.find((run) => run.why) : null;
-      const alike = strip(here.line, shown(name)), words = said(name, runs);
-      here.state.textContent = alike || words;
-      here.state.title = doors.about(name)?.title ?? "";
+      const own = groupOf(name), alike = strip(here.line, shown(name), Boolean(own)), words = said(name, runs);
+      here.state.textContent = (!own && alike) || words;
+      here.state.title = doors.about(name)?.detail ?? "";
+      here.group.classList.toggle("member", Boolean(own));
       here.group.classList.toggle("live", runs.includes(now.writing));
       here.group.classList.toggle("failed", Boolean(failed));
       here.why.hidden = !failed;
       for (const cell of here.cells) cell.hidden = Boolean(failed);
       if (failed) here.why.replaceChildren(el("span", {}, failed.why)); else fill(here.cells, over);
+      if (own) Object.values(COLUMNS).forEach((column, i) => here.cells[i].classList.toggle("equal", !column.cost && here.cells[i].textContent === own.cells[i].textContent));
       here.fold.disabled = runs.length < 2 || Boolean(failed);
       if (opened.has(name)) details(name);
     }
@@ -198,10 +255,10 @@
           return { run, cells, line, numbers, state };
         });
       }
-      for (const one of here.runs) { fill(one.cells, one.run.end ? [one.run] : []); one.state.textContent = strip(one.line, one.run) || one.run.why; }
+      for (const one of here.runs) { fill(one.cells, one.run.end ? [one.run] : [], []); one.state.textContent = strip(one.line, one.run) || one.run.why; }
     }
-    const showAll = () => { for (const name of now.methods) show(name); };
+    function showAll() { groups.forEach(showGroup); for (const name of now.methods) show(name); }
 
-    return { begin, show, showAll, arrange, columns: COLUMNS };
+    return { begin, show, showAll, group, arrange };
   };
 })();

@@ -9,7 +9,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
 
   choice = wb.compareChoice(find, { changed: (plan, fault) => { find(".plan").textContent = plan; wrong = fault; busy(); } });
   const table = wb.compareTable(find("table"), { open, about: choice.about });
-  const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about, small });
+  const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about, small: () => sample(SAMPLES[0]) });
   const incoming = wb.stream(props, watch, { take: record, arrived: () => { if (now) drawn(dirty); }, lost, over: "compare over", dropped: () => fail("the server ended it", "is it still running? Press Compare again") });
   find(".legend").append(wb.shades.legend("surprisal", []));
 
@@ -18,7 +18,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   /** Why nothing can be compared; nothing where it can, or where that is not known yet. */
   function hindrance() {
     if (state.pending || !state.compiled || !choice?.loaded()) return "";
-    if (!state.compiled.ok) return state.compiled.empty ? "There is no grammar yet." : "The grammar cannot be read: mend it in the workbench first.";
+    if (!state.compiled.ok) return state.compiled.empty ? "There is no grammar yet." : "The grammar cannot be read: correct it in the workbench first.";
     return wrong;
   }
 
@@ -36,6 +36,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     say("");
     blank.hidden = true;
     scroll.hidden = key.hidden = false;
+    judged([]);
     fold(true);
     controls();
     table.begin(now);
@@ -55,7 +56,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
       ended: () => { for (const [index, s] of told.late) run.steps[index].s = s; const { k, r, late, ...end } = told; run.end = end; now.writing = null; },
       failed: () => { run.why = told.why; now.writing = null; },
       error: () => fail(told.message, told.hint),
-      stop: () => finish(""),
+      stop: () => { finish(""); judged(told.verdict ?? []); },
     }[told.k];
     act?.();
     if (run) dirty.add(run.method);
@@ -87,6 +88,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     tell(`${words ? words + " · " : ""}${done} of ${now.runs.length} runs · ${wb.number(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`);
     aloud.say(standing);
     drawn(now.methods);
+    table.group();
     table.arrange();
     if (now.runs.some((run) => run.end)) exact.show(now);
   }
@@ -102,10 +104,18 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     }
     say(message, hint);
   }
-  /** The page was too busy to see some tokens pass: with the same seeds they come again. */
+  /** Some tokens were lost because the page was too busy: the same seeds give the same tokens again. */
   function lost() {
     wb.ask(server.stop_run, { run: incoming.end() });
     begin(now.about);
+  }
+
+  /** What the table shows, in two lines. */
+  function judged(lines) {
+    const box = find(".verdict");
+    box.replaceChildren(...lines.map((line) => el("p", {}, line)));
+    box.hidden = !lines.length;
+    if (lines.length) aloud.say(`${standing}. ${lines.join(" ")}`);
   }
 
   // -- what is shown of it --------------------------------------------------------------------------
@@ -157,15 +167,23 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     setTimeout(() => wb.emit("adopt", { how: "compared", method: run.method, steps: answer.steps, served: answer.model, prompt: run.prompt, settings: { temperature, max_tokens, seed: run.seed, ...way }, ...way, outcome }));
   }
 
-  /** A language that is small enough for its exact distribution, in this view. */
-  const SMALL = { title: "Six names", notation: "regex", text: "( William)|( Theodore)|( Ada)|( Olivia)|( Al)|( Albert)", prompt: "My name is" };
-  function small() { const { prompts, whose, ...others } = choice.settings(); wb.emit("open", { ...SMALL, compare: others }); }
+  /* Small languages: their exact distributions can be computed, and methods differ on them. */
+  const SAMPLES = [
+    { title: "Six names", notation: "regex", text: "( William)|( Theodore)|( Ada)|( Olivia)|( Al)|( Albert)", prompt: "My name is" },
+    { title: "Behind the door", notation: "regex", text: "( cat)|( dog)|( big dog)|( cake)|( car)|( carrot)", prompt: "She opened the door and saw a" },
+    { title: "A review", notation: "regex", text: "good|bad|not good", prompt: "Was the review good or bad? The review was " },
+  ];
+  let eager = false;
+  /** One of them in this view, compared as soon as it is compiled. */
+  function sample(one) { const { prompts, whose, ...others } = choice.settings(); eager = true; wb.emit("open", { ...one, compare: others }); }
+  find(".samples").append(...SAMPLES.map((one) => el("button", { type: "button", onclick: () => sample(one) }, one.title)));
 
   /** As the view is before anything was compared. */
   function empty() {
     now = null;
     blank.hidden = false;
     scroll.hidden = key.hidden = true;
+    judged([]);
     for (const row of [".shownof", ".takes"]) find(row).replaceChildren();
     fold(false);
     say("");
@@ -192,7 +210,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     if (event.key === "Escape" && now?.running) stop();
   });
   wb.on("typed", () => busy());
-  wb.on("compiled", grammar);
+  wb.on("compiled", () => { grammar(); if (eager && ready()) { eager = false; compare(); } });
   wb.on("example", (example) => {
     if (now?.running) stop("stopped by another example");
     empty();

@@ -1,16 +1,18 @@
-/* A figure of a lesson: pictures that stay where they are, and frames that say what of them is lit.
-   In comes a way to ask for the film; a reader steps through it, types a text, or takes tokens. */
+/* A figure of a lesson: fixed pictures, and frames that say which parts of them are lit. A reader steps through the
+   frames, types a text or takes tokens. A film plays once when it comes into view; for readers who prefer reduced motion
+   it opens at its last frame. */
 (() => {
   "use strict";
   const { el } = wb;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const SPEED = 1400; // milliseconds a frame: long enough to read its sentence
-  const LARGEST = 1.35, ROOM = { 1: 330, 2: 240, 3: 190 }, BROAD = 440, TALL = 430; // pixels a picture may be high, by how many there are; on phones
+  const LARGEST = 1.35, SMALLEST = 0.7, ROOM = { 1: 330, 2: 240, 3: 190 }, BROAD = 440, TALL = 430; // pixels a picture may be high, by how many there are; on phones
 
   wb.film = (ask, caption, { framed = () => {}, why = null } = {}) => {
     const screens = el("div", { class: "screens" }), bars = el("div", { class: "bars", hidden: true }), rows = el("div", { class: "rows" });
     const say = el("p", { class: "say", role: "status" }, "Drawing…"), player = el("div", { class: "player", role: "group", "aria-label": "Steps of the figure" }), hand = el("div", { class: "hand" }), reason = el("div", { class: "because", hidden: true });
     const figure = el("figure", { class: "film" }, screens, bars, el("div", { class: "deck" }, rows, say, player, hand), reason, el("figcaption", {}, caption));
-    let film = null, at = 0, timer = 0, request = 0, pictures = [], moved = [];
+    let film = null, at = 0, timer = 0, request = 0, unplayed = false, pictures = [], moved = [];
     const narrow = () => innerWidth < 560;
 
     // the page scrolls over a figure; with Ctrl the wheel zooms it
@@ -37,10 +39,10 @@
         moved[i].show(graph);
       });
     }
-    /** As high as the drawing needs, so that nothing moves while it plays. */
+    /** As high as the drawing needs at the scale at which the camera opens it, so that nothing moves while it plays. */
     function height(pic, svg, room) {
       const found = /viewBox="([^"]+)"/.exec(svg), [, , wide, high] = (found ? found[1] : "0 0 100 100").split(/\s+/).map(Number);
-      const scale = Math.min(LARGEST, (pic.clientWidth || 560) / (wide + 30));
+      const scale = Math.min(LARGEST, Math.max(SMALLEST, (pic.clientWidth || 560) / (wide + 30)));
       return Math.round(Math.max(84, Math.min(room, high * scale + 26)));
     }
     /** What a picked state reads, in the place of the sentence. */
@@ -71,12 +73,13 @@
       bars.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, ...["token", "before the mask", "after the mask"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, ...frame.bars.map(line))));
     }
     function showRows(frame) {
-      rows.replaceChildren(...frame.rows.map((row) => el("div", { class: "line" }, el("span", { class: "what" }, row.name), el("span", { class: "chips" }, row.chips.length ? null : el("span", { class: "what" }, "none yet"), ...row.chips.map((text, i) => chip(row, text, i))))));
+      rows.replaceChildren(...frame.rows.map((row) => el("div", { class: "line" }, el("span", { class: "what" }, row.name), el("span", { class: "chips" }, row.chips.length ? null : el("span", { class: "what" }, at === 0 ? "none yet" : "none"), ...row.chips.map((text, i) => chip(row, text, i))))));
     }
     /** A chip; where it is a token of a model, as dark as the model was surprised by it. */
     function chip(row, text, i) {
       const bits = row.bits[i], how = bits === undefined ? null : wb.shades.all.surprisal;
-      return el("span", { class: "chip" + (i === row.now ? " now" : "") + (how ? " b" + how.bin({ s: bits }) : ""), title: how ? how.words({ s: bits }) : null }, text);
+      const place = i === row.now ? " now" : i === row.next ? " next" : "", reads = row.name === "reads" ? { " now": "just read", " next": "read next" }[place] : null;
+      return el("span", { class: "chip" + place + (how ? " b" + how.bin({ s: bits }) : ""), title: how ? how.words({ s: bits }) : reads }, text);
     }
 
     function show(index) {
@@ -101,15 +104,25 @@
 
     // -- the player ------------------------------------------------------------------------------
     const button = (name, sign, act) => el("button", { type: "button", class: "icon", "aria-label": name, title: name, onclick: act }, sign);
-    const halt = () => { clearInterval(timer); timer = 0; play.textContent = "▶"; play.setAttribute("aria-label", "Play"); play.title = "Play"; };
+    const halt = () => { clearInterval(timer); timer = 0; unplayed = false; say.setAttribute("role", "status"); play.textContent = "▶"; play.setAttribute("aria-label", "Play"); play.title = "Play"; };
     const go = (index) => { halt(); show(index); };
     const first = button("First frame", "«", () => go(0)), back = button("Frame before", "‹", () => go(at - 1)), next = button("Next frame", "›", () => go(at + 1));
-    const play = button("Play", "▶", () => {
-      if (timer) { halt(); return; }
+    const play = button("Play", "▶", () => (timer ? halt() : roll()));
+    function roll() {
       if (at === film.frames.length - 1) show(0);
       play.textContent = "❚❚"; play.setAttribute("aria-label", "Pause"); play.title = "Pause";
       timer = setInterval(() => { show(at + 1); if (!figure.isConnected || at === film.frames.length - 1) halt(); }, SPEED);
-    });
+    }
+    /** Plays once, without a word to screen readers, until the reader does something. */
+    const seen = new IntersectionObserver((entries) => {
+      if (!unplayed || !entries.some((entry) => entry.isIntersecting)) return;
+      unplayed = false;
+      say.removeAttribute("role");
+      roll();
+    }, { threshold: 0.5 });
+    seen.observe(player);
+    for (const event of ["pointerdown", "keydown", "focusin"]) figure.addEventListener(event, ({ target }) => { if (!player.contains(target)) halt(); });
+    hand.addEventListener("pointerenter", () => { if (film?.takes === "tokens") halt(); });
     const slider = el("input", { type: "range", min: "0", value: "0", step: "1", "aria-label": "Frame", oninput: () => go(Number(slider.value)) });
     const count = el("span", { class: "count" });
     player.append(first, back, play, next, slider, count);
@@ -127,7 +140,9 @@
       player.hidden = film.frames.length < 2;
       slider.max = String(film.frames.length - 1);
       if (!again && film.takes === "text") typing();
-      show(film.opens_at);
+      const first = !again && film.opens_at === 0 && film.frames.length > 1;
+      show(first && calm.matches ? film.frames.length - 1 : film.opens_at);
+      unplayed = first && !calm.matches;
     }
     function typing() {
       const input = el("input", { maxlength: "60", spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: "Type a text of your own", "aria-label": "A text for the machine to read" });
@@ -164,6 +179,6 @@
     }
     wb.roving(hand, (chosen) => { for (const each of hand.querySelectorAll("button")) each.tabIndex = each === chosen ? 0 : -1; });
 
-    return { figure, load: () => load(null, false), step: (by) => { if (film && film.frames.length > 1) go(at + by); }, last: () => { if (film) show(film.frames.length - 1); } };
+    return { figure, load: () => load(null, false), step: (by) => { if (film && film.frames.length > 1) go(at + by); }, last: () => { halt(); if (film) show(film.frames.length - 1); } };
   };
 })();

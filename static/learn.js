@@ -43,17 +43,19 @@ wb.parts.learn = ({ element, server }) => {
   function words(text) {
     return text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map((piece) => {
       // a space at the edge of a token would vanish
-      if (/^`.+`$/.test(piece)) return el("code", {}, piece.slice(1, -1).replace(/^ | $/g, "·"));
+      if (/^`.+`$/.test(piece)) return el("code", { class: piece.length < 30 ? "whole" : null }, piece.slice(1, -1).replace(/^ | $/g, "·"));
       if (/^\*.+\*$/.test(piece)) return el("em", {}, piece.slice(1, -1));
       return piece;
     });
   }
   /** What is a list in a cell (two spaces between) becomes chips. */
   const pieces = (text) => (text.includes("  ") ? text.split("  ").map((piece) => el("span", { class: "chip" }, piece)) : [text]);
-  function worked(table) {
-    const cell = (text) => (text === "✓" ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes")) : text === "✗" ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no")) : el("td", { class: text.length < 10 ? "short" : null }, ...pieces(text)));
+  /** A table; columns that give the answer of the question away are shown when it has been checked. */
+  function worked(table, checked) {
+    const covered = (i) => table.hidden.includes(i) && !checked, later = (i) => (covered(i) ? "later" : null);
+    const cell = (text, i) => (covered(i + 1) ? el("td", { class: "later" }, el("span", { "aria-hidden": "true" }, "?"), el("span", { class: "sr" }, "hidden until you check the question")) : text === "✓" ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes")) : text === "✗" ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no")) : el("td", { class: text.length < 10 ? "short" : null }, ...pieces(text)));
     const body = table.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row[0]), ...row.slice(1).map(cell)));
-    return el("div", { class: "worked", tabindex: "0", role: "region", "aria-label": table.caption }, el("table", {}, el("caption", {}, table.caption), el("thead", {}, el("tr", {}, ...table.heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...body)));
+    return el("div", { class: "worked", tabindex: "0", role: "region", "aria-label": table.caption }, el("table", {}, el("caption", {}, table.caption), el("thead", {}, el("tr", {}, ...table.heads.map((head, i) => el("th", { scope: "col", class: later(i), title: covered(i) ? "Shown when you check the question" : null }, head)))), el("tbody", {}, ...body)));
   }
   /** The language and the tokens a step is about; lit are the rules being read, marked what could have read on. */
   function given(one) {
@@ -94,8 +96,11 @@ wb.parts.learn = ({ element, server }) => {
     const about = given(one), made = one.figure ? wb.film(asked("lesson_figure"), one.caption, { framed: about.light, why: one.explained ? (sent) => wb.ask(asked("lesson_why"), sent) : null }) : null;
     const opens = one.open && el("button", { type: "button", class: "bench", onclick: () => wb.emit("open", { ...one.open, title: `From the lesson: ${one.title}`, from: "lesson" }) }, "Open in the workbench");
     const text = el("div", { class: "words" }, el("h3", {}, one.title), ...one.paragraphs.map((each) => el("p", {}, ...words(each))), about.box, el("p", { class: "source quiet" }, "Source: ", one.source), opens);
-    const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), isDone(lesson.name, number), () => tick(lesson.name, number));
-    const right = el("div", { class: "shown" }, made?.figure ?? null, one.table ? worked(one.table) : null, made || one.table ? null : quiz);
+    const solved = isDone(lesson.name, number);
+    let table = one.table && worked(one.table, solved || !one.question);
+    function uncover() { if (one.table?.hidden.length) { const whole = worked(one.table, true); table.replaceWith(whole); table = whole; } }
+    const quiz = one.question && wb.quiz(one.question, asked("lesson_answer"), solved, { checked: uncover, done: () => tick(lesson.name, number) });
+    const right = el("div", { class: "shown" }, made?.figure ?? null, table ?? null, made || one.table ? null : quiz);
     return { box: el("section", { class: one.broad ? "leaf broad" : "leaf" }, text, right, made || one.table ? quiz : null), film: made };
   }
 

@@ -4,7 +4,7 @@
   const { el } = wb;
   const HOW = { several: "Choose all that are right.", text: "Type a text.", tokens: "Type tokens, with spaces between.", number: "Type a number." };
 
-  wb.quiz = (question, ask, solved, done) => {
+  wb.quiz = (question, ask, solved, { checked, done }) => {
     const reply = el("div", { class: "reply", role: "status" });
     const form = el("form", { class: "quiz", "aria-label": "Question", onsubmit: (event) => { event.preventDefault(); check(); } });
     const button = el("button", { type: "submit", class: "primary" }, "Check");
@@ -35,6 +35,7 @@
       if (answer.fault || !answer.ok) { reply.replaceChildren(el("p", { class: "no" }, "✗ " + (answer.fault || answer.why))); return; }
       const notes = answer.notes.map((note) => el("li", {}, el("code", {}, note.option), " ", note.why));
       reply.replaceChildren(el("p", { class: answer.right ? "good" : "no" }, (answer.right ? "✓ " : "✗ ") + answer.say), notes.length ? el("ul", {}, ...notes) : "");
+      checked();
       if (answer.right) done();
     }
     return form;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,10 @@ def order(v: Any) -> list[str]:
 
 
 def cell(v: Any, name: str, column: str) -> str:
-    found: str = v.page.inner_text(
+    found = v.page.text_content(  # a member of a group shows only what differs
         f"{COMPARE} tbody[data-name='{name}'] > tr:first-child [data-of={column}] .n"
     )
-    return found
+    return str(found)
 
 
 def test_methods_are_chosen_run_sorted_and_unfolded(visit: Any) -> None:
@@ -62,12 +63,13 @@ def test_methods_are_chosen_run_sorted_and_unfolded(visit: Any) -> None:
         compared(v)
         assert order(v) == ["unconstrained", "automaton", "domino-0"]
         assert cell(v, "automaton", "valid") == "✓ 3/3"
-        assert "×1.00" in cell(v, "unconstrained", "speed")
-        assert v.page.locator(f"{COMPARE} tbody[data-name=automaton] .strip .tok").count() > 1
+        heads = v.page.locator(f"{COMPARE} thead th").all_inner_texts()
+        assert heads.index("Passes / token") < heads.index("Speed")
+        assert cell(v, "automaton", "passes") == "1.00"
         v.shot("compare")
         bits = {name: float(cell(v, name, "bits")) for name in order(v)}
         v.page.click(f"{COMPARE} thead [data-of=bits] button")
-        assert order(v) == sorted(bits, key=lambda name: bits[name])
+        assert [bits[name] for name in order(v)] == sorted(bits.values())
         v.page.click(f"{COMPARE} thead [data-of=bits] button")
         assert v.page.get_attribute(f"{COMPARE} thead [data-of=bits]", "aria-sort") == "descending"
         assert bits[order(v)[0]] == max(bits.values())
@@ -85,17 +87,74 @@ def test_where_a_text_leaves_the_other_is_marked(visit: Any) -> None:
         v.page.fill(f"{COMPARE} .seeds", "1")
         v.page.fill(f"{COMPARE} .temperature", "2")
         compared(v)
-        alike = v.page.inner_text(f"{COMPARE} tbody[data-name=domino] .state")
-        assert "tokens as automaton" in alike, "without a bound it is the exact mask"
+        alike = v.page.inner_text(f"{COMPARE} tbody.same")
+        assert "2 methods" in alike, "without a bound domino has the exact mask"
+        assert "wrote the same" in alike
         sign = v.page.locator(f"{COMPARE} tbody[data-name=unconstrained] .part")
-        assert "leaves automaton" in sign.get_attribute("aria-label")
+        assert "differs from automaton" in sign.get_attribute("aria-label")
         v.page.click(f"{COMPARE} [data-aligned=false]")
-        assert v.page.locator(f"{COMPARE} .strip.aligned").count() == 0
-        texts = {
-            name: v.page.locator(f"{COMPARE} tbody[data-name={name}] .strip .tok").all_inner_texts()
-            for name in ("automaton", "domino")
+        assert v.page.locator(f"{COMPARE} .strip.aligned:visible").count() == 0
+
+
+SPEEDS = """rows => rows.map(row => {
+  const cell = row.querySelector('tr [data-of=speed]');
+  return [row.dataset.name, cell.querySelector('.n').textContent,
+          cell.querySelector('.minor').textContent, cell.title];
+})"""
+
+
+def test_a_ratio_is_that_of_the_rates_shown_beside_it(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        choose(v, "unconstrained", "automaton", "skipping")
+        compared(v)
+        shown = v.page.eval_on_selector_all(f"{COMPARE} tbody[data-name]", SPEEDS)
+        rates = {
+            name: float(re.sub("[^0-9.]", "", minor)) for name, _, minor, why in shown if not why
         }
-        assert texts["automaton"] == texts["domino"]
+        if rates:
+            for name, ratio, _, _ in shown:
+                value = rates[name] / rates["unconstrained"]
+                assert abs(float(ratio[1:]) - value) <= (0.0051 if value < 10 else 0.051)
+        else:
+            for _, rate, minor, why in shown:
+                assert (rate[-2:], minor) == ("/s", "no ratio")
+                assert "uneven" in why
+        v.page.fill(f"{COMPARE} .seeds", "1")
+        compared(v)
+        shown = v.page.eval_on_selector_all(f"{COMPARE} tbody[data-name]", SPEEDS)
+        assert all("two seeds" in why for *_, why in shown), "one run has no spread"
+
+
+def test_methods_that_wrote_the_same_are_grouped(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        same = ["automaton", "skipping", "opportunistic", "domino", "online", "online-trie"]
+        choose(v, "unconstrained", *same)
+        v.page.fill(f"{COMPARE} .temperature", "2")
+        v.page.fill(f"{COMPARE} .seeds", "2")
+        compared(v)
+        group = v.page.locator(f"{COMPARE} tbody.same")
+        assert group.count() == 1
+        said = group.inner_text()
+        assert f"{len(same)} methods" in said
+        assert re.search(r"wrote the same \d+ tokens in 2 runs", said)
+        assert group.locator(".strip .tok").count() > 1
+        members = [v.page.locator(f"{COMPARE} tbody[data-name='{name}']") for name in same]
+        assert not any(member.is_visible() for member in members), "many are folded away"
+        lines = v.page.locator(f"{COMPARE} .verdict p").all_inner_texts()
+        assert f"{same[0]} and {len(same) - 1} others wrote the same tokens" in lines[0]
+        assert "passes of the model per token" in lines[1]
+        group.locator("button.fold").click()
+        assert all(member.is_visible() for member in members)
+        for member in members:
+            assert member.locator("tr:first-child [data-of=passes] .cost i").count() == 1
+            assert not member.locator("tr.text").first.is_visible(), "the group has the text"
+        v.shot("compare_group")
+        v.page.click(f"{COMPARE} thead [data-of=passes] button")
+        passes = [float(cell(v, name, "passes")) for name in order(v) if name in same]
+        assert passes == sorted(passes)
+        clean(v.page, "an open group")
 
 
 def test_a_comparison_is_stopped_at_once_and_another_may_follow(visit: Any) -> None:
@@ -130,12 +189,25 @@ def test_what_does_not_apply_says_why(visit: Any) -> None:
         assert "calls itself" in v.page.inner_text(f"{COMPARE} tbody[data-name=outlines] .refused")
         assert cell(v, "automaton", "valid").startswith("✓")
         assert "finite" in v.page.inner_text(f"{COMPARE} .exact")
-        v.page.click(f"{COMPARE} .exact button:has-text('six names')")
+        v.page.click(f"{COMPARE} .exact button:has-text('six names')")  # compares at once
         v.page.wait_for_function("wb.state.compiled?.ok && wb.state.text.includes('Theodore')")
         assert v.page.evaluate("document.body.dataset.view") == "compare"
-        compared(v)
         v.page.wait_for_selector(f"{COMPARE} .exact table")
         assert v.page.locator(f"{COMPARE} .exact tbody tr").count() == 6
+
+
+def test_an_example_where_methods_differ_is_compared_at_once(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        samples = v.page.locator(f"{COMPARE} .samples button")
+        assert samples.first.inner_text() == "Six names"
+        for sample in samples.all():
+            assert v.page.evaluate("document.body.dataset.view") == "compare"
+            sample.click()
+            v.page.wait_for_selector(f"{COMPARE} .exact table")
+            assert v.page.inner_text(f"{COMPARE} .given .title") == sample.inner_text()
+            over(v)
+            v.page.click(f"{COMPARE} .setup > .bar .fold")
 
 
 def test_a_finite_language_shows_what_each_method_makes_of_it(visit: Any) -> None:
@@ -277,9 +349,9 @@ def test_it_fits_and_everybody_can_use_it(visit: Any, width: int, dark: bool) ->
         clean(v.page, "what is chosen")
         choose(v, "unconstrained", "automaton", "domino-0")
         # by keys alone
-        v.page.locator(f"{COMPARE} .way[data-name=automaton]").focus()
+        v.page.locator(f"{COMPARE} .way[data-name=draft]").focus()
         v.page.keyboard.press("ArrowUp")
-        assert v.page.evaluate("document.activeElement.dataset.name") == "unconstrained"
+        assert v.page.evaluate("document.activeElement.dataset.name") == "automaton"
         v.page.keyboard.press("Space")
         v.page.keyboard.press("Space")
         v.page.keyboard.press("Control+Enter")

@@ -25,12 +25,18 @@ def _say(v: Any) -> str:
     return said
 
 
+def _from_start(v: Any) -> None:
+    """Stops the film, which plays when it is first seen, and goes back to its first frame."""
+    v.page.click(f"{LEARN} [aria-label='First frame']")
+
+
 def test_a_student_steps_answers_and_opens_the_workbench(visit: Any) -> None:
     with visit("?learn=tokens&step=3") as v:
         _shown(v)
         assert v.page.locator(f"{LEARN} .lesson h3").inner_text() == "The same language over tokens"
         v.shot("learn_tokens")
-        # the film goes on frame by frame, by button and by key
+        # the film continues frame by frame, by button and by key
+        _from_start(v)
         v.page.click(f"{LEARN} [aria-label='Next frame']")
         assert _say(v) == "f leads from state 0 to state 1."
         assert v.page.locator(f"{LEARN} .node.now").count() == 1
@@ -100,6 +106,7 @@ def test_a_construction_grows_and_plays(visit: Any) -> None:
     with visit("?learn=machines&step=5") as v:
         _shown(v)
         hidden = v.page.locator(f"{LEARN} .screen >> nth=1 >> .node.later")
+        _from_start(v)
         assert hidden.count() == 3
         v.page.click(f"{LEARN} [aria-label='Play']")
         v.page.wait_for_function(
@@ -107,6 +114,50 @@ def test_a_construction_grows_and_plays(visit: Any) -> None:
         )
         assert hidden.count() == 0
         v.shot("learn_subsets")
+
+
+AT = "document.querySelector('#wb-learn .count').textContent"
+
+
+def test_a_film_plays_once_when_it_is_seen(visit: Any) -> None:
+    with visit("?learn=machines&step=1") as v:
+        _shown(v)
+        v.page.wait_for_function(f"{AT}.startsWith('2')")
+        # it reads a: the chip of a is lit, the next one outlined
+        chips = v.page.locator(f"{LEARN} .rows .chip")
+        assert "state 0 to state 1" in _say(v)
+        assert [chips.nth(i).get_attribute("title") for i in (0, 1)] == ["just read", "read next"]
+        v.page.wait_for_function(f"{AT}.startsWith('4')")
+        v.page.wait_for_selector(f"{LEARN} [aria-label='Play']")
+        assert v.page.locator(f"{LEARN} .say[role=status]").count() == 1
+        # whatever a reader does stops it
+        v.page.click(f"{LEARN} .steps button >> nth=1")
+        v.page.wait_for_selector(f"{LEARN} [aria-label='Pause']")
+        v.page.click(f"{LEARN} .hand input")
+        v.page.wait_for_selector(f"{LEARN} [aria-label='Play']")
+
+
+def test_a_film_opens_at_its_end_for_readers_who_want_no_motion(visit: Any) -> None:
+    with visit() as v:
+        v.page.emulate_media(reduced_motion="reduce")
+        v.page.goto(v.page.url.split("?")[0] + "?learn=machines&step=1")
+        _shown(v)
+        assert v.page.inner_text(f"{LEARN} .count").startswith("4 /")
+        assert "accepted" in _say(v)
+
+
+def test_a_column_with_the_answer_is_hidden_until_the_question_is_checked(visit: Any) -> None:
+    with visit("?learn=subterminals&step=2") as v:
+        _shown(v)
+        covered = v.page.locator(f"{LEARN} .worked td.later")
+        assert covered.count() == 13
+        assert v.page.locator(f"{LEARN} .worked :is(td.good, td.no)").count() == 0
+        v.page.click(f"{LEARN} .quiz .options button >> nth=0")
+        v.page.click(f"{LEARN} .quiz button.primary")
+        v.page.wait_for_selector(f"{LEARN} .reply .no")
+        assert covered.count() == 0
+        assert v.page.locator(f"{LEARN} .worked :is(td.good, td.no)").count() == 13
+        v.shot("learn_uncovered")
 
 
 def test_lessons_fit_a_phone(visit: Any) -> None:
@@ -131,6 +182,7 @@ def test_a_phone_chooses_lessons_from_a_list(visit: Any) -> None:
 def test_two_methods_part_and_a_method_says_why_it_forbids(visit: Any) -> None:
     with visit("?learn=bridge&step=2") as v:
         _shown(v)
+        _from_start(v)
         for _ in range(4):
             v.page.click(f"{LEARN} [aria-label='Next frame']")
         # a tab in the place of a space and a quote: three bits, told by its shade and in words

@@ -19,8 +19,12 @@ COMPARE = ("compare", "--example", "date", "--seeds", "1", "--max-tokens", "12")
 def test_compare_tells_a_table_and_where_texts_part() -> None:
     result = run(*COMPARE, "--methods", "unconstrained,automaton,domino-0")
     assert result.exit_code == 0
-    head, *rows = result.stdout.splitlines()[:4]
-    assert head.split()[:3] == ["valid", "proper", "tokens"]
+    texts, cost, empty, head, *rows = result.stdout.splitlines()[:7]
+    assert "valid text" in texts
+    assert "passes of the model per token" in cost
+    assert empty == ""
+    assert head.split()[:2] == ["valid", "proper"]
+    assert head.split().index("passes/token") < head.split().index("tokens/s")
     assert [row.split()[0] for row in rows] == ["unconstrained", "automaton", "domino-0"]
     assert "· seed 0" in result.stdout
 

@@ -6,6 +6,7 @@ import pytest
 
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.generate import generate
+from workbench.decoding.model import Forgetful
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import StopReason, Trace
@@ -44,6 +45,30 @@ def test_every_contender_runs_on_every_prompt_with_every_seed() -> None:
         steps = [e.step for e in events if isinstance(e, Took) and e.run == end.run]
         assert tuple(steps) == end.trace.steps
         assert len(steps) == end.measures.tokens <= 6
+
+
+def test_each_contender_makes_one_run_that_is_discarded() -> None:
+    class Counted(ToyModel):
+        sessions = 0
+
+        def session(self) -> Forgetful:
+            Counted.sessions += 1
+            return super().session()
+
+    model = Counted(words_of(SAMPLE), SAMPLE)
+    events = list(compare(model, GRAMMAR, ["", "ab"], BOTH, [0, 1], max_tokens=6))
+    assert sum(isinstance(e, Ended) for e in events) == 8
+    assert Counted.sessions == 8 + len(BOTH)
+
+
+def test_a_stop_during_the_discarded_run_begins_no_other() -> None:
+    asked: list[bool] = []
+
+    def stop() -> bool:
+        asked.append(True)
+        return len(asked) > 2  # not before the first run, but inside the one that is discarded
+
+    assert not list(compare(MODEL, GRAMMAR, [""], BOTH, [0], max_tokens=9, stop=stop))
 
 
 def test_the_seed_draws() -> None:

@@ -46,6 +46,14 @@ def test_an_automaton_reads_a_text_state_by_state() -> None:
     assert made.opens_at == -1
 
 
+def test_the_character_just_read_is_marked_and_the_next_one() -> None:
+    rows = [frame.rows[0] for frame in _made("characters", FOO, "fod").frames]
+    # nothing is read in the first frame; in the last d is still to be read
+    assert [(row.now, row.next) for row in rows] == [(-1, 0), (0, 1), (1, 2), (1, 2)]
+    rows = [frame.rows[0] for frame in _made("characters", FOO, "food").frames]
+    assert (rows[-1].now, rows[-1].next) == (3, -1)
+
+
 def test_a_text_that_is_not_read_to_its_end_says_where_it_fails() -> None:
     made = _made("characters", FOO, "fod")
     assert _lit(made) == [("0",), ("1",), ("2",), ()]

@@ -101,7 +101,7 @@ def test_the_parser_prunes_level_by_level() -> None:
     assert masks[0] == ("1", "12", "0", ")", "+")
     assert masks[1] == (*masks[0], "+1", "2)", ")+")
     assert masks[2] == (*masks[1], "+1)")
-    assert made.frames[1].say == "k = 0: the parser can go on with ), +, …int, not with (, int."
+    assert made.frames[1].say == "k = 0: the parser can continue with ), +, …int, not with (, int."
 
 
 # -- tokens under a method, and asking ----------------------------------------------------------
@@ -130,9 +130,9 @@ def test_a_token_a_method_forbids_ends_its_film() -> None:
 
 def test_the_walk_of_a_trie_passes_over_what_cannot_be_read() -> None:
     made = _shipped("online", 1)
-    assert made.frames[1].say == "1 cannot be read: 3 tokens are passed over."
+    assert made.frames[1].say == "1 cannot be read: 3 tokens are skipped."
     # 1 ; b ba bar bar; f fo foo food for o
-    assert made.frames[-1].say == "12 bytes asked for 14 tokens."
+    assert made.frames[-1].say == "12 bytes tested for 14 tokens."
     # no token begins with a or r, so that b and ba lead nowhere; o is a token
     assert _row(made.frames[-1], "allowed") == ("bar", "bar;", "f", "fo", "foo")
 

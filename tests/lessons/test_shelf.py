@@ -70,6 +70,7 @@ def test_a_table_is_a_table(name: str, number: int) -> None:
     assert made.caption
     assert made.rows
     assert {len(row) for row in made.rows} == {len(made.heads)}
+    assert set(step.hidden) <= set(made.heads)
 
 
 #: By hand: the right answer to every question, and one that is wrong. Options by their text.
@@ -142,6 +143,7 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     # 24 is a multiple of both, 2 of neither, and 0 of both again
     ("json_schema", 3): ({"8", "18", "-4"}, {"8", "18", "24"}),
     ("json_schema", 4): ({"]"}, {"]", "]]"}),
+    ("json_schema", 5): ({'{"life":3}', '{"equipment":[]}'}, {'{"equipment":[{"level":1}]}'}),
     ("dataclasses", 0): ({"P(x=12)", "P(x=0,·y=0)"}, {"P(x=12)", "P(y=4,·x=3)"}),
     # T ( x = are four states, then one after 1, one after 2 and 12, the end, and the beginning
     ("dataclasses", 1): ("8", "7"),
@@ -201,6 +203,19 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("direct", 4): ("true", "tr ue"),
     ("direct", 5): ({"aa  a", "aa  aa"}, {"a  aa"}),
 }
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS)
+def test_no_column_that_is_shown_has_the_answer(name: str, number: int) -> None:
+    step, (right, _) = _step(name, number), ANSWERS[name, number]
+    if step.table is None or not isinstance(right, set):
+        return
+    made = table(step.table, step.world)
+    options = set(question(step.question, step.world).options) if step.question else set()
+    for place, head in enumerate(made.heads):
+        marked = {row[0] for row in made.rows if row[place] == "✓"}
+        if {row[place] for row in made.rows} <= {"✓", "✗"} and options <= {r[0] for r in made.rows}:
+            assert head in step.hidden or marked & options != right, head
 
 
 def test_every_question_is_answered_here() -> None:

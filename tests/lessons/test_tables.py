@@ -260,7 +260,9 @@ def test_passes_of_the_same_text() -> None:
     # by hand: with s = 1 the passes write 3, 1, 3 and 2 tokens; with s = 2 they write 4, 4 and 1;
     # with more ann is found in the first pass, all but the end in the second
     assert [row[2] for row in rows] == ["11", "4", "3", "2", "2"]
-    assert all(row[5] == "✓" for row in rows)
+    # of those tokens two are forced, and so are the two after the last pass
+    assert [row[4:6] for row in rows[1:3]] == [("3 of 4", "2"), ("5 of 5", "3")]
+    assert all(row[6] == "✓" for row in rows)
 
 
 def test_figures_2_and_3_of_tran_thien() -> None:
@@ -373,9 +375,9 @@ def test_the_cases_of_figure_4() -> None:
 def test_what_the_lesson_says_of_the_embedded_vocabulary() -> None:
     text = " ".join(lessons()["composition"].steps[4].paragraphs)
     words = [token for token in Vocabulary.load("builtin").tokens if token is not None]
-    told = (len(words), merged_detokenizer(words).states, detokenizer(words).states)
+    told = (len(words), detokenizer(words).states, merged_detokenizer(words).states)
     assert (
-        "the {:,} tokens of the embedded model it makes {:,} states of {:,}".format(*told) in text
+        "{:,} tokens of the embedded model this reduces {:,} states to {:,}".format(*told) in text
     )
 
 

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.test_cli import needs_model
 from tests.ui.toy import toy_vocabulary
 from workbench.decoding.toy_model import ToyModel
+from workbench.decoding.transformers_model import load_model
 from workbench.errors import WorkbenchError
-from workbench.evaluate.contenders import CONTENDERS
+from workbench.evaluate.contenders import CONTENDERS, chosen
+from workbench.evaluate.exact import exact
+from workbench.grammar import Grammar
 from workbench.ui.compare import (
     compare_lines,
     compare_records,
@@ -81,8 +87,15 @@ def test_a_comparison_is_stopped_by_its_name(handlers: Handlers) -> None:
     handlers.stop({"run": "stopped"})
     found += list(going)
     assert not found[-1]["good"]
+    assert "verdict" not in found[-1], "not all that was asked for was compared"
     assert told(found, "ended")[-1]["words"] == "stopped by you"
     assert len(told(found, "began")) < 40
+
+
+def test_at_last_two_lines_say_what_the_runs_show(handlers: Handlers) -> None:
+    texts, cost = records(handlers)[-1]["verdict"]
+    assert "valid text" in texts
+    assert "passes of the model per token" in cost
 
 
 def test_the_same_prompt_twice_is_one(handlers: Handlers) -> None:
@@ -147,7 +160,15 @@ def test_every_method_is_offered_under_a_heading(handlers: Handlers) -> None:
     methods = contender_list(handlers, {})["methods"]
     assert [method["name"] for method in methods] == list(CONTENDERS)
     assert all(method["group"] and method["title"] and method["source"] for method in methods)
-    assert "Others" not in {method["group"] for method in methods}
+    assert {method["group"] for method in methods} == {
+        "Baseline",
+        "Koo, Liu & He 2024",
+        "Tran-Thien 2024",
+        "DOMINO 2024",
+        "Willard & Louf 2023",
+        "Other systems",
+    }
+    assert max(len(method["title"]) for method in methods) <= 42, "one line of the list"
     assert sum(method["usual"] for method in methods) >= 2
 
 
@@ -232,3 +253,24 @@ def test_a_model_that_fails_is_told(handlers: Handlers) -> None:
     found = list(compare_records(Handlers(room), TIME))
     assert {record["why"] for record in told(found, "failed")} == {"the model broke"}
     assert found[-1]["k"] == "stop"
+
+
+SAMPLES = re.findall(
+    r'notation: "regex", text: "([^"]*)", prompt: "([^"]*)"',
+    (Path(__file__).parents[2] / "static" / "compare.js").read_text("utf-8"),
+)
+
+
+@needs_model
+@pytest.mark.parametrize(("text", "prompt"), SAMPLES)
+def test_methods_differ_on_the_examples_of_the_page(text: str, prompt: str) -> None:
+    methods = chosen(["automaton", "proper"])
+    grammar = Grammar.from_regex(text)
+    found = exact(load_model("builtin"), prompt, grammar, methods, most=600).as_record()
+    apart = [abs(one["automaton"] - one["proper"]) for one in found["texts"]]
+    assert sum(apart) / 2 > 0.05
+    assert found["distances"]["automaton"]["total_variation"] > 0.2
+
+
+def test_the_page_has_such_examples() -> None:
+    assert len(SAMPLES) == 3

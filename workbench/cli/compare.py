@@ -150,9 +150,11 @@ def _print_csv(ended: list[Ended]) -> None:
 def _report(ended: list[Ended], failed: list[Failed]) -> str:
     """For people: the table, what does not apply, and for every prompt and seed the strips."""
     from workbench.evaluate.strips import strips
-    from workbench.evaluate.summary import summaries, table
+    from workbench.evaluate.summary import summaries, table, verdict
 
-    parts = [table(summaries(ended))] if ended else []
+    parts = (
+        ["\n".join(filter(None, verdict(ended, failed))), table(summaries(ended))] if ended else []
+    )
     if failed:
         parts.append(_reasons(failed).rstrip())
     groups: dict[tuple[str, int], list[Ended]] = {}

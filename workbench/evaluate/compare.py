@@ -1,7 +1,8 @@
-"""compare: a model, a grammar, prompts, contenders and seeds come in, events go out as they happen.
+"""compare: runs contenders on the same grammar, prompts and seeds, and yields events.
 
-Runs of one prompt and seed follow each other, contender after contender, so that what a reader
-compares was measured within seconds.
+The contenders are interleaved: all of them run on one prompt and seed before the next seed begins,
+so a change in the load of the machine reaches all of them. Before its first run each contender
+makes a warm-up run that is discarded: compiled kernels and caches cost nothing in what is measured.
 """
 
 from __future__ import annotations
@@ -85,13 +86,19 @@ def compare(
     ``stop``        asked before every token and every run; True ends the comparison, the run under
                     way with ``Ended`` and ``StopReason.STOPPED``.
 
-    A contender compiles the grammar once, before its first run, and learns what it learns from
-    these prompts; one that cannot fails each of its runs with the same error, and the others go on.
+    A contender compiles the grammar once, before its first run, learns what it learns from these
+    prompts and makes one run that is discarded, with a seed that is not among ``seeds``. One that
+    cannot compile fails each of its runs with the same error, and the others continue.
     """
     ready: dict[str, Prepared | WorkbenchError] = {}
 
     def teach(prepared: Prepared) -> Prepared:
-        return prepared.taught(prompts, sampling, max_tokens, stop)
+        taught = prepared.taught(prompts, sampling, max_tokens, stop)
+        run = Run(prepared.contender, prompts[0], max(seeds) + 1)
+        drawn = replace(sampling, seed=run.seed)
+        for _ in followed(run, taught, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop):
+            pass
+        return taught
 
     for prompt in prompts:
         for seed in seeds:
@@ -103,6 +110,8 @@ def compare(
                 if found is None:
                     found = _prepared(contender, model, grammar, limits, teach)
                     ready[contender.name] = found
+                    if stop is not None and stop():
+                        return
                 if isinstance(found, WorkbenchError):
                     yield Failed(run, found)
                     continue

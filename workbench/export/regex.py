@@ -14,6 +14,7 @@ from workbench.export.leaves import Leaves, cuts_characters
 from workbench.export.regex_text import pattern
 from workbench.export.terms import NOTHING
 from workbench.grammar import Grammar
+from workbench.notations import Notation
 from workbench.pushdown.build import context_free
 from workbench.pushdown.cfg import calls
 from workbench.pushdown.circles import circles
@@ -136,4 +137,9 @@ def _refuse_circles(grammar: Grammar) -> None:
                 f"no regex can say this: {rule.name!r} is read inside itself, which takes a stack"
             )
             hint = "write it as GBNF, Lark or KBNF"
+            if grammar.notation is Notation.JSON_SCHEMA and rule.name == "value":
+                closed = 'set "additionalProperties": false in each object'
+                hint = (
+                    f"any JSON value is allowed inside: {closed} and describe each value, or {hint}"
+                )
             raise BuildError(message, grammar.source, rule.name_span, hint, "unsupported_export")

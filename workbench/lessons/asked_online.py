@@ -107,7 +107,7 @@ def asked(world: World, *, after: str = "") -> Table:
             )
         )
     rows.append(("together", "", str(total), ""))
-    heads = ("token", "read", "bytes asked", "allowed")
+    heads = ("token", "read", "bytes tested", "allowed")
     return Table(f"After {visible(after)}" if after else "At the beginning", heads, tuple(rows))
 
 
@@ -118,7 +118,7 @@ def costs(world: World, *, states: Sequence[str], vocabulary: str = "builtin") -
     for text in states:
         counts = [bytes_asked(world, tokens, how, text) for how in ASKING]
         rows.append((visible(text) or "(nothing)", *(f"{count:,}" for count in counts)))
-    heads = ("after", *(f"bytes asked, {how}" for how in ASKING))
+    heads = ("after", *(f"bytes tested, {how}" for how in ASKING))
     return Table(f"One mask over {len(tokens):,} tokens", heads, tuple(rows))
 
 
@@ -143,7 +143,7 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
         if state is None:
             dead.add(prefix)
             below = sum(word.startswith(prefix) for word in words)
-            passed = f"{below} token{'s are' if below != 1 else ' is'} passed over"
+            passed = f"{below} token{'s are' if below != 1 else ' is'} skipped"
             say = f"{visible(prefix)} cannot be read: {passed}."
         else:
             states[prefix] = state
@@ -152,9 +152,9 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
                 found.append(visible(prefix))
                 say = f"{visible(prefix)} can be read, and is a token: allowed."
             elif prefix in words:
-                say = f"{visible(prefix)} can be read, but no tokens lead on from there."
+                say = f"{visible(prefix)} can be read, but no tokens continue from there."
         frames.append(_walk_frame(say, number[prefix], found, dead, number, steps))
-    say = f"{steps} bytes asked for {len(words)} tokens."
+    say = f"{steps} bytes tested for {len(words)} tokens."
     frames.append(_walk_frame(say, None, found, dead, number, steps))
     return Film((graph,), tuple(frames))
 
@@ -189,7 +189,7 @@ def _walk_frame(
     gone = frozenset(
         own for prefix, own in number.items() if any(prefix.startswith(one) for one in dead)
     )
-    rows = (Row("allowed", tuple(found)), Row("bytes asked", (str(steps),)))
+    rows = (Row("allowed", tuple(found)), Row("bytes tested", (str(steps),)))
     return Frame(say, (View((here,) if here else (), dead=gone),), rows)
 
 
@@ -224,5 +224,5 @@ def smallest_top(world: World, *, after: Sequence[str] = ()) -> float:
 
 
 def asked_flat(world: World, *, after: str = "", how: str = "flat") -> float:
-    """The bytes asked for one mask over the step's tokens."""
+    """The bytes tested for one mask over the step's tokens."""
     return bytes_asked(world, world.vocabulary, how, after)

@@ -68,7 +68,7 @@ def numbered(value: Callable[[], float], hint: str = "") -> Asked:
         except ValueError:
             said = math.nan
         if not math.isfinite(said):
-            return Reply(False, "A number is asked for.")
+            return Reply(False, "Type a number.")
         exact = right == int(right)
         if said == right or (not exact and math.isclose(said, right, rel_tol=_CLOSE)):
             return Reply(True, f"Right: {_shown(right)}.")

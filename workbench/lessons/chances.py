@@ -92,10 +92,11 @@ def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film
     ids = taken(world, given, tokens)
     frames = []
     for place, made in enumerate(turns(world, ids)):
+        before, after = share(made.before), share(made.after)
+        change = f"stays at {after}" if before == after else f"rises from {before} to {after}"
         say = (
             f"The mask keeps {share(made.kept)} of the probability, which costs"
-            f" {in_bits(bits(made.kept))}; {world.shown(made.token_id)} rises from"
-            f" {share(made.before)} to {share(made.after)}."
+            f" {in_bits(bits(made.kept))}; {world.shown(made.token_id)} {change}."
         )
         rows = (taken_row(world, ids, place), *_sums(made))
         frames.append(Frame(say, (), rows, (), bars(made, world, made.token_id)))

@@ -135,7 +135,7 @@ class _Reel:
         return Frame(say, views, (Row("worklist", chips, 0 if self.waiting else -1),))
 
 
-_START = "Both machines stand at their beginning: the pair (0, r) goes on the worklist."
+_START = "Both machines are in their initial state: the pair (0, r) goes on the worklist."
 
 
 def _pair_id(pair: Pair) -> str:

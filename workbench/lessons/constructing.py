@@ -87,7 +87,7 @@ def _first_words(nfa: Nfa, start: States) -> str:
 
 
 def _subset_words(step: Found) -> str:
-    new = "a new set, so a new state" if step.is_new else "a set we know"
+    new = "a new set, so a new state" if step.is_new else "this set is already there"
     return (
         f"From {set_name(step.source)} the letter {chr(step.byte)} leads to"
         f" {set_name(step.target)}: {new}."
@@ -166,7 +166,7 @@ def minimise(world: World, given: Given) -> Film:
     frames = []
     for number, blocks in enumerate(rounds):
         say = (
-            "First only the end tells states apart: those that accept, and those that do not."
+            "At first there are two blocks: the states that accept, and those that do not."
             if number == 0
             else f"Round {number}: {_difference(large, rounds[number - 1], blocks)}."
         )
@@ -196,5 +196,6 @@ def _difference(dfa: Dfa, before: list[frozenset[int]], after: list[frozenset[in
             if ends[0] != ends[1]:
                 letters = [b for b in range(256) if dfa.classes[b] == column]
                 label = character_label(((letters[0], letters[0]),))
-                return f"{label} leads states {one} and {other} into different blocks, so they part"
+                apart = f"states {one} and {other} into different blocks"
+                return f"{label} leads {apart}, so they are separated"
     raise AssertionError("a round that splits nothing is none")

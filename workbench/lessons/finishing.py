@@ -24,7 +24,7 @@ def eager(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
             frames.append(_frame(world, engine, ids, place, say))
             break
         words = (
-            "EXHAUSTED: the text is a sentence, and the engine takes nothing more"
+            "EXHAUSTED: the text is a sentence, and the engine accepts no more tokens"
             if flag is Advance.EXHAUSTED
             else "CONTINUE: no sentence yet"
         )

@@ -50,7 +50,7 @@ def index(world: World, given: Given) -> Film:
             frames.append(Frame(say, (View((ends[-1],), arcs),), _sigma_rows(sigma, state)))
     frames.append(
         Frame(
-            "Every token has been tried from every state: the index is made.",
+            "Every token has been tried from every state: the index is complete.",
             (View(),),
             _sigma_rows(sigma, -1),
         )

@@ -40,10 +40,12 @@ class Row:
 
     name: str
     chips: tuple[str, ...]
-    #: Which chip the frame is about; -1 for none.
+    #: Which chip the frame is about: of a text, the character just read; -1 for none.
     now: int = -1
     #: Where chips are tokens of a model the surprisal of each, in bits: its colour.
     bits: tuple[float, ...] = ()
+    #: Which chip is read next; -1 for none.
+    next: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,8 @@ class Step:
     #: What stands under the figure.
     caption: str = ""
     table: Kind | None = None
+    #: Heads of the table's columns that give the answer away: hidden until the question is checked.
+    hidden: tuple[str, ...] = ()
     question: Kind | None = None
     opening: Opening | None = None
 

@@ -53,15 +53,29 @@ class _Watched:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One pass: what was proposed to it, and the tokens that came of it."""
+    """One pass: what was proposed to it, and the tokens that came of it.
+
+    ``forced`` says of each proposal whether the mask allowed no other token: then it is no guess.
+    """
 
     proposed: tuple[TokenId, ...]
+    forced: tuple[bool, ...]
     taken: tuple[TokenId, ...]
 
     @property
     def right(self) -> int:
         """How many proposals were right."""
         return _right(self.proposed, self.taken)
+
+    @property
+    def guesses(self) -> int:
+        """How many proposals are guesses."""
+        return self.forced.count(False)
+
+    @property
+    def right_guesses(self) -> int:
+        """How many of them were right."""
+        return self.forced[: self.right].count(False)
 
 
 def _right(proposed: Sequence[TokenId], taken: Sequence[TokenId]) -> int:
@@ -112,9 +126,25 @@ def passed(world: World, by: Way, strategy: str, tokens: int = 0) -> Passed:
         rest = ids[starts[place] :]
         last = place + 1 == len(starts)
         end = _right(proposed, rest) + 1 if last else starts[place + 1] - starts[place]
-        made.append(Judged(proposed, tuple(rest[:end])))
+        forced = _forced(constraint, ids[: starts[place]], proposed)
+        made.append(Judged(proposed, forced, tuple(rest[:end])))
     over = sum(len(judged.taken) for judged in made)
     return Passed(steps, tuple(made), tuple(ids[over:]))
+
+
+def _forced(
+    constraint: Constraint, before: Sequence[TokenId], proposed: Sequence[TokenId]
+) -> tuple[bool, ...]:
+    """Of each proposal, whether the mask allows no other token there."""
+    state = constraint.initial
+    for token_id in before:
+        state = constraint.advance(state, token_id)
+    found = []
+    for token_id in proposed:
+        found.append(len(constraint.mask(state)) == 1)
+        if token_id != constraint.vocabulary.end:
+            state = constraint.advance(state, token_id)
+    return tuple(found)
 
 
 def passes(
@@ -137,11 +167,11 @@ def passes(
         frames.append(Frame(f"Pass {count}: {_told(world, judged)}", rows=rows))
     if run.unasked:
         written += map(world.shown, run.unasked)
-        rows = (Row("proposed", ()), Row("text", tuple(written), len(written) - 1))
+        row = Row("text", tuple(written), len(written) - 1)
         left = " ".join(map(world.shown, run.unasked))
-        frames.append(Frame(f"No choice is left: {left} without a pass.", rows=rows))
+        frames.append(Frame(f"No choice is left: {left} without a pass.", rows=(row,)))
     say = f"{count_of(len(run.steps), 'token')} in {len(run.passes)} passes."
-    frames.append(Frame(say, rows=(Row("proposed", ()), Row("text", tuple(written)))))
+    frames.append(Frame(say, rows=(Row("text", tuple(written)),)))
     return Film((), tuple(frames))
 
 
@@ -151,14 +181,17 @@ def _wrong(judged: Judged) -> int:
 
 def _told(world: World, judged: Judged) -> str:
     if not judged.proposed:
-        return f"the model is asked, and writes {world.shown(judged.taken[-1])}."
+        return f"the model writes {world.shown(judged.taken[-1])}."
     if judged.right == len(judged.proposed):
-        told = "all proposals are right" if judged.right > 1 else "the proposal is right"
+        result = "all proposals are right" if judged.right > 1 else "the proposal is right"
     else:
         wanted = world.shown(judged.taken[judged.right])
-        told = f"{judged.right} right, then the model wants {wanted}"
+        result = f"{judged.right} right, then the model wants {wanted}"
     taken = count_of(len(judged.taken), "token")
-    return f"{len(judged.proposed)} proposed; {told}. {taken} in one pass."
+    forced = len(judged.proposed) - judged.guesses
+    made = f"{judged.guesses} guessed" if judged.guesses else ""
+    along = f"{forced} forced" if forced else ""
+    return f"{' and '.join(filter(None, (made, along)))}; {result}. {taken} in one pass."
 
 
 def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
@@ -171,8 +204,9 @@ def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
     for row in rows:
         tokens = int(row.get("tokens", 0))
         run = passed(world, by, str(row["strategy"]), tokens)
-        proposed = sum(len(judged.proposed) for judged in run.passes)
-        right = sum(judged.right for judged in run.passes)
+        guesses = sum(judged.guesses for judged in run.passes)
+        right = sum(judged.right_guesses for judged in run.passes)
+        forced = sum(len(judged.proposed) - judged.guesses for judged in run.passes)
         alike = [s.token_id for s in run.steps] == [s.token_id for s in plain.steps]
         made.append(
             (
@@ -180,12 +214,14 @@ def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
                 str(len(run.steps)),
                 str(len(run.passes)),
                 number(len(run.steps) / max(1, len(run.passes))),
-                f"{right} of {proposed}" if proposed else "",
+                f"{right} of {guesses}" if guesses else "",
+                str(forced) if forced else "",
                 "✓" if alike else "✗",
             )
         )
-    heads = ("strategy", "tokens", "passes", "tokens a pass", "proposals right", "same tokens")
-    return Table("The same text in fewer passes", heads, tuple(made))
+    heads = ("strategy", "tokens", "passes", "tokens a pass", "guesses right")
+    rest = ("forced proposals", "same tokens")
+    return Table("The same text in fewer passes", (*heads, *rest), tuple(made))
 
 
 def counted(world: World, *, by: Way = EXACT) -> Table:

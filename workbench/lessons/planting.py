@@ -120,7 +120,7 @@ def pruned(world: World, given: Given, *, after: str) -> Film:
         if len(edge.target.split("-")) == 2:
             depth[edge.target] = depth[edge.source] + 1
     alive = kept | {path[-1] for _, _, path in made.ways if path[-2] in kept}
-    frames = [Frame("The tree knows the tokens; it does not know the brackets.", (View(),))]
+    frames = [Frame("The tree describes the tokens, not the text before them.", (View(),))]
     deepest = max(depth.values())
     for level in range(1, deepest + 1):
         near = {node for node, its in depth.items() if its <= level}
@@ -132,7 +132,7 @@ def pruned(world: World, given: Given, *, after: str) -> Film:
         frames.append(Frame(say, (View(lit, dead=frozenset(dead)),), (row,)))
     allowed = sorted({i for i, _, path in made.ways if path[-1] in alive})
     row = Row("mask", tuple(map(world.shown, allowed)) or ("∅",))
-    say = f"All levels are asked about: the mask has {len(allowed)} of {len(world.words)} tokens."
+    say = f"All levels are tested: the mask has {len(allowed)} of {len(world.words)} tokens."
     frames.append(Frame(say, (View(dead=frozenset(every - alive)),), (row,)))
     return Film((made.graph,), tuple(frames))
 
@@ -151,7 +151,7 @@ def _asked(made: Planted, level: int, depth: dict[str, int], kept: set[str]) -> 
     asked = [node for node, its in depth.items() if its == level and above[node] in kept]
     good = dict.fromkeys(label[node] for node in asked if node in kept)
     bad = dict.fromkeys(label[node] for node in asked if node not in kept)
-    told = f"the parser can go on with {', '.join(good)}" if good else "nothing can go on"
+    told = f"the parser can continue with {', '.join(good)}" if good else "nothing can continue"
     return f"{told}{', not with ' + ', '.join(bad) if bad else ''}."
 
 

@@ -70,7 +70,7 @@ def write(
             )
         if accepted:
             return Reply(False, f"The machine rejects it: it {verdict}.")
-        return Reply(False, "The machine accepts it; one it rejects is asked for.")
+        return Reply(False, "The machine accepts it; write one that it rejects.")
 
     return Asked("text", (), judge)
 

@@ -18,7 +18,18 @@ from workbench.notations import Notation
 
 _WORLD = (*Notation, "start", "tokens", "merges", "pretokenizer", "chances", "draft", "warm")
 _LESSON = {"title", "aim", "source", "steps", *_WORLD}
-_STEP = {"title", "text", "source", "figure", "caption", "table", "question", "open", *_WORLD}
+_STEP = {
+    "title",
+    "text",
+    "source",
+    "figure",
+    "caption",
+    "table",
+    "hidden",
+    "question",
+    "open",
+    *_WORLD,
+}
 _OPEN = {"example", "prompt", "tab", "tests", "text", "notation", "start"}
 
 _Table = Mapping[str, Any]
@@ -71,6 +82,7 @@ def _step(data: _Table, lesson: _Table) -> Step:
         figure=_kind(data, "figure", FILMS),
         caption=_text(data, "caption", ""),
         table=_kind(data, "table", TABLES),
+        hidden=tuple(_list(data, "hidden")),
         question=_question(data),
         opening=_opening(data, world),
     )

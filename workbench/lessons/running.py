@@ -71,8 +71,11 @@ def _standing(
 
 
 def reading(text: str, place: int) -> tuple[Row, ...]:
-    """The text with the character that comes next marked; no row for no text."""
-    return (Row("reads", tuple(map(visible, text)), place),) if text else ()
+    """The text, with the character before ``place`` as the one just read; no row for no text."""
+    if not text:
+        return ()
+    chips = tuple(map(visible, text))
+    return (Row("reads", chips, place - 1, next=place if place < len(text) else -1),)
 
 
 def arcs_between(

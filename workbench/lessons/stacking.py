@@ -94,7 +94,7 @@ def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
     runner = Runner(world.grammar.rules)
     ways = standings(runner, b"") or []
     frames = [
-        _frame(world, graph, ways, read, 0, "Nothing is read; the stack holds its first symbol.")
+        _frame(world, graph, ways, read, 0, "Nothing is read; the stack contains its first symbol.")
     ]
     for place, character in enumerate(read):
         there = standings(runner, read[: place + 1].encode())
@@ -128,7 +128,7 @@ def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
 def _change(before: list[Standing], after: list[Standing]) -> str:
     """What happened to the stack, where that can be said in a word."""
     if len(after) > 1:
-        return f"; now there are {len(after)} ways to have read this, each with a stack of its own"
+        return f"; now there are {len(after)} ways to have read this, each with a separate stack"
     if len(before) > 1:
         return "; one way is left"
     change = len(after[0].stack) - len(before[0].stack)

@@ -126,7 +126,7 @@ def algorithms(world: World, given: Given) -> Film:
         frames.append(Frame(say, (View(lit),), _rows(sigma, shown, starts)))
         for walk in found:
             frames.append(_walk_frame(graph, walk, shown, sigma, starts))
-    say = "The vocabulary is gone through: σ is made."
+    say = "All tokens are done: σ is complete."
     frames.append(Frame(say, (View(),), _rows(sigma, "", "")))
     return Film((graph,), tuple(frames))
 

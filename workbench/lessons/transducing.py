@@ -89,7 +89,7 @@ def merging(world: World, given: Given) -> Film:
     kept = sum(edge.reads is None for edge in merged.edges)
     say = (
         f"Cycles that begin alike share their ε-edges: {len(silent)} become {kept}, and"
-        f" {plain.states} states become {merged.states}. The last edge of a token is its own."
+        f" {plain.states} states become {merged.states}. The last edges stay separate."
     )
     backs = tuple(n for n, edge in enumerate(merged.edges) if edge.reads is not None)
     frames.append(Frame(say, (View(), View((), backs))))

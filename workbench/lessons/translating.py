@@ -121,7 +121,7 @@ def detokenize(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
     spelt = [world.vocabulary.tokens[i] or b"" for i in ids]
     frames = [
         Frame(
-            "It stands at the root.",
+            "It is at the root.",
             (_view(machine, graph, []),),
             (taken_row(world, ids, 0),),
             every,

@@ -1,8 +1,9 @@
-"""Methods side by side, for the page: in comes what is to be compared, out come records as it goes.
+"""Comparisons of methods for the page, as a stream of records.
 
-A comparison is told as a run is (``runs``): ``head``, ``status``, ``start``, then for every run
+The records are those of a run (``runs``): ``head``, ``status``, ``start``, then for every run
 ``began``, a ``step`` a token and ``ended`` or ``failed``, at last ``stop`` or ``error``. Runs are
-named by their number, in the order they are made: prompt by prompt, seed by seed, method by method.
+identified by their number, in the order they are made: by prompt, then seed, then method. ``stop``
+has the two lines of ``summary.verdict``, unless the comparison was stopped.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from workbench.errors import TokenNotAllowed, WorkbenchError
 from workbench.evaluate.compare import Began, Ended, Event, Failed, Took, compare
 from workbench.evaluate.contenders import CONTENDERS, UNCONSTRAINED, chosen
 from workbench.evaluate.exact import exact
+from workbench.evaluate.summary import verdict
 from workbench.ui.ahead import ahead
 from workbench.ui.compare_request import (
     MOST_IN_ALL,
@@ -60,6 +62,7 @@ def contender_list(_: Handlers, __: Record) -> Record:
             {
                 "name": each.name,
                 "title": each.title,
+                "detail": each.detail,
                 "source": each.source,
                 "group": group_of(each),
                 "usual": each.name in USUAL,
@@ -163,6 +166,8 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
     yield {"k": "start", "model": model.name}
     told = _Teller(request, model.vocabulary)
     stop = partial(handlers.is_stopped, request.run)
+    ended: list[Ended] = []
+    failed: list[Failed] = []
     for event in compare(
         model,
         grammar,
@@ -175,8 +180,15 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         stop=stop,
     ):
         yield told.record(event)
-    words = "stopped by you" if stop() else "all runs are over"
-    yield {"k": "stop", "good": not stop(), "words": words}
+        if isinstance(event, Ended):
+            ended.append(event)
+        elif isinstance(event, Failed):
+            failed.append(event)
+    if stop():
+        yield {"k": "stop", "good": False, "words": "stopped by you"}
+    else:
+        lines = [line for line in verdict(ended, failed) if line]
+        yield {"k": "stop", "good": True, "words": "all runs are over", "verdict": lines}
 
 
 def _budget(request: CompareRequest, model: LanguageModel) -> int:

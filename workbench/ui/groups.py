@@ -1,39 +1,26 @@
-"""Methods by what they are for: in comes a contender, out the heading it stands under."""
+"""The methods of the compare view, grouped by the source that describes them."""
 
 from __future__ import annotations
 
-from workbench.evaluate.contenders import Contender
+from workbench.evaluate.contenders import UNCONSTRAINED, Contender
 
 #: The methods a comparison begins with.
 USUAL = frozenset(
     {"unconstrained", "automaton", "domino-0", "speculation", "proper", "template-ws"}
 )
 
-_FEWER_CALLS = "Fewer model calls"
-_EXACT = "The model and the exact mask"
-
-#: The headings of what is known by how the model is asked.
-_OF_STRATEGY = {
-    "skipping": _FEWER_CALLS,
-    "speculation": _FEWER_CALLS,
-    "opportunistic": "A mask only where the choice is refused",
-}
-
-#: The headings of masks made another way, however the model is asked.
-_OF_TEXT = {"template": "Templates", "proper": "Proper tokenization"}
-
-#: The headings of masks asked for token by token.
-_OF_MASK = {
-    "unconstrained": _EXACT,
-    "automaton": _EXACT,
-    "domino": "Subterminal trees and lookahead",
-    "outlines": "Earlier masks",
-    "lalr": "Earlier masks",
-    "online": "Every token tested at every step",
+#: How a source begins, and the heading of its methods.
+_HEADINGS = {
+    "Koo": "Koo, Liu & He 2024",
+    "Beurer-Kellner": "DOMINO 2024",
+    "Tran-Thien": "Tran-Thien 2024",
+    "Willard": "Willard & Louf 2023",
 }
 
 
 def group_of(contender: Contender) -> str:
-    """The heading a method stands under."""
-    by_mask = _OF_MASK.get(contender.method, "Others")
-    return _OF_TEXT.get(contender.method) or _OF_STRATEGY.get(contender.strategy, by_mask)
+    """The heading under which a method is listed."""
+    if contender.name == UNCONSTRAINED:
+        return "Baseline"
+    found = (head for name, head in _HEADINGS.items() if contender.source.startswith(name))
+    return next(found, "Other systems")

@@ -80,7 +80,12 @@ def _page(step: Step) -> Record:
         "caption": step.caption,
         "given": _given_world(step),
         "table": made
-        and {"caption": made.caption, "heads": list(made.heads), "rows": list(made.rows)},
+        and {
+            "caption": made.caption,
+            "heads": list(made.heads),
+            "rows": list(made.rows),
+            "hidden": [i for i, head in enumerate(made.heads) if head in step.hidden],
+        },
         "question": _question(step),
         "open": step.opening and _opening(step.opening),
     }
@@ -169,7 +174,13 @@ def _frame(frame: Frame) -> Record:
         "rules": list(frame.rules),
         "views": [_view(view) for view in frame.views],
         "rows": [
-            {"name": r.name, "chips": list(r.chips), "now": r.now, "bits": list(r.bits)}
+            {
+                "name": r.name,
+                "chips": list(r.chips),
+                "now": r.now,
+                "next": r.next,
+                "bits": list(r.bits),
+            }
             for r in frame.rows
         ],
         "choices": [
