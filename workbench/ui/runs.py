@@ -80,7 +80,7 @@ def _records(handlers: Handlers, request: RunRequest) -> Iterator[Record]:
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = handlers.room.model()
-    constraint = compiled.constraint(model.vocabulary, request.method, **request.options)
+    constraint = request.constraint(compiled, model.vocabulary)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.prompt), *request.prefix]
     with handlers.room.sessions.lent(model, context) as session:
@@ -160,9 +160,9 @@ def closing(
 ) -> Record:
     """What is told of a whole text: how it is spelt, what it stands for, whether it is accepted."""
     assert compiled.grammar is not None, "it has a constraint"
-    told: Record = {
-        "proper": proper_record(improper(model, request.prompt, taken), model.vocabulary)
-    }
+    # the tokenizer writes no text in single characters: that it differs says nothing
+    differs = None if request.small_tokens else improper(model, request.prompt, taken)
+    told: Record = {"proper": proper_record(differs, model.vocabulary)}
     text = model.vocabulary.decode(taken)
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
     if request.method == "unconstrained" and reason is StopReason.ACCEPTED:
