@@ -120,9 +120,7 @@ def drawn(
     return {"pictures": pictures, "reasons": list(_reasons(grammar, taken, small_tokens))}
 
 
-def _reasons(
-    grammar: Grammar, taken: Iterable[Taken], small_tokens: bool
-) -> Iterator[list[str]]:
+def _reasons(grammar: Grammar, taken: Iterable[Taken], small_tokens: bool) -> Iterator[list[str]]:
     """For each token why what the model wanted was forbidden, as long as there is time."""
     until, so_far = time.monotonic() + _SECONDS, b""
     for token, wanted in taken:
