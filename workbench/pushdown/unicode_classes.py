@@ -1,4 +1,4 @@
-r"""Notes on ``\d``, ``\w`` and ``\s`` where they match more than ASCII, with the ASCII class as fix.
+r"""Notes where ``\d``, ``\w`` or ``\s`` matches more than ASCII, with the ASCII class as the fix.
 
 Their Unicode meaning costs a machine over bytes hundreds of edges, and most authors mean ASCII.
 """
