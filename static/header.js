@@ -12,7 +12,7 @@ wb.parts.header = ({ element, props, server }) => {
   const groups = new Map();
   page.gallery.forEach((example, index) => {
     if (!groups.has(example.group)) groups.set(example.group, []);
-    groups.get(example.group).push(el("option", { value: String(index) }, example.title + (example.refused ? ` · ${example.refused} refused choice${example.refused > 1 ? "s" : ""}` : "")));
+    groups.get(example.group).push(el("option", { value: String(index) }, example.title + (example.refused ? ` · ${example.refused} refused` : "")));
   });
   /** What stands on the page by another name than an example's: one's own, a draft's, a link's. */
   const other = el("option", { value: "", hidden: true }, "Your own");

@@ -1,8 +1,8 @@
 """The examples of the page: reads the folder ``grammars/`` into a Gallery.
 
 ``gallery.toml`` has a table for each example, in the order they are shown. The grammar of the
-example ``date`` is in ``date.kbnf``, ``date.regex`` or a file of another notation beside it, and
-its recorded run, if it has one, in ``date.trace.ndjson`` (``ui.record`` writes it).
+example ``date`` is in ``date.kbnf``, ``date.regex`` or a file of another notation. Its
+recorded run, if it has one, is in ``date.trace.ndjson`` (``ui.record`` writes it).
 """
 
 from __future__ import annotations

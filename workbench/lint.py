@@ -35,8 +35,8 @@ class Lint:
 def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, seconds: float = 1.0) -> Lint:
     """All advice on a grammar; the ambiguity search takes at most ``seconds``.
 
-    The grammar can be used as it is, and no advice is a guess. ``vocabulary`` is that of the model
-    that generates.
+    The grammar can be used without a change, and no advice is a guess. ``vocabulary`` is the
+    vocabulary of the model that generates.
     """
     limits = replace(grammar.limits, seconds=min(_SECONDS, grammar.limits.seconds), began=None)
     found = [*grammar.advice]

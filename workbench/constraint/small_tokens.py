@@ -1,7 +1,6 @@
 """SmallTokens: a constraint whose tokens are single characters, over the whole vocabulary.
 
-A run in large tokens may write a nested text in one token; in small tokens every push and pop of
-the stack is a step of its own.
+A large token may hold a whole nested text; in small tokens every step pushes or pops few symbols.
 """
 
 from __future__ import annotations

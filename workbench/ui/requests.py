@@ -216,7 +216,7 @@ class RunRequest:
         )
 
     def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> Constraint:
-        """The constraint that was asked for.
+        """The constraint of the requested method.
 
         Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
         """
