@@ -220,5 +220,6 @@ class RunRequest:
 
         Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
         """
-        small = {"small_tokens": True} if self.small_tokens else {}
-        return compiled.constraint(vocabulary, self.method, **self.options, **small)
+        return compiled.constraint(
+            vocabulary, self.method, small_tokens=self.small_tokens, **self.options
+        )
