@@ -18,7 +18,7 @@ from workbench.syntax.regex.unicode_sets import python_class, rust_class
 #: these are called.
 _CLASSES = {
     "d": ("hundreds of other digits, such as ٣ and ५", "0-9", "ASCII digits"),
-    "w": ("letters and digits of all scripts, such as é, я and 字", "A-Za-z0-9_", "ASCII alone"),
+    "w": ("letters and digits of all scripts, such as é and я", "A-Za-z0-9_", "ASCII alone"),
     "s": ("other white space, such as the no-break space", r" \t\n\r\f\v", "ASCII white space"),
 }
 #: An escape with the letter after its backslash; where the quotes around a regex resolve escapes
