@@ -19,8 +19,8 @@
   /** The other way round: the lines of a recorded run, as a branch keeps it. */
   function read(lines) {
     const told = lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)), one = (kind) => told.find((each) => each.k === kind);
-    const { temperature, seed, max_tokens } = one("head") ?? {};
-    return { settings: { temperature, seed, max_tokens }, steps: told.filter((each) => each.k === "step"), outcome: one("stop") ?? null, served: one("start")?.model };
+    const { temperature, seed, max_tokens, small_tokens } = one("head") ?? {};
+    return { settings: { temperature, seed, max_tokens, small_tokens }, steps: told.filter((each) => each.k === "step"), outcome: one("stop") ?? null, served: one("start")?.model };
   }
 
   function branches(box, doors) {
@@ -32,6 +32,7 @@
     const way = (constraint) => ({ automaton: "", unconstrained: "no mask" })[constraint] ?? constraint ?? "";
     const where = (branch) => (branch.from ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}` : branch.how === "recorded" ? "recorded" : branch.how === "hand" ? "by hand" : branch.method ?? way(branch.constraint));
     const title = (branch) => [
+      branch.small_tokens ? "small tokens" : "",
       branch.from ? `${where(branch)}, from ${branch.from}` : where(branch) || "a run",
       `${wb.number(branch.steps.length)} tokens`, branch.outcome?.words ?? "not ended",
       wb.key(branch) === wb.key(wb.state) ? "" : "of an earlier text of the grammar",
@@ -63,8 +64,8 @@
       add,
       /** The tokens before one of the branch that is shown, as a branch of their own. */
       cut(index, how) {
-        const { id, steps, prompt, model, constraint, lookahead } = now;
-        return add({ how, from: id, at: index, steps: steps.slice(0, index), ...wb.grammarOf(now), prompt, model, constraint, lookahead });
+        const { id, steps, prompt, model, constraint, lookahead, small_tokens } = now;
+        return add({ how, from: id, at: index, steps: steps.slice(0, index), ...wb.grammarOf(now), prompt, model, constraint, lookahead, small_tokens });
       },
       show(branch) { now = branch; draw(); },
       now: () => now,

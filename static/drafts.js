@@ -45,6 +45,7 @@
       max_tokens: number(held?.max_tokens, 1, 1024),
       constraint: typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
       lookahead: number(held?.lookahead, 0, 1000),
+      small_tokens: held?.small_tokens === true || undefined,
     };
     return JSON.parse(JSON.stringify(kept));
   }

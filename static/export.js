@@ -101,7 +101,7 @@ wb.take = (() => {
   /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. */
   async function replay(server) {
     const [head, ...rest] = records();
-    const answer = await wb.ask(server.take_replay, { ...wb.grammarOf(head), model: head.model, example: state.example?.name || "", standing: standing(), taken: taken() });
+    const answer = await wb.ask(server.take_replay, { ...wb.grammarOf(head), model: head.model, small_tokens: head.small_tokens, example: state.example?.name || "", standing: standing(), taken: taken() });
     if (answer.fault) { wb.notice(answer.fault); return; }
     const { run, prefix, ...about } = head;
     const kept = { about: { ...about, model: named || about.model, title: state.example?.title || "A run under a grammar", version: answer.version, tab: state.tab }, steps: rest.filter((each) => each.k === "step"), end: rest.find((each) => each.k === "stop") ?? null, ...answer.drawn };

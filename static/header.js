@@ -24,7 +24,7 @@ wb.parts.header = ({ element, props, server }) => {
   const groups = new Map();
   page.gallery.forEach((example, index) => {
     if (!groups.has(example.group)) groups.set(example.group, []);
-    groups.get(example.group).push(el("option", { value: String(index) }, example.title));
+    groups.get(example.group).push(el("option", { value: String(index) }, example.title + (example.refused ? ` · ${example.refused} refused` : "")));
   });
   /** The name of a grammar that is not in the gallery: the person's own, a draft, a link. */
   const other = el("option", { value: "", hidden: true }, "Your own");

@@ -14,10 +14,10 @@
 
   /** Knobs, numbers and alarms. */
   wb.runPanel = (find) => {
-    const mask = find("select.mask"), knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
+    const mask = find("select.mask"), small = find(".smalltokens"), knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
     const stats = find(".stats"), outcome = find(".outcome"), alarms = find(".alarms");
     const value = (input, fallback) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value));
-    const settings = () => ({ temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value, ...(depth() === null ? {} : { lookahead: depth() }) });
+    const settings = () => ({ temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value, small_tokens: small.checked, ...(depth() === null ? {} : { lookahead: depth() }) });
     const deep = find(".deep"), k = find(".k"), method = find(".method");
     /** How far a token may reach ahead, where the method asks for it; null for no bound. */
     const depth = () => (deep.hidden || !/^\d+$/.test(k.value.trim()) ? null : Number(k.value));
@@ -44,6 +44,7 @@
     function apply(wanted) {
       for (const [name, input] of Object.entries(knobs)) if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
       if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
+      small.checked = Boolean(wanted.small_tokens);
       k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
       chosen();
     }
@@ -73,13 +74,13 @@
       return value ? [el("span", { class: "trapline meaning", title: "What Grammar.parse gives for this text" }, el("span", { class: "sign", "aria-hidden": "true" }, "→"), "parsed: ", el("code", {}, value))] : [];
     }
 
-    /** Where the tokenizer itself would have spelt the text otherwise. */
+    /** Where the tokenizer writes other tokens for the same text. */
     function spelling(branch) {
       const found = branch.outcome?.proper;
       if (!found) return [];
       const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, wb.glyphs(token)), " "]);
       const where = el("button", { class: "link", onclick: () => doors.go(found.at) }, `token ${found.at + 1}`);
-      return [el("span", { class: "trapline", title: "A model has hardly seen such spellings in training, so what follows is judged worse than the text deserves" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), "not as the tokenizer spells it from ", where, found.at_prompt ? " (it would join the prompt's end): " : ": ", ...own)];
+      return [el("span", { class: "trapline", title: "The same text in other tokens. The model saw few such spellings in training, so it gives the tokens that follow too little probability" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), found.at_prompt ? "the tokenizer would join the end of the prompt with " : "the tokenizer would write other tokens from ", where, ": ", ...own)];
     }
 
     /** The token worth a first look: where the mask took most, or if it took nothing where the model was most surprised. */

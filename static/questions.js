@@ -8,7 +8,7 @@
 
   wb.questions = (server, settings) => {
     /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
-    const about = ({ prompt, model, constraint, lookahead, ...held }, prefix) => ({ ...settings(), ...wb.grammarOf(held), prompt, model, constraint, lookahead, prefix });
+    const about = ({ prompt, model, constraint, lookahead, small_tokens, ...held }, prefix) => ({ ...settings(), ...wb.grammarOf(held), prompt, model, constraint, lookahead, small_tokens: Boolean(small_tokens), prefix });
 
     async function explain(branch, index, tokens) {
       if (!branch) return null;

@@ -43,7 +43,7 @@
     const title = about.title || "A run under a grammar", model = about.model || "builtin";
     document.title = title + " · replay";
     find(".title").textContent = title;
-    find(".made").textContent = [`model ${model}`, about.constraint === "unconstrained" ? "without a mask" : about.constraint && about.constraint !== "automaton" ? `mask ${about.constraint}${Number.isFinite(about.lookahead) ? `, k = ${about.lookahead}` : ""}` : "exact mask", `temperature ${about.temperature ?? "?"}`, `seed ${about.seed ?? "?"}`].join(" · ");
+    find(".made").textContent = [`model ${model}`, about.constraint === "unconstrained" ? "without a mask" : about.constraint && about.constraint !== "automaton" ? `mask ${about.constraint}${Number.isFinite(about.lookahead) ? `, k = ${about.lookahead}` : ""}` : "exact mask", ...(about.small_tokens ? ["small tokens"] : []), `temperature ${about.temperature ?? "?"}`, `seed ${about.seed ?? "?"}`].join(" · ");
     find("pre.prompt").textContent = about.prompt || "";
     find(".promptbox").hidden = !about.prompt;
     find(".facts").textContent = wb.notations[about.notation].label;

@@ -27,8 +27,8 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
   const here = () => {
-    const { prompt, model } = state, { constraint, lookahead } = panel.settings();
-    return { ...wb.grammarOf(state), prompt, model, constraint, lookahead };
+    const { prompt, model } = state, { constraint, lookahead, small_tokens } = panel.settings();
+    return { ...wb.grammarOf(state), prompt, model, constraint, lookahead, small_tokens };
   };
 
   /** Let the model go on from where a branch stands. */

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from workbench.constraint.small_tokens import is_small
 from workbench.errors import ParseError, WorkbenchError
-from workbench.gallery import Example, load_gallery
+from workbench.gallery import Example, load_gallery, recorded_run, refused_choices
 from workbench.grammar import Grammar
+from workbench.pipeline import compile_text
 from workbench.resources import GRAMMARS
 from workbench.training.mixture import FORMATS
+from workbench.ui.follow import Follower
+from workbench.ui.record import GROUPS
 
 GALLERY = load_gallery()
 EXAMPLES = list(GALLERY.values())
@@ -59,21 +65,57 @@ def test_there_is_something_for_everybody() -> None:
     assert len({example.title for example in EXAMPLES}) == len(EXAMPLES)
 
 
-#: Prompts that are not the training corpus's: a figure's own.
-OTHER_PROMPTS = {"figure_5"}
-
-
 def test_prompts_are_ones_the_embedded_model_was_trained_on() -> None:
     trained = {prompt for form in FORMATS for prompt in form.prompts}
-    strange = {example.name for example in EXAMPLES if example.prompt not in trained}
-    assert strange == OTHER_PROMPTS
+    others = {one.name for one in EXAMPLES if one.prompt not in trained and one.group not in GROUPS}
+    assert others == {"figure_5"}, "a prompt in the tokens of the figure"
+
+
+RECORDED = {one.name: one for one in EXAMPLES if one.group in GROUPS}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_recorded_run_is_accepted_and_has_a_refused_choice(
+    name: str, built: dict[str, Grammar]
+) -> None:
+    example, run = RECORDED[name], recorded_run(name)
+    records = [json.loads(line) for line in run.splitlines()]
+    head, steps = records[0], [record for record in records if record["k"] == "step"]
+    tokens = [step["token"] for step in steps]
+    assert built[name].accepts(b"".join(spelt(token) for token in tokens).decode())
+    assert tokens[-1].get("end")
+    assert records[-1]["good"]
+    assert refused_choices(run) == sum(step["cut"] for step in steps) >= 1
+    assert head["max_tokens"] == example.max_tokens >= len(steps)
+    assert head["small_tokens"] == example.small_tokens
+    if example.small_tokens:
+        assert all(is_small(spelt(token)) for token in tokens[:-1])
+        assert max(moment["depth"] for step in steps for moment in step["path"]["stacks"]) >= 4
+
+
+def spelt(token: dict[str, Any]) -> bytes:
+    return bytes.fromhex(token["hex"]) if "hex" in token else str(token.get("text", "")).encode()
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_recorded_states_are_those_of_the_machines(name: str) -> None:
+    example = RECORDED[name]
+    follower = Follower(compile_text(example.text, example.notation, example.start))
+    for record in map(json.loads, recorded_run(name).splitlines()):
+        if record["k"] == "step":
+            place = follower.take(spelt(record["token"]))
+            found = json.loads(json.dumps([place.state, place.path, place.stack]))
+            assert found == [record["state"], record["path"], record["stack"]], RECORD_AGAIN
+
+
+RECORD_AGAIN = "run python -m workbench.ui.record"
 
 
 def test_files_and_rows_belong_together() -> None:
     files = {path.name for path in GRAMMARS.iterdir() if path.name != "gallery.toml"}
     recorded = {name for name in files if name.endswith(".trace.ndjson")}
     assert files - recorded == {example.file for example in EXAMPLES}
-    assert recorded <= {f"{example.name}.trace.ndjson" for example in EXAMPLES}
+    assert recorded == {f"{name}.trace.ndjson" for name in RECORDED}
 
 
 def test_the_line_break_at_the_end_of_a_regex_file_is_no_part_of_it() -> None:
@@ -102,6 +144,7 @@ WRONG = [
     ("[one]", "[One]", "expected a table with a plain name, not 'One'", 1),
     ("[one]", "[two]", "expected one grammar of the name two beside the gallery, not 0", 1),
     ('"N."', '"N.', "expected TOML: illegal character '\\n'", 4),
+    ('title = "T"', 'title = "T"\nsmall_tokens = 1', "one: expected true or false as small_tokens, not 1", 4),
     ("[one]", "a = 1\n[one]", "expected a table with a plain name, not 'a'", 1),
 ]  # fmt: skip
 

@@ -1,7 +1,8 @@
-"""The examples a visitor meets: in comes the folder ``grammars/``, out comes a Gallery.
+"""The examples of the page: reads the folder ``grammars/`` into a Gallery.
 
 ``gallery.toml`` has a table for each example, in the order they are shown. The grammar of the
-example ``date`` stands beside it in ``date.kbnf``, ``date.regex`` or a file of another notation.
+example ``date`` is in ``date.kbnf``, ``date.regex`` or a file of another notation. Its
+recorded run, if it has one, is in ``date.trace.ndjson`` (``ui.record`` writes it).
 """
 
 from __future__ import annotations
@@ -49,9 +50,11 @@ class Example:
     start: str = "start"
     #: The tokens of a figure's own vocabulary, or empty.
     vocabulary: tuple[str, ...] = ()
-    #: How to break it, for who looks at it first: a piece of the text, what stands there instead,
-    #: and what to watch then; or empty.
+    #: How to break it: a piece of the text, its replacement, and a sentence on what changes; or
+    #: empty.
     breaks: tuple[str, ...] = ()
+    #: Whether its runs use tokens of a single character only.
+    small_tokens: bool = False
 
 
 class Gallery(Mapping[str, Example]):
@@ -98,6 +101,17 @@ def load_gallery(folder: Path = resources.GRAMMARS) -> Gallery:
     return Gallery(tuple(examples))
 
 
+def recorded_run(name: str, folder: Path = resources.GRAMMARS) -> str:
+    """The recorded run of an example as NDJSON, with the embedded model; empty without one."""
+    path = folder / f"{name}.trace.ndjson"
+    return path.read_text("utf-8") if path.is_file() else ""
+
+
+def refused_choices(run: str) -> int:
+    """How many tokens of a recorded run are not the model's first choice: the mask forbade it."""
+    return run.count('"cut":true')
+
+
 def _tables(source: Source) -> dict[str, Any]:
     """The tables of the file by name."""
     try:
@@ -134,7 +148,7 @@ def _example(source: Source, folder: Path, name: str, table: object) -> Example:
 #: What the table may say; the rest of an Example follows from the name.
 _FROM_THE_NAME = {"name", "notation", "text", "file"}
 _KINDS = {field.name: field.type for field in fields(Example) if field.name not in _FROM_THE_NAME}
-_OPTIONAL = {"source", "start", "vocabulary", "breaks"}
+_OPTIONAL = {"source", "start", "vocabulary", "breaks", "small_tokens"}
 _REQUIRED = [key for key in _KINDS if key not in _OPTIONAL]
 
 
@@ -146,6 +160,8 @@ def _checked(source: Source, name: str, key: str, value: object) -> object:
     kind = _KINDS[key]
     if kind == "int":
         good, wanted = type(value) is int and value > 0, "a number above 0"
+    elif kind == "bool":
+        good, wanted = isinstance(value, bool), "true or false"
     elif kind == "str":
         good, wanted = isinstance(value, str) and value != "", "some text"
     else:
@@ -157,7 +173,7 @@ def _checked(source: Source, name: str, key: str, value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-_SAMPLES = {"int": "64", "str": '"…"', "tuple[str, ...]": '["…", "…"]'}
+_SAMPLES = {"int": "64", "bool": "true", "str": '"…"', "tuple[str, ...]": '["…", "…"]'}
 
 
 def _grammar(source: Source, folder: Path, name: str) -> tuple[Notation, str]:

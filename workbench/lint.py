@@ -1,4 +1,4 @@
-"""Lint: a grammar in, and a vocabulary or none; all its author may want to mend goes out."""
+"""Lint: everything an author may want to change in a grammar that can be used."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
+from workbench.notations import Notation
 from workbench.pushdown.advice import Advice, ambiguity_advice, conflict_advice
 from workbench.pushdown.ambiguity import ambiguity
 from workbench.pushdown.build import context_free
 from workbench.pushdown.redundant import redundant_advice, redundant_regex_advice
-from workbench.spelling import spelling_advice
+from workbench.pushdown.unicode_classes import unicode_class_advice
+from workbench.spelling import spelling_advice, written
+from workbench.syntax.regex.tree import Characters
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: So long conflicts and redundant alternatives are looked for; the examples take milliseconds.
@@ -21,19 +24,19 @@ _SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Lint:
-    """What there is to say of a grammar: warnings, then notes, both in the order of the text."""
+    """The advice on a grammar: warnings, then notes, both in the order of the text."""
 
     advice: tuple[Advice, ...]
-    #: How many pieces the longest texts had that were all tried for ambiguity; None where there
-    #: was nothing to try, or one was found.
+    #: All texts of up to this many pieces were tried for ambiguity; None where the search does not
+    #: apply, or found one.
     pieces: int | None = None
 
 
 def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, seconds: float = 1.0) -> Lint:
-    """All advice on a grammar, the ambiguity search for at most ``seconds``.
+    """All advice on a grammar; the ambiguity search takes at most ``seconds``.
 
-    None of it keeps the grammar from being used, and none of it is a guess: each is said only
-    where it is certain. ``vocabulary`` is that of the model which is to write.
+    The grammar can be used without a change, and no advice is a guess. ``vocabulary`` is the
+    vocabulary of the model that generates.
     """
     limits = replace(grammar.limits, seconds=min(_SECONDS, grammar.limits.seconds), began=None)
     found = [*grammar.advice]
@@ -41,6 +44,9 @@ def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, seconds: float 
         found += spelling_advice(grammar, vocabulary)
     if grammar.notation.is_translated:
         return Lint(tuple(sorted(found, key=_order)))  # its rules are nobody's to mend
+    sets = (piece for piece in written(grammar) if isinstance(piece, Characters))
+    in_quotes = grammar.notation is Notation.KBNF
+    found += unicode_class_advice(sets, grammar.source, in_quotes=in_quotes)
     found += _of_machine(grammar, limits)
     ambiguous, pieces = _ambiguity(grammar, replace(limits, seconds=seconds))
     told = dict.fromkeys([*found, *ambiguous])

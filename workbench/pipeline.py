@@ -110,7 +110,12 @@ class Compiled:
         return missing(self.grammar, machine)
 
     def constraint(
-        self, vocabulary: Vocabulary, method: str = "automaton", **options: Hashable
+        self,
+        vocabulary: Vocabulary,
+        method: str = "automaton",
+        *,
+        small_tokens: bool = False,
+        **options: Hashable,
     ) -> Constraint:
         """The constraint over a vocabulary, made once for a method and its options.
 
@@ -118,8 +123,10 @@ class Compiled:
         """
         grammar, limits = self._readable(), self.limits
         return self._once(
-            ("constraint", method, vocabulary, *sorted(options.items())),
-            lambda: compile_constraint(grammar, vocabulary, method, limits, **options),
+            ("constraint", method, vocabulary, small_tokens, *sorted(options.items())),
+            lambda: compile_constraint(
+                grammar, vocabulary, method, limits, small_tokens=small_tokens, **options
+            ),
         )
 
     def first_mask(self, vocabulary: Vocabulary) -> tuple[Phase, ...]:

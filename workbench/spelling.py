@@ -90,7 +90,7 @@ def spelling_advice(grammar: Grammar, vocabulary: Vocabulary) -> tuple[Advice, .
     if speller.spells_all:
         return ()
     found: dict[Advice, None] = {}
-    for piece in _written(grammar):
+    for piece in written(grammar):
         if isinstance(piece, tuple):
             text, span = piece
             if not speller.holds(text):
@@ -122,7 +122,7 @@ def _lost(lost: tuple[str, ...], piece: regex.Characters, speller: Speller) -> A
     )
 
 
-def _written(grammar: Grammar) -> Iterator[tuple[bytes, Span] | regex.Characters]:
+def written(grammar: Grammar) -> Iterator[tuple[bytes, Span] | regex.Characters]:
     """The literals and sets of a grammar, from left to right."""
     if grammar.regex is not None:
         yield from _of_regex(grammar.regex)

@@ -162,6 +162,16 @@ def test_generate_error_option(written: str) -> None:
 
 
 @needs_model
+def test_an_example_brings_its_small_tokens() -> None:
+    asked = ("generate", "--example", "brackets", "--json", "--temperature", "0.7", "--seed", "1")
+    *steps, whole = records(run(*asked))
+    assert whole["accepted"]
+    assert len(whole["text"]) == len(steps) - 1, "a character a token, then the end"
+    *steps, whole = records(run(*asked, "--no-small-tokens"))
+    assert len(whole["text"]) > len(steps)
+
+
+@needs_model
 def test_every_strategy_writes_the_same_text() -> None:
     asked = ("generate", "--example", "koo_choice", "--json", "--temperature", "1", "--seed", "3")
     wholes = {

@@ -93,6 +93,21 @@ def test_a_method_keeps_its_options() -> None:
     assert "k=" not in python(wanted(constraint="automaton", lookahead=1)), "it has no such option"
 
 
+def test_small_tokens_are_asked_for_everywhere() -> None:
+    asked = wanted(small_tokens=True, constraint="domino", lookahead=1)
+    assert 'method="domino", k=1, small_tokens=True)' in python(asked)
+    assert "small_tokens=True)" in transformers(wanted(small_tokens=True))
+    assert "--small-tokens" in shell(asked)
+    assert "    small_tokens=True,\n" in client(asked)
+    assert "small" not in python(wanted()) + shell(wanted()) + client(wanted())
+
+
+def test_an_example_in_small_tokens_is_named_where_the_run_uses_them() -> None:
+    sent = {"text": GALLERY["anbn"].text, "notation": "kbnf", "example": "anbn"}
+    assert "--example anbn" in shell(wanted(**sent, small_tokens=True))
+    assert "--kbnf -" in shell(wanted(**sent))
+
+
 def test_an_example_is_named_where_it_stands_unchanged() -> None:
     person = GALLERY["person"]
     sent = {

@@ -33,6 +33,17 @@ def test_why_a_token_is_forbidden(so_far: bytes, token: bytes | None, told: str,
     assert reasons(TIME, so_far, [token]) == [told], why
 
 
+def test_small_tokens_forbid_what_the_grammar_allows(handlers: Handlers) -> None:
+    assert reasons(TIME, b"14", [b":3", b":", b"x", None], small_tokens=True) == [
+        "small tokens only", "", "needs :", "the text is not finished",
+    ]  # fmt: skip
+    sent = {"text": TIME.source.text, "so_far": b"14".hex(), "token": b":3".hex()}
+    assert why(handlers, sent)["allowed"]
+    told = why(handlers, {**sent, "small_tokens": True})
+    assert told["reason"] == "the grammar allows it, but this run allows small tokens only"
+    assert not told["allowed"]
+
+
 def test_a_character_is_told_whole_wherever_its_bytes_fail() -> None:
     grammar = Grammar.from_regex("ä+")
     assert reasons(grammar, b"", ["äö".encode()]) == ["needs ä or the end after ä"]

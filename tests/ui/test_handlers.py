@@ -14,7 +14,7 @@ NESTED = "start ::= '(' start? ')';"
 def test_the_page_opens_with_the_gallery(handlers: Handlers) -> None:
     page = handlers.page()
     assert len(page["gallery"]) >= 20
-    assert page["gallery"][0].keys() == {"name", "title", "group"}, (
+    assert page["gallery"][0].keys() == {"name", "title", "group", "refused"}, (
         "the rest comes when it is opened"
     )
     assert page["first"] == handlers.example({"name": page["gallery"][0]["name"]})

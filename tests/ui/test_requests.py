@@ -73,6 +73,7 @@ def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
         {"constraint": "../etc"},
         {"constraint": ["automaton"]},
         {"prompt": 5},
+        {"small_tokens": "yes"},
     ],
 )
 def test_error_a_run_nobody_can_start(sent: dict[str, Any]) -> None:

@@ -14,7 +14,8 @@ from workbench.errors import ModelError
 from workbench.ui.handlers import Handlers
 from workbench.ui.models import ModelRoom
 from workbench.ui.records import WORDS, growing, line, token_record
-from workbench.ui.runs import run_lines, run_records
+from workbench.ui.requests import RunRequest
+from workbench.ui.runs import closing, run_lines, run_records
 
 PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
 
@@ -247,3 +248,24 @@ def test_what_an_accepted_text_stands_for_is_told(
     assert end.get("value") in values
     cut = records(handlers, {"text": text + " ", "notation": notation, "max_tokens": 1})[-1]
     assert cut["good"] or "value" not in cut
+
+
+@pytest.mark.parametrize(
+    ("sent", "reported"),
+    [
+        ({}, False),
+        ({"constraint": "proper"}, True),
+        ({"prompt": "the", "text": "er"}, False),
+        ({"prompt": "", "text": "th[e]"}, True),
+        ({"prompt": "", "text": "th[e]", "small_tokens": True}, False),
+    ],
+)
+def test_other_tokens_than_the_tokenizers_are_reported_where_they_say_something(
+    handlers: Handlers, sent: dict[str, Any], reported: bool
+) -> None:
+    request = RunRequest.of({"text": "a", "prompt": "the ", **sent})  # " a" is a token
+    compiled, model = handlers.compiled(request.grammar), handlers.room.model()
+    spelt = {"a": ["a"], "er": ["er"], "th[e]": ["t", "h", "e"]}[request.grammar.text]
+    taken = model.vocabulary.ids(*spelt)
+    told = closing(model, compiled, request, taken, StopReason.ACCEPTED)
+    assert (told["proper"] is not None) == reported

@@ -35,6 +35,12 @@ def generate(
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the method, as k=0.")
     ] = None,
+    small_tokens: Annotated[
+        bool | None,
+        typer.Option(
+            help="Allow tokens of a single character only; an example brings its own setting."
+        ),
+    ] = None,
     strategy: Annotated[
         str, typer.Option(help=f"How the model is asked: {', '.join(STRATEGIES)}.")
     ] = "plain",
@@ -60,8 +66,15 @@ def generate(
     asked = prompt if prompt is not None else brought.prompt if brought else ""
     plain = Healed(tuple(loaded.encode(asked)), b"", named.grammar)
     begun = healed(loaded, asked, named.grammar) if heal else plain
+    if small_tokens is None:
+        small_tokens = brought is not None and brought.small_tokens
     constraint = compile_grammar(
-        begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS, **options_of(option or ())
+        begun.grammar,
+        loaded.vocabulary,
+        method,
+        LOCAL_LIMITS,
+        small_tokens=small_tokens,
+        **options_of(option or ()),
     )
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
     budget = max_tokens or (brought.max_tokens if brought else _MAX_TOKENS)

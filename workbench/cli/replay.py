@@ -57,6 +57,7 @@ def page_of(about: _Record, records: list[_Record]) -> str:
     end = next((record for record in records if record["k"] == "stop"), None)
     handlers = Handlers(ModelRoom(about.get("model") or BUILTIN))
     sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
+    sent["small_tokens"] = about.get("small_tokens")
     return written(about, steps, end, drawn(handlers, sent, standing(steps), taken(steps)))
 
 

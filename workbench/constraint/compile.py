@@ -13,6 +13,7 @@ from workbench.constraint.composed import composed
 from workbench.constraint.labelled import labelled
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.ready import ready
+from workbench.constraint.small_tokens import SmallTokens
 from workbench.constraint.stack import StackConstraint
 from workbench.constraint.unconstrained import Unconstrained
 from workbench.errors import WorkbenchError
@@ -195,15 +196,18 @@ def compile(
     vocabulary: Vocabulary,
     method: str = "automaton",
     limits: Limits = LIMITS,
+    *,
+    small_tokens: bool = False,
     **options: Any,  # noqa: ANN401  # each method has its own
 ) -> Constraint:
     """A constraint that keeps a model's text inside a grammar.
 
     Does its work anew at every call; what belongs to the vocabulary alone (its trie)
-    is remembered with the vocabulary. ``options`` are the method's own (``METHODS[method]``
-    names them).
+    is remembered with the vocabulary. ``small_tokens`` allows tokens of a single character only
+    (``small_tokens.SmallTokens``). ``options`` are the method's own (``METHODS[method]`` names
+    them).
 
-    Raises: WorkbenchError for a method nobody knows, or an option it does not have;
+    Raises: WorkbenchError for an unknown method, or an option that it does not have;
             VocabularyError where the vocabulary spells no accepted text; LimitError.
     """
     named = METHODS.get(method)
@@ -216,7 +220,15 @@ def compile(
             f"the method {method!r} has no option {option!r}",
             f"it has {', '.join(named.options) or 'none'}",
         )
-    if not (labels := labels_of(grammar)):
+    labels = labels_of(grammar)
+    if small_tokens and labels:
+        raise WorkbenchError(
+            f"small tokens cannot be used with {labels[0][0].name}: a label reads a whole token",
+            "switch small tokens off, or write a regex in the place of the label",
+        )
+    if small_tokens:
+        return SmallTokens(vocabulary, lambda small: named.make(grammar, small, limits, **options))
+    if not labels:
         return named.make(grammar, vocabulary, limits, **options)
     if named.no_labels:
         raise WorkbenchError(

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.drawing.text import visible
+from workbench.gallery import recorded_run
 from workbench.lessons.chances import bits, number, share, turns
 from workbench.lessons.lesson import LessonError, Table
 from workbench.lessons.world import World, spelt
-from workbench.resources import GRAMMARS
 
 
 def path(world: World, *, tokens: Sequence[str]) -> Table:
@@ -42,10 +42,10 @@ def path(world: World, *, tokens: Sequence[str]) -> Table:
 
 def recorded(world: World, *, example: str, first: int = 12) -> Table:
     """The run of the embedded model recorded for an example, its first tokens and its sums."""
-    kept = GRAMMARS / f"{example}.trace.ndjson"
-    if not example.isidentifier() or not kept.is_file():
+    run = recorded_run(example) if example.isidentifier() else ""
+    if not run:
         raise LessonError(f"expected an example with a recorded run, not {example!r}")
-    records = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
+    records = [json.loads(line) for line in run.splitlines()]
     steps = [r for r in records if r["k"] == "step"]
     rows = [
         (

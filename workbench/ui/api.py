@@ -205,6 +205,7 @@ class Endpoints:
         constraint: str = "automaton",
         model: str = "",
         lookahead: int | None = None,
+        small_tokens: bool = False,
     ) -> Iterator[_Answer]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
@@ -220,6 +221,7 @@ class Endpoints:
             constraint: automaton for the exact mask, unconstrained for none, or another method.
             model: Which model; empty for the first one of the page.
             lookahead: How far a token may reach, for methods with that option (domino).
+            small_tokens: Whether only tokens of a single character are allowed.
 
         Returns:
             Records; k says of what kind: step (token, p and kept among others), error, and at
@@ -234,6 +236,7 @@ class Endpoints:
             "constraint": constraint,
             "model": model,
             "lookahead": lookahead,
+            "small_tokens": small_tokens,
         }
         taken = b""
         for record in run_records(self._handlers, sent):

@@ -62,7 +62,7 @@ def _tests(sent: object) -> tuple[tuple[str, bool], ...]:
 
 
 def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
-    """The name, where that example is just what stands on the page."""
+    """The name, where the grammar and the tokens of that example are those of the page."""
     if name not in gallery:
         return ""
     example, asked = gallery[name], run.grammar
@@ -72,7 +72,7 @@ def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
         asked.start,
         asked.style,
     )
-    return name if same else ""
+    return name if same and (run.small_tokens or not example.small_tokens) else ""
 
 
 def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
@@ -89,9 +89,9 @@ def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
 
 
 def _method(wanted: Wanted) -> str:
-    method = wanted.run.method
+    method, small = wanted.run.method, ", small_tokens=True" * wanted.run.small_tokens
     options = "".join(f", {name}={value!r}" for name, value in wanted.run.options.items())
-    return "" if method == "automaton" else f", method={quoted(method)}{options}"
+    return small if method == "automaton" else f", method={quoted(method)}{options}{small}"
 
 
 def _head(wanted: Wanted) -> str:
@@ -186,6 +186,8 @@ def shell(wanted: Wanted) -> str:
         words += ["--method", run.method]
     for name, value in run.options.items():
         words += ["--option", f"{name}={value}"]
+    if run.small_tokens:
+        words.append("--small-tokens")
     if wanted.model != BUILTIN:
         words += ["--model", wanted.model]
     return shlex.join(words) + document + "\n"
@@ -211,6 +213,8 @@ def client(wanted: Wanted) -> str:
     others = "".join(f"    {name}={quoted(value)},\n" for name, value in more.items() if value)
     if "k" in run.options:
         others += f"    lookahead={run.options['k']},\n"
+    if run.small_tokens:
+        others += "    small_tokens=True,\n"
     return f"""\
 from gradio_client import Client
 

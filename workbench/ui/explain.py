@@ -11,6 +11,7 @@ from itertools import islice
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.label_reasons import Reason, label_reason
 from workbench.constraint.labelled import longest_tokens
+from workbench.constraint.small_tokens import is_small
 from workbench.drawing.text import visible
 from workbench.errors import WorkbenchError
 from workbench.explanation import Explanation, Frame, Place, explain, explain_each
@@ -22,7 +23,7 @@ from workbench.ui.follow import Follower
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
 from workbench.ui.records import Record
-from workbench.ui.requests import TextRequest, bytes_in, tokens_in
+from workbench.ui.requests import TextRequest, bytes_in, switch_in, tokens_in
 
 #: A reason is a note beside a bar, not a paragraph.
 _LONGEST = 64
@@ -40,17 +41,24 @@ _AROUND = 14
 _FRAMES, _PLACES = 24, 60
 
 
-def reasons(grammar: Grammar, so_far: bytes, tokens: list[bytes | None]) -> list[str]:
-    """For each token (None is the end) what the grammar expected where it fails.
+def reasons(
+    grammar: Grammar, so_far: bytes, tokens: list[bytes | None], *, small_tokens: bool = False
+) -> list[str]:
+    """For each token (None is the end) what the grammar expected at the place where it fails.
 
-    Empty where the token does not fail by itself: nothing that begins so may be missing
-    from the grammar, only from the vocabulary.
+    Empty where the grammar allows the token, unless the run allows ``small_tokens`` only.
 
     Cost: the text so far is read once.
     """
     if not grammar.is_prefix(so_far):
         return ["the text has left the grammar" for _ in tokens]
-    return [_note(found) for found in explain_each(grammar, so_far, tokens)]
+    found = zip(tokens, explain_each(grammar, so_far, tokens), strict=True)
+    return [_note(one) or _not_small(token, small_tokens) for token, one in found]
+
+
+def _not_small(token: bytes | None, small_tokens: bool) -> str:
+    """Why a run in small tokens forbids a token that the grammar allows; empty for the others."""
+    return "" if not small_tokens or token is None or is_small(token) else "small tokens only"
 
 
 def _note(found: Explanation) -> str:
@@ -68,7 +76,7 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
         if grammar is None:
             return {"reasons": []}
         so_far, tokens = bytes_in(sent.get("so_far")), tokens_in(sent)
-        told = reasons(grammar, so_far, tokens)
+        told = reasons(grammar, so_far, tokens, small_tokens=switch_in(sent, "small_tokens"))
         if labels_of(grammar):
             beside = _Beside(handlers, grammar, so_far)
             told = [note or beside.note(token) for note, token in zip(told, tokens, strict=True)]
@@ -93,6 +101,9 @@ def why(handlers: Handlers, sent: Record) -> Record:
         told = _told(found, compiled.grammar.source)
         if found.allowed and labels_of(compiled.grammar):
             told["reason"] = str(_Beside(handlers, compiled.grammar, so_far).reason(token) or "")
+        elif found.allowed and _not_small(token, switch_in(sent, "small_tokens")):
+            told["allowed"] = False
+            told["reason"] = "the grammar allows it, but this run allows small tokens only"
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     return {"ok": True, "path": path, **told}

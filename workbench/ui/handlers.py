@@ -11,11 +11,10 @@ from workbench.automata.describe import expected
 from workbench.constraint.automaton import AutomatonConstraint
 from workbench.constraint.compile import METHODS
 from workbench.errors import WorkbenchError
-from workbench.gallery import Example, Gallery, load_gallery
+from workbench.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
 from workbench.grammar import Grammar, Verdict
 from workbench.notations import Notation
 from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine, Pipeline, Problem
-from workbench.resources import GRAMMARS
 from workbench.ui.models import BUILTIN, ModelRoom
 from workbench.ui.notations import other_notation
 from workbench.ui.pictures import TABLE, TOGETHER, View, picture, sentence, table, table_of
@@ -62,7 +61,15 @@ class Handlers:
     def page(self) -> Record:
         """The examples' names, the first as a whole, the methods, and the Space this is, if any."""
         examples = list(self.gallery.values())
-        names = [{"name": each.name, "title": each.title, "group": each.group} for each in examples]
+        names = [
+            {
+                "name": each.name,
+                "title": each.title,
+                "group": each.group,
+                "refused": refused_choices(self.recorded({"example": each.name})),
+            }
+            for each in examples
+        ]
         first = example_record(examples[0]) if examples else None
         space = os.environ.get("SPACE_ID", "")
         return {"gallery": names, "first": first, "methods": method_records(), "space": space}
@@ -217,8 +224,7 @@ class Handlers:
             return ""
         if name not in self.gallery or self.room.name != BUILTIN:
             return ""  # a name from outside never becomes a path
-        kept = GRAMMARS / f"{name}.trace.ndjson"
-        return kept.read_text("utf-8") if kept.is_file() else ""
+        return recorded_run(name)
 
 
 def method_records() -> list[Record]:
@@ -244,6 +250,7 @@ def example_record(example: Example) -> Record:
         "group": example.group,
         "start": example.start,
         "breaks": list(example.breaks) or None,
+        "settings": {"small_tokens": example.small_tokens},
     }
 
 

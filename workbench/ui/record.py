@@ -1,7 +1,8 @@
-"""Runs of the gallery, recorded: in come names of examples, out come files the page shows at once.
+"""Records runs of examples into files, so that the page shows a finished run before a model loads.
 
-``python -m workbench.ui.record person`` writes ``grammars/person.trace.ndjson``: a visitor sees a
-finished run before any model is loaded. To be done again when the embedded model changes.
+``python -m workbench.ui.record`` records all examples of the groups in ``GROUPS``, each into
+``grammars/NAME.trace.ndjson``; with names it records those. Run it again after a change of the
+embedded model, of a grammar or prompt, or of how states are numbered: the tests compare.
 """
 
 from __future__ import annotations
@@ -10,24 +11,31 @@ import sys
 from collections.abc import Iterator
 
 from workbench.errors import WorkbenchError
+from workbench.gallery import Gallery
 from workbench.resources import GRAMMARS
 from workbench.ui.handlers import Handlers
 from workbench.ui.models import ModelRoom
 from workbench.ui.records import line
 from workbench.ui.runs import run_records
 
-#: Temperatures and seeds of runs worth a first look: in the first the model wants to go on with an
-#: "age", which this grammar has no place for.
-_SETTINGS = {"person": (1.0, 1)}
+#: Every example of these groups has a recorded run.
+GROUPS = ("Start here", "Classics")
+
+#: Temperature and seed where the usual ones write a text that is too short to be worth reading.
+_SETTINGS = {"anbn": (1.0, 3), "palindrome": (1.5, 31), "arithmetic": (1.0, 42)}
 _USUAL = (0.7, 1)
+
+
+#: Settings that the head of a recorded run holds.
+_KEPT = ("temperature", "seed", "max_tokens", "small_tokens")
 
 
 def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
     """The lines of a run of an example, as the page asks for it.
 
-    Its head says how it was asked for, so that the page can ask for the same.
+    Its head holds the settings, so that the page can run it again.
 
-    Raises: WorkbenchError for a name that is none, or a run that does not end well.
+    Raises: WorkbenchError for an unknown name, or where the run ends in an error.
     """
     if name not in handlers.gallery:
         raise WorkbenchError(f"there is no example {name!r}", "the gallery lists them")
@@ -42,22 +50,28 @@ def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
         "max_tokens": example.max_tokens,
         "temperature": temperature,
         "seed": seed,
+        "small_tokens": example.small_tokens,
     }
     for record in run_records(handlers, sent):
         if record["k"] == "error":
             raise WorkbenchError(f"{name}: {record['message']}", record["hint"])
         if record["k"] == "head":
-            record |= {key: sent[key] for key in ("temperature", "seed", "max_tokens")}
+            record |= {key: sent[key] for key in _KEPT}
         if record["k"] != "status":
             yield line(record)
 
 
 def main(names: list[str]) -> None:
-    """Record the examples named."""
+    """Record the named examples; without names, those of ``GROUPS``."""
     handlers = Handlers(ModelRoom())
-    for name in names:
+    for name in names or to_record(handlers.gallery):
         lines = "".join(recorded_lines(handlers, name))
         (GRAMMARS / f"{name}.trace.ndjson").write_text(lines, "utf-8")
+
+
+def to_record(gallery: Gallery) -> list[str]:
+    """The names of the examples that have a recorded run."""
+    return [example.name for example in gallery.values() if example.group in GROUPS]
 
 
 if __name__ == "__main__":

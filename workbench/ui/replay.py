@@ -24,7 +24,7 @@ from workbench.ui.explain import reasons
 from workbench.ui.files import SCRIPTS, SHEETS
 from workbench.ui.handlers import Handlers
 from workbench.ui.records import Record
-from workbench.ui.requests import TextRequest, bytes_in
+from workbench.ui.requests import TextRequest, bytes_in, switch_in
 
 #: Where the recording goes in the page.
 MARK = "@@recording@@"
@@ -116,17 +116,18 @@ def drawn(
         asked = {**sent, "tab": str(machine), "centre": ""}
         if parts := _parts(handlers, asked, standing, until):
             pictures[str(machine)] = parts
-    return {"pictures": pictures, "reasons": list(_reasons(grammar, taken))}
+    small_tokens = switch_in(sent, "small_tokens")
+    return {"pictures": pictures, "reasons": list(_reasons(grammar, taken, small_tokens))}
 
 
-def _reasons(grammar: Grammar, taken: Iterable[Taken]) -> Iterator[list[str]]:
+def _reasons(grammar: Grammar, taken: Iterable[Taken], small_tokens: bool) -> Iterator[list[str]]:
     """For each token why what the model wanted was forbidden, as long as there is time."""
     until, so_far = time.monotonic() + _SECONDS, b""
     for token, wanted in taken:
         told: list[str] = []
         if wanted and time.monotonic() < until:
             with suppress(LimitError):  # too ambiguous to be told: the run plays without
-                told = reasons(grammar, so_far, wanted)
+                told = reasons(grammar, so_far, wanted, small_tokens=small_tokens)
         yield told
         so_far += token or b""
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.constraint.compile import METHODS
+from workbench.constraint.protocol import Constraint
 from workbench.decoding.sampling import Sampling
 from workbench.errors import WorkbenchError
-from workbench.pipeline import Notation
+from workbench.pipeline import Compiled, Notation
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Characters a grammar or a prompt typed into the page may have.
 LONGEST_TEXT = 50_000
@@ -166,6 +168,17 @@ def options_in(sent: _Sent, method: str) -> dict[str, int]:
     return {"k": int(number_in(sent, "lookahead", 0, 0, _DEEPEST))}
 
 
+def switch_in(sent: _Sent, name: str) -> bool:
+    """A switch; off where nothing was sent.
+
+    Raises: WorkbenchError where it is neither true nor false.
+    """
+    value = sent.get(name) or False
+    if not isinstance(value, bool):
+        raise WorkbenchError(f"expected true or false as {name}, not {value!r}")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """A generation somebody asked for."""
@@ -181,6 +194,8 @@ class RunRequest:
     prefix: tuple[int, ...]
     #: The method's own options.
     options: Mapping[str, int] = field(default_factory=dict)
+    #: Whether only tokens of a single character are allowed.
+    small_tokens: bool = False
 
     @staticmethod
     def of(sent: _Sent) -> RunRequest:
@@ -197,4 +212,14 @@ class RunRequest:
             method=method,
             prefix=prefix_in(sent),
             options=options_in(sent, method),
+            small_tokens=switch_in(sent, "small_tokens"),
+        )
+
+    def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> Constraint:
+        """The constraint of the requested method.
+
+        Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
+        """
+        return compiled.constraint(
+            vocabulary, self.method, small_tokens=self.small_tokens, **self.options
         )

@@ -13,7 +13,7 @@ from workbench.constraint.labelled import read_as, read_by
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel, Session
-from workbench.decoding.proper import improper
+from workbench.decoding.proper import Improper, improper
 from workbench.decoding.trace import StopReason
 from workbench.drawing.text import shorten
 from workbench.errors import WorkbenchError
@@ -39,6 +39,9 @@ _log = logging.getLogger(__name__)
 
 #: Candidates shown of each token.
 TOP = 8
+
+#: The methods that allow only the tokens the tokenizer itself would write.
+_PROPER = frozenset({"proper", "vegas", "direct_merge"})
 
 #: Characters shown of what a text stands for.
 _LONGEST_VALUE = 300
@@ -80,7 +83,7 @@ def _records(handlers: Handlers, request: RunRequest) -> Iterator[Record]:
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = handlers.room.model()
-    constraint = compiled.constraint(model.vocabulary, request.method, **request.options)
+    constraint = request.constraint(compiled, model.vocabulary)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.prompt), *request.prefix]
     with handlers.room.sessions.lent(model, context) as session:
@@ -151,6 +154,20 @@ def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
     return max(0, longest + 1 - len(model.encode(prompt)) - taken)
 
 
+def _improper(
+    model: LanguageModel, request: RunRequest, taken: Sequence[TokenId]
+) -> Improper | None:
+    """The first difference from the tokenizer's tokens, where it says something about the run.
+
+    In small tokens every text differs. A difference at the end of the prompt depends on the prompt,
+    not on the text, and is reported only for the methods that promise the tokenizer's tokens.
+    """
+    found = None if request.small_tokens else improper(model, request.prompt, taken)
+    if found is not None and found.at_prompt and request.method not in _PROPER:
+        return None
+    return found
+
+
 def closing(
     model: LanguageModel,
     compiled: Compiled,
@@ -160,9 +177,7 @@ def closing(
 ) -> Record:
     """What is told of a whole text: how it is spelt, what it stands for, whether it is accepted."""
     assert compiled.grammar is not None, "it has a constraint"
-    told: Record = {
-        "proper": proper_record(improper(model, request.prompt, taken), model.vocabulary)
-    }
+    told: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
     text = model.vocabulary.decode(taken)
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
     if request.method == "unconstrained" and reason is StopReason.ACCEPTED:

@@ -106,7 +106,7 @@ def _standing(
     """
     compiled = handlers.compiled(request.grammar)
     model = handlers.room.model()
-    constraint = made or compiled.constraint(model.vocabulary, request.method, **request.options)
+    constraint = made or request.constraint(compiled, model.vocabulary)
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)
     follower = following(compiled, constraint, taken)
