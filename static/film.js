@@ -6,7 +6,7 @@
   const { el } = wb;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const SPEED = 1400; // milliseconds a frame: long enough to read its sentence
-  const LARGEST = 1.35, SMALLEST = 0.7, ROOM = { 1: 330, 2: 240, 3: 190 }, BROAD = 440, TALL = 430; // pixels a picture may be high, by how many there are; on phones
+  const LARGEST = 1.35, SMALLEST = 0.85, ROOM = { 1: 330, 2: 240, 3: 190 }, BROAD = 440, TALL = 430; // pixels a picture may be high, by how many there are; on phones
 
   wb.film = (ask, caption, { framed = () => {}, why = null } = {}) => {
     const screens = el("div", { class: "screens" }), bars = el("div", { class: "bars", hidden: true }), rows = el("div", { class: "rows" });
