@@ -155,9 +155,11 @@
       lit.push([found, name]);
     }
 
-    /** An edge is marked with its labels. */
+    /** An edge is marked with its labels; it is drawn over the edges that are not. */
     function markEdge(index) {
-      mark(element("edge-" + index), "gone");
+      const edge = element("edge-" + index), over = svg.matches(".lanes") && edge?.parentNode.querySelector(".frame, .label, .node");
+      if (over) edge.parentNode.insertBefore(edge, over);
+      mark(edge, "gone");
       for (const label of labelsOf(index)) mark(label, "gone");
     }
     const lane = (name) => (name ? canvas.querySelector(`.cluster[data-rule="${CSS.escape(name)}"]`) : null);
@@ -223,17 +225,20 @@
     }
     /** The calls on the stack: states that wait, and a line from each call to the lane of its rule. */
     function lightStack(boxes) {
+      const drawn = new Set();
       boxes.slice(0, -1).forEach((waiting, index) => {
         const rule = boxes[index + 1].rule, id = callId(waiting.state, rule);
         mark(element("state-" + waiting.state), "waits");
         const box = element(id && "state-" + id), goal = lane(rule)?.querySelector("rect");
         if (!box) return;
         mark(box, "on");
+        if (drawn.has(id)) return;
+        drawn.add(id);
         const home = lane(boxes[index].rule)?.querySelector("rect");
         if (!goal || !home) return;
         const number = (one, name) => Number(one.getAttribute(name)), rect = box.querySelector("rect");
         const x = number(rect, "x") + number(rect, "width") / 2, y = number(rect, "y") + number(rect, "height");
-        const left = number(goal, "x"), column = left - 6 - 4 * (index % 5), street = number(home, "y") + number(home, "height") + 2 + 2 * (index % 4);
+        const left = number(goal, "x"), column = left - 4 - 4 * (drawn.size % 5), street = number(home, "y") + number(home, "height") + 2 + 2 * (drawn.size % 4);
         const first = canvas.querySelector(`.node.rule[data-id="state-${CSS.escape(picture.states.find((one) => one.rule === rule && one.kinds.includes("rule"))?.id ?? "")}"] ellipse`);
         const end = first ? number(first, "cy") : number(goal, "y") + number(goal, "height") / 2;
         const line = document.createElementNS(NS, "path");

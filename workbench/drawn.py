@@ -25,6 +25,7 @@ from workbench.drawing.proper_parts import ProperParts
 from workbench.drawing.rule_machines import draw_network, leaf_states
 from workbench.drawing.rule_tokens import RuleTokens
 from workbench.drawing.transducers import draw_detokenizer
+from workbench.drawing.written_classes import written_classes
 from workbench.errors import LimitError
 from workbench.grammar import Grammar
 from workbench.limits import Limits
@@ -100,14 +101,11 @@ def missing(grammar: Grammar, machine: Machine) -> str:
     if machine is Machine.PROPER and (labels := labels_of(grammar)):
         return f"{labels[0][0].name} reads one token, which no tokenizer chose"
     if machine is Machine.CHARACTERS and not grammar.is_regular:
-        return "rules that nest need a stack: see Stack machine and Rules"
-    if machine in (Machine.STACK, Machine.RULES) and grammar.tree is None:
-        try:
-            states = len(grammar.machine)
-        except LimitError:
-            return "too many states to make them all: Characters shows a part of them"
-        if states > _MANY:
-            return "too many states to draw them all: Characters shows a part of them"
+        return "rules that call themselves need a stack: see Stack"
+    if machine is Machine.RULES and grammar.tree is None:
+        return "a regex has no rules: see Characters"
+    if machine is Machine.STACK and grammar.is_regular:
+        return "a regular language needs no stack: see Characters"
     return ""
 
 
@@ -130,14 +128,15 @@ def draw(grammar: Grammar, machine: Machine) -> Drawn:
     grammar = signed(grammar)
     if machine in (Machine.RULES, Machine.STACK):
         network, leaves = grammar.rules, grammar.leaf_rules
-        graph = numbered(draw_network(network, leaves=leaves), stack=machine is Machine.STACK)
+        drawn = draw_network(network, leaves=leaves, written=written_classes(grammar))
+        graph = numbered(drawn, stack=machine is Machine.STACK)
         states = leaf_states(network, leaves)
         return Drawn(Whole(graph), Followed.RULES, states, _numbers(graph))
     characters = characters_of(grammar)
     assert characters is not None, "missing() speaks for the others"
     if isinstance(characters, LazyDfa) or len(characters) > _MANY:
         return Drawn(LazyParts(characters), Followed.CHARACTERS)
-    graph = numbered(draw_dfa(characters))
+    graph = numbered(draw_dfa(characters, written=written_classes(grammar)))
     return Drawn(Whole(graph), Followed.CHARACTERS, numbers=_numbers(graph))
 
 

@@ -23,15 +23,26 @@ def svg(layout: LaneLayout, description: str = "") -> str:
     return tostring(root, encoding="unicode", short_empty_elements=True)
 
 
-def svg_of(layout: LaneLayout, kind: str = "", description: str = "") -> Element:
-    """The layout as an SVG element that holds one group."""
+def svg_of(
+    layout: LaneLayout, kind: str = "", description: str = "", over: Sequence[Line] = ()
+) -> Element:
+    """The layout as an SVG element that holds one group.
+
+    ``over`` are more lines; like all lines they pass behind the labels and the states.
+    """
     root = root_of(layout.graph.name, layout.width, layout.height, kind, description)
-    graph = SubElement(root, "g", {"class": "graph"})
+    parent = SubElement(root, "g", {"class": "graph"})
     for number, lane in enumerate(layout.lanes):
         if lane.name:
-            _ground(graph, layout, lane, number)
+            _ground(parent, layout, lane, number)
+    known: set[int] = set()
     for lane in layout.lanes:
-        _draw(graph, layout, lane)
+        for line in lane.lines:
+            draw_line(parent, layout.graph.edges[line.edge], line, known)
+    for line in over:
+        draw_line(parent, layout.graph.edges[line.edge], line, known)
+    for lane in layout.lanes:
+        _draw(parent, layout, lane)
     return root
 
 
@@ -74,9 +85,6 @@ def _draw(parent: Element, layout: LaneLayout, lane: Lane) -> None:
     graph = layout.graph
     for frame in lane.frames:
         add_rect(parent, frame.x, frame.y, frame.width, frame.height, "frame", 5)
-    known: set[int] = set()
-    for line in lane.lines:
-        draw_line(parent, graph.edges[line.edge], line, known)
     # labels lie over all lines
     for label in lane.labels:
         if label.kind == "read":

@@ -6,6 +6,8 @@ those between characters, under the numbers they have in the machine.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from workbench.automata.describe import describe
@@ -34,11 +36,16 @@ def draw_nfa(nfa: Nfa, name: str = "nondeterministic automaton") -> Graph:
     return Graph(name, nodes, (*reading_edges(read), *silent))
 
 
-def draw_dfa(dfa: Dfa, name: str = "character automaton") -> Graph:
-    """A byte automaton as the character FSA a reader expects."""
+def draw_dfa(
+    dfa: Dfa, name: str = "character automaton", written: Mapping[Ranges, str] | None = None
+) -> Graph:
+    """A byte automaton as the character FSA a reader expects.
+
+    ``written`` are the labels of character classes as their author wrote them.
+    """
     read = folded(dfa)
     nodes = tuple(state_node(s, dfa.initial, bool(dfa.finals[s])) for s in sorted(read.states))
-    return Graph(name, nodes, reading_edges(read))
+    return Graph(name, nodes, reading_edges(read, written))
 
 
 def state_node(state: int, initial: int, final: bool, title: str = "", cluster: str = "") -> Node:
@@ -48,13 +55,15 @@ def state_node(state: int, initial: int, final: bool, title: str = "", cluster: 
     return Node(str(state), str(state), kinds, said, cluster)
 
 
-def reading_edges(read: CharacterEdges) -> tuple[Edge, ...]:
+def reading_edges(
+    read: CharacterEdges, written: Mapping[Ranges, str] | None = None
+) -> tuple[Edge, ...]:
     """An edge for every two states: all characters that lead from one to the other."""
     characters = [
         Edge(
             str(source),
             str(target),
-            (character_label(ranges),),
+            (character_label(ranges, written),),
             ("class",) if _many(ranges) else (),
             detail=_code_points(ranges),
             between=tuple(map(str, read.between.get((source, target), ()))),
@@ -85,14 +94,25 @@ def reading_edges(read: CharacterEdges) -> tuple[Edge, ...]:
     return (*characters, *pieces, *labels)
 
 
-def character_label(ranges: Ranges) -> str:
+def character_label(ranges: Ranges, written: Mapping[Ranges, str] | None = None) -> str:
     """A set of characters in a picture: the character itself, or the set in brackets."""
     if not _many(ranges):
         return visible(chr(ranges[0][0]))
+    if written and ranges in written:
+        return visible(written[ranges])
     told = describe(ranges)
+    ascii_only = tuple((low, min(high, 0x7E)) for low, high in ranges if low < 0x7F)
+    others = sum(high - max(low, 0x7F) + 1 for low, high in ranges if high >= 0x7F)
+    if len(ranges) > _LISTED and ascii_only and others and not told.startswith(("\\", "[^")):
+        # letters of all scripts say nothing to a reader of one, and few fonts have them
+        told = f"{character_label(ascii_only)} and {others:,} more"
     if told == "digit":
         return "[0-9]"  # a word would run into the letters of a chain
     return told.replace(" ", "·") if told.startswith("[") else told
+
+
+#: Ranges up to which a set with characters beyond ASCII is written out.
+_LISTED = 4
 
 
 def describe_bytes(ranges: Ranges) -> str:

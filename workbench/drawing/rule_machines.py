@@ -14,16 +14,21 @@ from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import reading_edges, state_node
 from workbench.drawing.text import printable
 from workbench.pushdown.network import Network
+from workbench.syntax.regex.tree import Ranges
 
 
 def draw_network(
-    network: Network, name: str = "rules", leaves: Mapping[str, str] | None = None
+    network: Network,
+    name: str = "rules",
+    leaves: Mapping[str, str] | None = None,
+    written: Mapping[Ranges, str] | None = None,
 ) -> Graph:
     """The rules of a grammar, a small machine each; a call is a box on the way.
 
     Boxes have the id ``call-<rule>-<state to return to>``: what lies on the stack is
     that state, so a live stack can be shown on them. Rules of ``leaves`` are one edge with that
-    label; ``leaf_states`` says where their states are found.
+    label; ``leaf_states`` says where their states are found. ``written`` are the labels of
+    character classes as their author wrote them.
     """
     rows = byte_edges(network.classes, network.table)
     labels = _labels(network, leaves or {})
@@ -35,7 +40,7 @@ def draw_network(
     entries = [*network.initials, *(back for _, _, back in calls)]
     read = read_back(rows, entries, solid)
     nodes = [_rule_state(network, s) for s in sorted(read.states)]
-    edges = list(reading_edges(read))
+    edges = list(reading_edges(read, written))
     for rule, back in dict.fromkeys((rule, back) for _, rule, back in calls):
         box = f"call-{rule}-{back}"
         called = printable(network.names[rule])

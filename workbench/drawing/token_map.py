@@ -27,8 +27,9 @@ from workbench.drawing.token_edges import fitting
 #: Stack effects of one landing state that are drawn apart.
 _MOST_EFFECTS = 4
 
-#: Left margin for the bus; heights of the bus, of a line of flags and of the arrows below them.
-_MARGIN, _BUS, _FLAG, _ARROW = 16.0, 9.0, BOX + 5, 11.0
+#: Left margin for the bus and for the lines of calls on the stack; heights of the bus, of a line of
+#: flags and of the arrows below them.
+_MARGIN, _BUS, _FLAG, _ARROW = 34.0, 9.0, BOX + 5, 11.0
 
 #: A flag lies in the lowest line that has room within this distance of its state.
 _NEAR = 90.0
@@ -107,7 +108,7 @@ def over_lanes(
     }
     # the lanes that tokens lead to, those with the most tokens first; others where there is room
     room, chosen = height + STREET, set[str]()
-    for name in sorted(names, key=lambda name: (name != lane, -counts[name])):
+    for name in sorted(names, key=lambda name: (name != lane, -counts.get(name, 0))):
         if high[name] <= room:
             room -= high[name]
             chosen.add(name)
@@ -324,7 +325,6 @@ def _free(
 
 def _drawn(layout: LaneLayout, slots: Mapping[tuple[str, int], _Slot], centre: str) -> str:
     """The SVG: lanes, bus and flags."""
-    root = svg_of(layout, "tokenmap")
     graph = layout.graph
     places = {
         state.node.id: (state, lane.rows[row][0], (lane.name, row))
@@ -337,15 +337,10 @@ def _drawn(layout: LaneLayout, slots: Mapping[tuple[str, int], _Slot], centre: s
     tops = {
         (lane.name, row): top for lane in layout.lanes for row, (top, _) in enumerate(lane.rows)
     }
-    parent = root.find("g")
-    assert parent is not None, "svg_of makes one group"
-    known = set(range(len(graph.edges))) & {
-        line.edge for lane in layout.lanes for line in lane.lines
-    }
-    trunk = layout.left - _MARGIN + 5
+    trunk = layout.left - _MARGIN + 4
     start: Point = (here.x + 8, here.y - RADIUS + 3.5)
     home_bus = home_top - slots[home].height + 4
-    lines: list[tuple[Edge, Line]] = []
+    lines: list[Line] = []
     for key, slot in slots.items():
         for flag in slot.flags:
             state, top = places[flag.anchor][0], tops[key]
@@ -362,12 +357,11 @@ def _drawn(layout: LaneLayout, slots: Mapping[tuple[str, int], _Slot], centre: s
             leave = [(x, flag_top + BOX), (x, top - 4), (end, top - 4), foot]
             if abs(x - end) < 0.5:
                 leave = [(end, flag_top + BOX), foot]
-            lines += [
-                (graph.edges[segment.edge], Line(segment.edge, [entry, leave], (foot, (0.0, 1.0))))
-                for segment in flag.segments
-            ]
-    for edge, line in lines:
-        draw_line(parent, edge, line, known)
+            head = foot, (0.0, 1.0)
+            lines += [Line(segment.edge, [entry, leave], head) for segment in flag.segments]
+    root = svg_of(layout, "tokenmap", over=lines)
+    parent = root.find("g")
+    assert parent is not None, "svg_of makes one group"
     for key, slot in slots.items():
         for flag in slot.flags:
             y = tops[key] - slot.height + _BUS + (slot.lines - 1 - flag.line) * _FLAG
