@@ -80,7 +80,7 @@ window.wb = (() => {
   const spelt = (tokens) => new TextDecoder().decode(new Uint8Array(tokens.flatMap(tokenBytes)));
 
   const percent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : (100 * p).toFixed(1) + " %");
-  const number = (n) => n.toLocaleString("en-US");
+  const number = new Intl.NumberFormat("en-US").format;
   const bits = (b) => (b === null ? "∞" : b < 0.05 ? "0.0" : b.toFixed(1));
 
   /** Call a function again only when nothing more came for so many milliseconds. */

@@ -5,7 +5,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const find = (selector) => element.querySelector(selector);
   const wait = find(".wait"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
   const panel = wb.runPanel(find), { buttons } = panel, questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
-  let taking = false, looks = 0, shown = 0, started = 0, before = 0, firstRun = null, runNext = false, atNext = false;
+  let taking = false, looks = 0, due = 0, started = 0, before = 0, firstRun = null, runNext = false, atNext = false;
 
   const select = (index, focus = false) => { walk.halt(); go(index, focus); };
   const strip = wb.strip(find(".tokens"), { select, key: keys });
@@ -21,7 +21,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });
   const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
-  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost, over: "run over", dropped: () => fail("the server ended it", "is it still running? Press Run again") });
+  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, missed: (asked) => wb.ask(server.missed_lines, asked), over: "run over", dropped: () => fail("the server ended it", "is it still running? Press Run again") });
 
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
@@ -120,8 +120,13 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     if (state.selected < 0) { requestAnimationFrame(() => { box.scrollTop = box.scrollHeight; }); lit(); }
     aloud.soon(`${state.steps.length} tokens so far`);
   }
-  /** The picture goes along, as often as an eye can follow. */
-  function lit() { if (performance.now() - shown > 300) { shown = performance.now(); wb.emit("step", null); } }
+  /** The pictures follow a run at most three times a second, and take at most a twentieth of the time. */
+  function lit() {
+    const now = performance.now();
+    if (now < due) return;
+    wb.emit("step", null);
+    due = now + Math.max(300, 20 * (performance.now() - now));
+  }
   function finish(end) {
     state.running = false;
     incoming.end();
@@ -145,12 +150,6 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     panel.fault(message, hint, before);
     if (state.running) finish({ k: "stop", reason: "error", words: "ended by an error", good: false });
     else busy();
-  }
-
-  /** The page was too busy to see some tokens pass: with the same seed they come again. */
-  function lost() {
-    wb.ask(server.stop_run, { run: incoming.end() });
-    play(now());
   }
 
   // -- what is shown -----------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from workbench.ui.pictures import TABLE, View, picture, sentence, table, table_o
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, text_in, tried_in
 from workbench.ui.rooms import ModelRooms
+from workbench.ui.streams import Streams
 from workbench.ui.wrapped import schema_inside
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -42,6 +43,8 @@ class Handlers:
         self.room = self.rooms.first
         self.pipeline = pipeline or Pipeline()
         self.gallery: Gallery = load_gallery()
+        #: What runs have sent to the page.
+        self.streams = Streams()
         self._figures: dict[str, Vocabulary] = {}
         self._stopped: dict[str, None] = {}
 
