@@ -40,6 +40,7 @@
 
     const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };
     blank("", true);
+    wb.on("kernels", (words) => { if (!record && !bones.hidden) blank(words, true); });
 
     function asked(centre) {
       const { example } = state.compiled;

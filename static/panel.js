@@ -51,7 +51,7 @@
     function numbers(branch, rate) {
       stats.replaceChildren(...wb.totals(branch.steps, rate).map(([shown, name, title, detail]) => el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : "")));
       const end = branch.outcome;
-      outcome.textContent = end ? (end.good ? "✓ " : "") + end.words : state.running ? "" : branch.steps.length ? "not ended: take the next token, step, or go on" : "at the prompt: take the first token, step, or go on";
+      outcome.textContent = end ? (end.good ? "✓ " : "") + end.words : state.running ? "" : branch.steps.length ? "not finished: choose a token, step or go on" : "at the prompt: choose a token, step or go on";
       outcome.className = "outcome " + (end ? (end.good ? "good" : "warn") : "quiet");
       // traps are looked for now and then while tokens come in, and once more at the end
       if (state.running && performance.now() - looked < 500) return;
@@ -79,7 +79,7 @@
       if (!found) return [];
       const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, wb.glyphs(token)), " "]);
       const where = el("button", { class: "link", onclick: () => doors.go(found.at) }, `token ${found.at + 1}`);
-      return [el("span", { class: "trapline", title: "A model has hardly seen such spellings in training, so what follows is judged worse than the text deserves" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), "not as the tokenizer spells it from ", where, found.at_prompt ? " (it would join the prompt's end): " : ": ", ...own)];
+      return [el("span", { class: "trapline", title: "Models rarely see such token sequences in training, so they give the following tokens lower probabilities than the text deserves" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), "the tokenizer would write different tokens from ", where, found.at_prompt ? " on (it would join the end of the prompt): " : ": ", ...own)];
     }
 
     /** The token worth a first look: where the mask took most, or if it took nothing where the model was most surprised. */
@@ -111,7 +111,8 @@
 
   /** Which chart, which colour, and the legend that goes with it. */
   wb.runViews = (key, doors) => {
-    const legend = key.querySelector(".legend");
+    const legend = key.querySelector(".legend"), means = el("span", { class: "means" });
+    key.append(means);
     let shade = "surprisal", shown = "";
     /** The legend changes with the colour, and for rules with the run. */
     function show() {
@@ -119,6 +120,8 @@
       if (mark === shown) return;
       shown = mark;
       legend.replaceChildren(wb.shades.legend(shade, doors.steps()));
+      const { name, means: meaning } = wb.shades.all[shade];
+      means.textContent = `${name[0].toUpperCase() + name.slice(1)}: ${meaning}. Perplexity 1: the model expected every token. Bits removed by the mask: 0 where it forbids nothing the model wants.`;
     }
     choices(key.querySelector(".shades"), Object.entries(wb.shades.all).map(([name, each]) => [name, each.name]), "colour by", (name) => { shade = name; doors.shade(name); show(); });
     choices(key.querySelector(".charts"), wb.charts, "chart", doors.chart);

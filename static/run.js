@@ -2,6 +2,7 @@
 "use strict";
 wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const { el, state } = wb;
+  const WAITING = "waiting for the model…";
   const find = (selector) => element.querySelector(selector);
   const wait = find(".wait"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
   const panel = wb.runPanel(find), { buttons } = panel, questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
@@ -42,7 +43,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     inspector.wait(true);
     panel.reserve(box, true);
     busy();
-    tell("waiting for the model…");
+    tell(WAITING);
     drawn();
     trigger("run", { ...questions.about(branch), run: incoming.begin() });
   }
@@ -98,7 +99,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     panel.newSeed();
     open(branches.cut(index, "rewind"), false);
     play(now());
-    tell("another seed, or the model would say the same again");
+    tell("with another seed: the same seed would give the same tokens");
   }
 
   // -- what comes back ---------------------------------------------------------------------------
@@ -132,7 +133,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     incoming.end();
     panel.reserve(box, false);
     now().outcome = end;
-    if (wait.textContent.startsWith("wait")) tell("");
+    if (/^(wait|Comp)/.test(wait.textContent)) tell("");
     inspector.wait(false);
     drawn();
     aloud.say(`${state.steps.length} tokens, ${end.words}`);
@@ -248,6 +249,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     run() { if (!buttons.go.disabled) run(); else if (state.pending) { runNext = true; wb.emit("compile now"); } },
     stop, step, play: walk.toggle,
   });
+  wb.on("kernels", (words) => { if (words ? !state.steps.length : wait.textContent.startsWith("Compiling")) tell(words || (state.running ? WAITING : "")); });
   wb.on("rewrite", (wanted) => { runNext = Boolean(wanted.run); });
   wb.on("typed", () => { busy(); wb.emit("live rules", []); wb.emit("read in", []); });
   wb.on("compiled", () => { busy(); branches.draw(); if (now()) panel.alarms(now()); wb.emit("step", state.steps[state.selected] || null); });

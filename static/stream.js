@@ -1,5 +1,5 @@
-/* A run as it streams in: Gradio hands over texts of a few lines each and may skip some; out come the run's records,
-   each once and in order. */
+/* A run as it streams in: Gradio hands over texts of a few lines each and may skip some. Each record of the run
+   is taken once and in order. */
 "use strict";
 (() => {
   const LEAST = 33; // milliseconds between two calls of `arrived`
@@ -30,11 +30,11 @@
     async function ask() {
       const run = name;
       asking = true;
-      const told = await doors.missed({ run, from: heard });
+      const answer = await doors.missed({ run, from: heard });
       if (run !== name) return;
       asking = false;
-      if (told.fault) { doors.dropped(); return; }
-      take(told.lines, 0, told.from);
+      if (answer.fault) { doors.dropped(); return; }
+      take(answer.lines, 0, answer.from);
       arrived();
     }
 

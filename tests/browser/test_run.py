@@ -230,7 +230,7 @@ def test_an_endless_loop_is_marked_and_bounded_at_a_click(visit: Any) -> None:
         v.page.click("#wb-run .go")
         v.page.wait_for_function("!wb.state.running && wb.state.steps.length > 20")
         v.page.wait_for_selector("#wb-run .trapline")
-        line = v.page.locator("#wb-run .trapline", has_text="trap")
+        line = v.page.locator("#wb-run .trapline", has_text="in a loop")
         assert "tokens" in line.inner_text()
         assert v.page.locator("#wb-run .tok.trap.first").count() == 1
         v.shot("trap")

@@ -13,6 +13,7 @@ from workbench.constraint.compile import METHODS
 from workbench.errors import WorkbenchError
 from workbench.gallery import Example, Gallery, load_gallery
 from workbench.grammar import Grammar, Verdict
+from workbench.kernel import compile_watch
 from workbench.notations import Notation
 from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine, Pipeline, Problem
 from workbench.resources import GRAMMARS
@@ -81,10 +82,18 @@ class Handlers:
         return example_record(self.gallery[name])
 
     def model_state(self) -> Record:
-        """What the header says of the models; asking also begins to load the chosen one."""
+        """What the header says of the models; asking also begins to load the chosen one.
+
+        ``compiling``: a new installation compiles the engine's kernels, and questions wait.
+        """
         self.room.start()
         rooms = self.rooms
-        return {**asdict(self.room.state()), "models": rooms.known(), "may_open": rooms.may_open}
+        return {
+            **asdict(self.room.state()),
+            "models": rooms.known(),
+            "may_open": rooms.may_open,
+            "compiling": compile_watch()(),
+        }
 
     # -- grammars --------------------------------------------------------------------------
 

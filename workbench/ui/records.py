@@ -20,10 +20,10 @@ Record = dict[str, Any]
 
 #: Why a run ended, in words.
 WORDS = {
-    StopReason.ACCEPTED: "accepted; the model ended it",
-    StopReason.FORCED_END: "accepted; nothing more may follow",
-    StopReason.DEAD_END: "dead end: no token fits",
-    StopReason.TOKEN_BUDGET: "cut off at the token budget",
+    StopReason.ACCEPTED: "valid and complete; the model ended it",
+    StopReason.FORCED_END: "valid and complete",
+    StopReason.DEAD_END: "dead end: no token is allowed",
+    StopReason.TOKEN_BUDGET: "cut off at the token limit",
     StopReason.STOPPED: "stopped by you",
 }
 

@@ -37,7 +37,7 @@ from workbench.vocabulary.vocabulary import TokenId
 _log = logging.getLogger(__name__)
 
 #: Candidates shown of each token.
-TOP = 8
+TOP = 14
 
 #: Characters shown of what a text stands for.
 _LONGEST_VALUE = 300
@@ -53,7 +53,7 @@ _Item = Record | Callable[[], Record]
 def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
     """The lines of a run in texts of a batch each. What goes wrong is its last line.
 
-    The model runs in a thread of its own; records are made and written in the reader's.
+    The model runs in a separate thread; records are made and encoded in the reader's thread.
     """
     return handlers.streams.texts(_run(handlers, sent, ahead))
 
@@ -121,7 +121,7 @@ def readable(compiled: Compiled) -> Grammar:
     Raises: WorkbenchError where there is none.
     """
     if compiled.grammar is None:
-        raise WorkbenchError("the grammar cannot be read", "mend its problems first")
+        raise WorkbenchError("the grammar cannot be read", "fix its problems first")
     return compiled.grammar
 
 

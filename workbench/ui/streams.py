@@ -36,7 +36,7 @@ class Streams:
         """A text for each batch of records, of which the first is the head.
 
         A text is the head, ``{"k":"from","n":…}`` with the number of lines before it, the batch
-        sent last and the new one. What is not a step is sent at once: a wait may follow it.
+        sent last and the new one. Records that are no steps are sent without delay.
         """
         first = next(records)
         head, lines = line(first), self._begun(first["run"])
@@ -51,7 +51,7 @@ class Streams:
             yield _text(head, start, lines)
 
     def since(self, run: str, count: int) -> str | None:
-        """The lines of a run after so many; None where the run is not kept."""
+        """The lines of a run after the first ``count``; None where the run is not kept."""
         lines = self._lines.get(run)
         return None if lines is None else "".join(lines[count:])
 
