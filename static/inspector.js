@@ -34,7 +34,7 @@
     bar.style.width = Math.max(0.4, 100 * candidate[by] / scale) + "%";
     const words = struck ? "forbidden" : taken ? "taken" : "", shown = wb.glyphs(candidate);
     const heard = (text) => el("span", { class: "sr" }, text);
-    const button = el("button", { type: "button", class: "cand" + (struck ? " x" : "") + (struck && [...shown].length > 3 ? " long" : "") + (taken ? " taken" : ""), tabindex: first ? "0" : "-1", "aria-current": taken ? "true" : null, "aria-disabled": act ? null : "true", onclick: act },
+    const button = el("button", { type: "button", class: "cand" + (struck ? " x" : "") + (taken ? " taken" : ""), tabindex: first ? "0" : "-1", "aria-current": taken ? "true" : null, "aria-disabled": act ? null : "true", onclick: act },
       el("code", { title: shown }, shown), el("span", { class: "track" }, bar),
       el("span", { class: "n" }, wb.percent(candidate.before), heard(" before the mask, ")),
       el("span", { class: "n" }, struck ? "✕" : wb.percent(candidate.after), heard(struck ? " forbidden: " : " after it ")),
@@ -83,7 +83,7 @@
     }
 
     /** A note as nodes: its characters, which are in backticks, as chips. */
-    const note = (text) => text.split(/`(.)`/u).map((part, i) => (i % 2 ? el("code", { class: "sign" }, part) : part));
+    const note = (text) => text.split(/`(.)`/u).map((part, i) => (i % 2 ? el("code", { class: "sign" }, part === "␠" ? "space" : part) : part));
 
     /** Short reasons beside the struck tokens of a list, when they come. */
     async function explain(rows, candidates) {
@@ -105,11 +105,11 @@
       const taken = record.k !== "turn", body = el("tbody");
       const title = taken ? el("h2", {}, `Token ${index + 1} · `, el("code", {}, wb.glyphs(record.token))) : el("h2", {}, `Token ${index + 1} · `, el("span", {}, "not taken yet"));
       if (taken) body.append(two("probability", wb.percent(record.p), wb.percent(record.pm)), two("surprisal, bits", wb.bits(record.s), wb.bits(record.sm)), two("rank", rank(record.rank), rank(record.rankm)));
-      body.append(one("kept mass", `${wb.percent(record.kept)} · ${wb.bits(record.m)} bits removed`, "The probability of all allowed tokens together; the bits removed by the mask are −log₂ of it"));
+      body.append(one("kept mass", `${wb.percent(record.kept)} · ${wb.bits(record.m)} bits`, "The probability of all allowed tokens together; the bits removed by the mask are −log₂ of it"));
       body.append(one("allowed tokens", wb.number(record.allowed) + (record.may_end ? " and the end" : ""), record.may_end ? "The text may end here" : ""));
       if (record.label) body.append(one("read by", record.label, "A terminal label: one token of a set of the vocabulary's tokens"));
       const best = record.wanted[0];
-      if (best) body.append(one("model's first choice", el("span", { class: best.ok ? "" : "warn" }, el("code", {}, wb.glyphs(best)), best.ok ? "" : " ✕")));
+      if (best) body.append(one("first choice", el("span", { class: best.ok ? "" : "warn" }, el("code", {}, wb.glyphs(best)), best.ok ? "" : " ✕")));
       body.append(one("time", time(record.ms), record.ms ? `model ${record.ms.model} ms · mask ${record.ms.mask} ms · advance ${record.ms.advance ?? "—"} ms` : ""), one("state", record.state));
       const head = taken ? el("thead", {}, el("tr", {}, el("th", { scope: "col" }, el("span", { class: "sr" }, "what")), el("th", { scope: "col" }, "before mask"), el("th", { scope: "col" }, "after"))) : null;
       facts.replaceChildren(title, el("table", {}, head, body));
