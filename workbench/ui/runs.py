@@ -36,8 +36,8 @@ from workbench.vocabulary.vocabulary import TokenId
 
 _log = logging.getLogger(__name__)
 
-#: Candidates shown of each token.
-TOP = 14
+#: Candidates of each token of a run. (Tried: 14, a third more of the server's time.)
+TOP = 8
 
 #: Characters shown of what a text stands for.
 _LONGEST_VALUE = 300
