@@ -44,9 +44,9 @@
     for (const one of stretches(steps, SAME, kindOf)) add(one, `${one.to - one.from + 1} tokens of ${kindOf(steps[one.from])}`);
     for (const one of stretches(steps, LOW, (step) => (step.loop === null || step.loop === undefined ? "" : "loop " + step.loop))) {
       const inside = steps.slice(one.from, one.to + 1), taken = inside.reduce((sum, step) => sum + (step.m ?? 20), 0) / inside.length;
-      if (taken >= BITS) add(one, `${inside.length} tokens in one loop while the mask kept ${wb.percent(2 ** -taken)} of what the model wanted`);
+      if (taken >= BITS) add(one, `${inside.length} tokens while the mask kept ${wb.percent(2 ** -taken)} of the model's probability`);
     }
-    for (const one of repeated(steps)) add(one, `the same ${one.period === 1 ? "token" : one.period + " tokens"} again and again`);
+    for (const one of repeated(steps)) add(one, `the same ${one.period === 1 ? "token" : one.period + " tokens"} repeated`);
     return found.sort((a, b) => a.from - b.from);
   }
 
@@ -67,7 +67,7 @@
   function lines(found, steps, compiled, doors) {
     return found.slice(0, 3).map((trap) => {
       const fix = doors.mend ? bound(trap, steps, compiled) : null;
-      const line = el("span", { class: "trapline" }, el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), el("button", { class: "link warn", title: "Go to where it begins", onclick: () => doors.go(trap.from) }, `tokens ${trap.from + 1} to ${trap.to + 1}`), ` a trap${trap.rule ? " in rule " : ""}`, trap.rule ? el("code", {}, trap.rule) : "", `: ${trap.why}`);
+      const line = el("span", { class: "trapline" }, el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), el("button", { class: "link warn", title: "Go to where it begins", onclick: () => doors.go(trap.from) }, `tokens ${trap.from + 1} to ${trap.to + 1}`), ` stay in a loop${trap.rule ? " of rule " : ""}`, trap.rule ? el("code", {}, trap.rule) : "", `: ${trap.why}`);
       if (fix) line.append(" ", el("button", { class: "link mend", title: fix.message, onclick: () => doors.mend(fix) }, "write " + (fix.fix.length > 28 ? fix.fix.slice(0, 27) + "…" : fix.fix)));
       return line;
     });

@@ -2,7 +2,7 @@
    Drawn on a canvas: a thousand tokens as elements cost a layout each time one is added. */
 "use strict";
 (() => {
-  const { el } = wb;
+  const { el, state } = wb;
   const HIGH = 84, LINE = 56; // pixels: the whole, and where the line lies of kinds that also go down
   const WIDEST = 61, GAP = 3, NARROWEST = 4;
   const log10 = (value) => Math.log10(Math.max(1, value));
@@ -14,7 +14,7 @@
   /* A kind of chart: its name, the parts of a bar as [share of the height, colour, below], what is said of a step, the labels. */
   const KINDS = {
     bits: {
-      name: "bits", say: (s) => `surprisal ${wb.bits(s.s)} bits · taken by the mask ${wb.bits(s.m)} bits`, signs: () => ["surprisal", "mask"], both: true,
+      name: "bits", say: (s) => `surprisal ${wb.bits(s.s)} bits · removed by the mask ${wb.bits(s.m)} bits`, signs: () => ["surprisal", "mask"], both: true,
       parts: (s) => [[share(s.s ?? 8, 8), "--bar"], [share(s.m ?? 4, 4), "--mask", true]],
     },
     kept: { name: "kept", say: (s) => `the mask kept ${wb.percent(s.kept)}`, signs: () => ["100 %", "kept"], parts: (s) => [[share(s.kept, 1), "--bar"]] },
@@ -37,48 +37,57 @@
     const canvas = el("canvas", { height: HIGH }), tip = el("div", { class: "tip", hidden: true });
     const frame = el("div", { class: "chart", role: "slider", tabindex: "0", "aria-valuemin": "1", "aria-valuemax": "1" }, canvas);
     box.replaceChildren(axis, frame, tip);
-    let steps = [], kind = KINDS.bits, selected = -1, over = -1, pitch = WIDEST, asked = false, widths = [0, 0];
+    let steps = [], kind = KINDS.bits, selected = -1, over = -1, pitch = WIDEST, asked = false, widths = [0, 0], drawn = null, colours = null;
 
+    /** Bars have one width until a power of two of them is there, so that a new token is one more bar. */
     function layout() {
-      pitch = Math.max(NARROWEST, Math.min(WIDEST, frame.clientWidth / Math.max(1, steps.length)));
-      const width = Math.max(frame.clientWidth, Math.ceil(pitch * steps.length)), dense = window.devicePixelRatio || 1;
-      if (widths[0] !== width || widths[1] !== dense) {
-        canvas.width = Math.round(width * dense);
-        canvas.height = HIGH * dense;
-        canvas.style.width = width + "px";
-        widths = [width, dense];
-      }
-      return dense;
+      const places = state.running ? 2 ** Math.ceil(Math.log2(Math.max(16, steps.length))) : Math.max(1, steps.length);
+      pitch = Math.max(NARROWEST, Math.min(WIDEST, frame.clientWidth / places));
+      const width = Math.max(frame.clientWidth, Math.ceil(pitch * places)), dense = window.devicePixelRatio || 1;
+      if (widths[0] === width && widths[1] === dense) return;
+      canvas.width = Math.round(width * dense);
+      canvas.height = HIGH * dense;
+      canvas.style.width = width + "px";
+      widths = [width, dense];
+      drawn = null;
     }
+    const inks = () => {
+      const sheet = getComputedStyle(box);
+      return new Map(["--bar", "--mask", "--forced", "--line", "--wash", "--now-wash", "--now"].map((name) => [name, sheet.getPropertyValue(name).trim()]));
+    };
 
+    /** Draw all bars, or only the new ones where nothing else has changed. */
     function draw() {
       asked = false;
       if (!box.isConnected || !frame.clientWidth) return;
-      const dense = layout(), pen = canvas.getContext("2d"), sheet = getComputedStyle(box);
-      const ink = (name) => sheet.getPropertyValue(name).trim();
-      const colours = new Map(["--bar", "--mask", "--forced", "--line", "--wash", "--now-wash", "--now"].map((name) => [name, ink(name)]));
-      const floor = kind.both ? LINE : HIGH - 1, most = kind.most ? kind.most(steps) : 1, gap = pitch > 12 ? GAP : 1;
-      pen.setTransform(dense, 0, 0, dense, 0, 0);
-      pen.clearRect(0, 0, widths[0], HIGH);
+      layout();
+      const most = kind.most ? kind.most(steps) : 1, floor = kind.both ? LINE : HIGH - 1, gap = pitch > 12 ? GAP : 1, pen = canvas.getContext("2d");
+      const looks = [kind.name, most, pitch, selected, over].join(" ");
+      const added = drawn?.steps === steps && drawn.looks === looks && drawn.count <= steps.length;
+      const from = added ? drawn.count : 0;
+      drawn = { steps, looks, count: steps.length };
+      if (!colours?.get("--bar")) colours = inks(); // empty before the sheet has loaded
+      pen.setTransform(widths[1], 0, 0, widths[1], 0, 0);
+      if (!added) pen.clearRect(0, 0, widths[0], HIGH);
       const signs = kind.signs(most);
       if (axis.firstChild.textContent !== signs[0]) { axis.firstChild.textContent = signs[0]; axis.lastChild.textContent = signs[1]; }
       // rounded corners cost a path each, and on narrow bars nobody sees them
       const bar = (x, y, wide, high, corners) => { if (pitch < 12) { pen.fillRect(x, y, wide, high); return; } pen.beginPath(); pen.roundRect(x, y, wide, high, corners); pen.fill(); };
-      steps.forEach((step, index) => {
+      for (let index = from; index < steps.length; index++) {
         const x = index * pitch, wide = Math.max(1, pitch - gap);
         if (index === selected || index === over) {
           pen.fillStyle = colours.get(index === selected ? "--now-wash" : "--wash");
           bar(x, 0, wide, HIGH, 3);
           if (index === selected) { pen.fillStyle = colours.get("--now"); pen.fillRect(x, HIGH - 2, wide, 2); }
         }
-        for (const [part, name, below, tick] of kind.parts(step, most)) {
+        for (const [part, name, below, tick] of kind.parts(steps[index], most)) {
           const high = Math.max(below ? 0 : 1, part * (below ? HIGH - LINE - 2 : floor - 2));
           pen.fillStyle = colours.get(name);
           if (tick) pen.fillRect(x, floor - high, wide, 2);
           else if (below) { if (part) bar(x, floor + 1, wide, high, [0, 0, 2, 2]); }
           else bar(x, floor - high, wide, high, [2, 2, 0, 0]);
         }
-      });
+      }
       pen.fillStyle = colours.get("--line");
       pen.fillRect(0, floor, widths[0], 1);
     }
@@ -133,7 +142,7 @@
       doors.select(next);
     });
     new ResizeObserver(soon).observe(frame);
-    wb.on("theme", soon);
+    wb.on("theme", () => { colours = drawn = null; soon(); });
     by("bits");
     return { show, mark, by };
   }

@@ -10,7 +10,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   choice = wb.compareChoice(find, { changed: (plan, fault) => { find(".plan").textContent = plan; wrong = fault; busy(); } });
   const table = wb.compareTable(find("table"), { open, about: choice.about });
   const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about, small: () => sample(SAMPLES[0]) });
-  const incoming = wb.stream(props, watch, { take: record, arrived: () => { if (now) drawn(dirty); }, lost, over: "compare over", dropped: () => fail("the server ended it", "is it still running? Press Compare again") });
+  const incoming = wb.stream(props, watch, { take: record, arrived: () => { if (now) drawn(dirty); }, missed: (asked) => wb.ask(server.missed_lines, asked), over: "compare over", dropped: () => fail("the server ended it", "is it still running? Press Compare again") });
   find(".legend").append(wb.shades.legend("surprisal", []));
 
   const here = () => ({ ...wb.grammarOf(state), model: state.model });
@@ -103,11 +103,6 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
       if (!now.runs.some((run) => run.steps.length || run.why)) empty(); // nothing to be seen
     }
     say(message, hint);
-  }
-  /** Some tokens were lost because the page was too busy: the same seeds give the same tokens again. */
-  function lost() {
-    wb.ask(server.stop_run, { run: incoming.end() });
-    begin(now.about);
   }
 
   /** What the table shows, in two lines. */

@@ -80,7 +80,7 @@ window.wb = (() => {
   const spelt = (tokens) => new TextDecoder().decode(new Uint8Array(tokens.flatMap(tokenBytes)));
 
   const percent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : (100 * p).toFixed(1) + " %");
-  const number = (n) => n.toLocaleString("en-US");
+  const number = new Intl.NumberFormat("en-US").format;
   const bits = (b) => (b === null ? "∞" : b < 0.05 ? "0.0" : b.toFixed(1));
 
   /** Call a function again only when nothing more came for so many milliseconds. */
@@ -163,8 +163,19 @@ window.wb = (() => {
   /** Ask the server; what it could not answer becomes a sentence instead of an exception. */
   async function ask(question, sent) {
     let answer;
-    try { answer = await question({ model: state.model, ...sent }); } catch { return { fault: "the server did not answer; is it still running?" }; }
+    const slow = setTimeout(() => emit("slow answer"), 1500);
+    try { answer = await question({ model: state.model, ...sent }); } catch { return { fault: "the server did not answer; is it still running?" }; } finally { clearTimeout(slow); }
     return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
+  }
+
+  const KERNELS = "Compiling the engine's kernels: once per installation, for up to a minute.";
+  let words = "";
+  /** Whether the server compiles its kernels, which all questions wait for. Panes that wait hear "kernels" with the
+      words to show, at every look at the server while it compiles, and with "" at the end. */
+  function compiling(now) {
+    if (!now && !words) return;
+    words = now ? KERNELS : "";
+    emit("kernels", words);
   }
 
   /** When the page's own sheets are there; Gradio loads them beside the scripts and waits for neither. */
@@ -187,7 +198,7 @@ window.wb = (() => {
     for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
   }
 
-  return { state, on, emit, grammarOf, key, el, visible, tokenNodes, glyphs, bytesOf, hexOf, tokenBytes, spelt, percent, number, bits, debounce, copy, download, roving, bring, choose, radios, menu, ask, parts, mount };
+  return { state, on, emit, grammarOf, key, el, visible, tokenNodes, glyphs, bytesOf, hexOf, tokenBytes, spelt, percent, number, bits, debounce, copy, download, roving, bring, choose, radios, menu, ask, compiling, parts, mount };
 })();
 
 /* The theme is set before anything is painted: what was chosen last, or what the system says. */

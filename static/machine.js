@@ -49,6 +49,7 @@
 
     const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };
     blank("", true);
+    wb.on("kernels", (words) => { if (!record && !bones.hidden) blank(words, true); });
 
     /** Which machine is asked for: without its tokens, "together" is the machine below them. */
     const machineOf = () => (tab !== "together" || chosen.tokens ? tab : state.compiled.tabs.characters ? "stack" : "characters");

@@ -5,7 +5,7 @@ wb.models = (box, server) => {
   const button = box.querySelector("button.model"), name = box.querySelector(".name"), list = box.querySelector("ul");
   const form = box.querySelector("form"), closed = box.querySelector(".closed"), input = form.querySelector("input");
   const sheet = wb.menu(box);
-  let asking = 0;
+  let asking = 0, answered = 0;
 
   function draw(answer) {
     button.className = "model " + answer.state;
@@ -23,11 +23,13 @@ wb.models = (box, server) => {
   async function look() {
     const mine = ++asking;
     const answer = await wb.ask(server.model_state, {});
+    answered = mine;
     if (mine !== asking) return;
     if (answer.fault) { button.className = "model failed"; name.textContent = answer.fault; return; }
     draw(answer);
     wb.emit("model", { ...answer, name: state.model });
-    if (answer.state === "loading") setTimeout(() => { if (mine === asking) look(); }, 700);
+    wb.compiling(answer.compiling);
+    if (answer.state === "loading" || answer.compiling) setTimeout(() => { if (mine === asking) look(); }, 700);
   }
 
   /** Another model: other tokens, so everything drawn or decoded over tokens is another. */
@@ -44,4 +46,5 @@ wb.models = (box, server) => {
     if (input.value.trim()) choose(input.value.trim());
   });
   wb.on("ready", look);
+  wb.on("slow answer", () => { if (answered === asking) look(); });
 };

@@ -80,7 +80,7 @@
       if (!found) return [];
       const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, wb.glyphs(token)), " "]);
       const where = el("button", { class: "link", onclick: () => doors.go(found.at) }, `token ${found.at + 1}`);
-      return [el("span", { class: "trapline", title: "The same text in other tokens. The model saw few such spellings in training, so it gives the tokens that follow too little probability" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), found.at_prompt ? "the tokenizer would join the end of the prompt with " : "the tokenizer would write other tokens from ", where, ": ", ...own)];
+      return [el("span", { class: "trapline", title: "Models rarely see such token sequences in training, so they give the following tokens lower probabilities than the text deserves" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), "the tokenizer would write different tokens from ", where, found.at_prompt ? " on (it would join the end of the prompt): " : ": ", ...own)];
     }
 
     /** The token worth a first look: where the mask took most, or if it took nothing where the model was most surprised. */
@@ -112,7 +112,8 @@
 
   /** Which chart, which colour, and the legend that goes with it. */
   wb.runViews = (key, doors) => {
-    const legend = key.querySelector(".legend");
+    const legend = key.querySelector(".legend"), means = el("span", { class: "means" });
+    key.append(means);
     let shade = "surprisal", shown = "";
     /** The legend changes with the colour, and for rules with the run. */
     function show() {
@@ -120,6 +121,8 @@
       if (mark === shown) return;
       shown = mark;
       legend.replaceChildren(wb.shades.legend(shade, doors.steps()));
+      const { name, means: meaning } = wb.shades.all[shade];
+      means.textContent = `${name[0].toUpperCase() + name.slice(1)}: ${meaning}. Perplexity 1: the model expected every token. Bits removed by the mask: 0 where it forbids nothing the model wants.`;
     }
     choices(key.querySelector(".shades"), Object.entries(wb.shades.all).map(([name, each]) => [name, each.name]), "colour by", (name) => { shade = name; doors.shade(name); show(); });
     choices(key.querySelector(".charts"), wb.charts, "chart", doors.chart);

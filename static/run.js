@@ -2,10 +2,11 @@
 "use strict";
 wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const { el, state } = wb;
+  const WAITING = "waiting for the model…";
   const find = (selector) => element.querySelector(selector);
   const wait = find(".wait"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
   const panel = wb.runPanel(find), { buttons } = panel, questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
-  let taking = false, looks = 0, shown = 0, started = 0, before = 0, firstRun = null, runNext = false, atNext = false;
+  let taking = false, looks = 0, due = 0, started = 0, before = 0, firstRun = null, runNext = false, atNext = false;
 
   const select = (index, focus = false) => { walk.halt(); go(index, focus); };
   const strip = wb.strip(find(".tokens"), { select, key: keys });
@@ -22,7 +23,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
   wb.callout(find);
-  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, lost, over: "run over", dropped: () => fail("the server ended it", "is it still running? Press Run again") });
+  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, missed: (asked) => wb.ask(server.missed_lines, asked), over: "run over", dropped: () => fail("the server ended it", "is it still running? Press Run again") });
 
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
@@ -43,7 +44,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     inspector.wait(true);
     panel.reserve(box, true);
     busy();
-    tell("waiting for the model…");
+    tell(WAITING);
     drawn();
     trigger("run", { ...questions.about(branch), run: incoming.begin() });
   }
@@ -99,7 +100,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     panel.newSeed();
     open(branches.cut(index, "rewind"), false);
     play(now());
-    tell("another seed, or the model would say the same again");
+    tell("with another seed: the same seed would give the same tokens");
   }
 
   // -- what comes back ---------------------------------------------------------------------------
@@ -121,14 +122,19 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     if (state.selected < 0) { requestAnimationFrame(() => { box.scrollTop = box.scrollHeight; }); lit(); }
     aloud.soon(`${state.steps.length} tokens so far`);
   }
-  /** The picture goes along, as often as an eye can follow. */
-  function lit() { if (performance.now() - shown > 300) { shown = performance.now(); wb.emit("step", null); } }
+  /** The pictures follow a run at most three times a second, and take at most a twentieth of the time. */
+  function lit() {
+    const now = performance.now();
+    if (now < due) return;
+    wb.emit("step", null);
+    due = now + Math.max(300, 20 * (performance.now() - now));
+  }
   function finish(end) {
     state.running = false;
     incoming.end();
     panel.reserve(box, false);
     now().outcome = end;
-    if (wait.textContent.startsWith("wait")) tell("");
+    if (/^(wait|Comp)/.test(wait.textContent)) tell("");
     inspector.wait(false);
     drawn();
     aloud.say(`${state.steps.length} tokens, ${end.words}`);
@@ -146,12 +152,6 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     panel.fault(message, hint, before);
     if (state.running) finish({ k: "stop", reason: "error", words: "ended by an error", good: false });
     else busy();
-  }
-
-  /** The page was too busy to see some tokens pass: with the same seed they come again. */
-  function lost() {
-    wb.ask(server.stop_run, { run: incoming.end() });
-    play(now());
   }
 
   // -- what is shown -----------------------------------------------------------------------------
@@ -250,6 +250,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     run() { if (!buttons.go.disabled) run(); else if (state.pending) { runNext = true; wb.emit("compile now"); } },
     stop, step, play: walk.toggle,
   });
+  wb.on("kernels", (words) => { if (words ? !state.steps.length : wait.textContent.startsWith("Compiling")) tell(words || (state.running ? WAITING : "")); });
   wb.on("rewrite", (wanted) => { runNext = Boolean(wanted.run); });
   wb.on("typed", () => { busy(); wb.emit("live rules", []); wb.emit("read in", []); });
   wb.on("compiled", () => { busy(); branches.draw(); if (now()) panel.alarms(now()); wb.emit("step", state.steps[state.selected] || null); });

@@ -14,31 +14,31 @@
   /* A shade: its name, the bin of a step (0 is the page's own colour), what each bin means, the value in words. */
   const shades = {
     surprisal: {
-      name: "surprisal", unit: "bits",
+      name: "surprisal", unit: "bits", means: "−log₂ of the probability the model gave the token, before the mask",
       bin: (step) => (step.s === null ? 7 : Math.min(7, Math.floor(step.s))),
       bins: ["0", "1", "2", "3", "4", "5", "6", "7+"],
       words: (step) => `surprisal ${wb.bits(step.s)} bits`,
     },
     kept: {
-      name: "kept mass", unit: "of the mass",
+      name: "kept mass", unit: "of the probability", means: "the share of the model's probability that is on allowed tokens",
       bin: (step) => 7 - among([0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99], step.kept),
       bins: ["99 %+", "90", "75", "50", "25", "10", "2", "less"],
       words: (step) => `the mask kept ${wb.percent(step.kept)}`,
     },
     rank: {
-      name: "rank", unit: "among all tokens",
+      name: "rank", unit: "among all tokens", means: "1 is the model's most likely token",
       bin: (step) => among([2, 3, 4, 6, 11, 51, 501], step.rank ?? Infinity),
       bins: ["1", "2", "3", "4", "6", "11", "51", "501+"],
       words: (step) => (step.rank ? `rank ${wb.number(step.rank)}` : "rank unknown"),
     },
     latency: {
-      name: "latency", unit: "ms",
+      name: "latency", unit: "ms", means: "the model, the mask and the step of the constraint together",
       bin: (step) => among([1, 2, 5, 10, 20, 50, 200], total(step)),
       bins: ["0", "1", "2", "5", "10", "20", "50", "200+"],
       words: (step) => (step.ms ? milliseconds(total(step)) : "time unknown"),
     },
     rule: {
-      name: "rule", unit: "",
+      name: "rule", unit: "", means: "the innermost rule that reads the token",
       words: (step) => (rule(step) ? `in rule ${rule(step)}` : "in no rule"),
     },
   };

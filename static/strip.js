@@ -9,7 +9,7 @@
   function strip(box, doors) {
     let selected = -1, shade = "surprisal", steps = [], rules = [], waiting = null;
     const name = (step, index) => `token ${index + 1}: ${wb.glyphs(step.token)}, ${shades().all[shade].words(step)}`
-      + (step.forced ? ", the only one allowed" : "") + (step.cut ? ", the model wanted another" : "") + (step.hand ? ", taken by hand" : "");
+      + (step.forced ? ", the only one allowed" : "") + (step.cut ? ", the model preferred a different token" : "") + (step.hand ? ", taken by hand" : "");
 
     function paint(token, step, index) {
       token.className = "tok " + colour(step) + (step.forced ? " fr" : "") + (step.cut ? " cut" : "") + (step.hand ? " hand" : "") + (token.classList.contains("trap") ? " trap" : "");

@@ -9,7 +9,7 @@
 
   const row = (name, ...parts) => el("div", { class: "r" }, el("span", { class: "k" }, name), el("div", { class: "v" }, ...parts));
 
-  const SAID = { read: "read", fails: "fails", after: "not looked at", more: "" };
+  const SAID = { read: "read", fails: "fails", after: "not read", more: "" };
   const SIGNS = { read: "✓", fails: "✗" };
 
   /** The token: each piece in a box with its sign under it, so that no colour is needed to tell. */
@@ -73,7 +73,7 @@
   }
 
   function sentence(record) {
-    if (record.allowed) return "The grammar allows it. The vocabulary has no tokens to finish what begins so.";
+    if (record.allowed) return "The grammar allows it, but the vocabulary has no tokens that could complete such a text.";
     return record.reason[0].toUpperCase() + record.reason.slice(1);
   }
 
@@ -86,8 +86,8 @@
     if (record.reason && !record.reason.endsWith("expected " + record.expected)) token.append(row("expected", el("span", { class: "expected" }, record.expected)));
     const grammar = el("div", { class: "half" });
     if (record.stacks.length) grammar.append(row("inside", stacks(record)));
-    if (record.spans.length) grammar.append(row("could read on", places(record)));
-    if (!record.complete) grammar.append(el("p", { class: "quiet" }, record.spans.length ? "There are more places than are shown." : "Too ambiguous to find the places in time."));
+    if (record.spans.length) grammar.append(row("could continue", places(record)));
+    if (!record.complete) grammar.append(el("p", { class: "quiet" }, record.spans.length ? "More places exist than are shown." : "Too ambiguous to find the places in time."));
     return el("div", { class: "why", role: "group", "aria-label": "Why it is forbidden" }, token, grammar.children.length ? grammar : "");
   };
 })();

@@ -65,9 +65,9 @@ def test_places_and_stacks() -> None:
 
 #   so far        token    note
 NOTES = [
-    ("[1",          " ",     "needs , ] or a digit"),
-    ("[[]",         " ",     "needs , or ]"),
-    ("",            "x",     'needs " [ { or a digit'),
+    ("[1",          " ",     "needs `,` `]` or a digit"),
+    ("[[]",         " ",     "needs `,` or `]`"),
+    ("",            "x",     'needs `"` `[` `{` or a digit'),
     ('"ab',         "\n",    "no line break here"),
     ('"ab',         None,    "string is not finished"),
     ("",            None,    "the text may not be empty"),

@@ -51,6 +51,35 @@ def told(folder: Path) -> tuple[int, bool]:
     return int(answer), bool(said)
 
 
+WATCHED = """
+from workbench.kernel import compile_watch, njit
+
+compiling = compile_watch()
+
+@njit(cache=True, nogil=True)
+def answer(number: int) -> int:
+    return number + 1
+
+print(compiling())
+answer(1)
+print(compiling())
+"""
+
+
+@pytest.mark.slow
+def test_whether_kernels_are_compiled_now(tmp_path: Path) -> None:
+    (tmp_path / "watched.py").write_text(WATCHED)
+    answers = []
+    for _ in range(2):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        command = [sys.executable, "watched.py"]
+        ran = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        answers.append(ran.stdout.split())
+    assert answers == [["False", "True"], ["False", "False"]], "the second time it is on disk"
+
+
 @pytest.mark.slow
 def test_a_change_below_is_noticed_above(tmp_path: Path) -> None:
     (tmp_path / "above.py").write_text(ABOVE)

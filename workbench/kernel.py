@@ -7,6 +7,8 @@ to tell whether what is on disk is up to date; here the files of all kernels it 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -123,4 +125,29 @@ def when_compiling(tell: Callable[[], None]) -> None:
     event.register("numba:compile", Teller())  # type: ignore[no-untyped-call]
 
 
-__all__ = ["direct", "inlined", "inner", "int64", "njit", "when_compiling"]
+#: Seconds after a kernel was compiled in which the next one is expected.
+_BETWEEN_KERNELS = 2.0
+
+
+@cache
+def compile_watch() -> Callable[[], bool]:
+    """A function that says whether this process is compiling kernels now."""
+    from numba.core import event
+
+    class Watch(event.Listener):
+        under_way = 0
+        last = -math.inf
+
+        def on_start(self, _: object) -> None:
+            self.under_way += 1
+
+        def on_end(self, _: object) -> None:
+            self.under_way -= 1
+            self.last = time.monotonic()
+
+    watch = Watch()
+    event.register("numba:compile", watch)  # type: ignore[no-untyped-call]
+    return lambda: watch.under_way > 0 or time.monotonic() - watch.last < _BETWEEN_KERNELS
+
+
+__all__ = ["compile_watch", "direct", "inlined", "inner", "int64", "njit", "when_compiling"]

@@ -81,10 +81,11 @@ def test_expected(sets: list[Ranges], end: bool, said: str) -> None:
 
 #   set                                     end     said
 BRIEFLY = [
-    (((44, 44), (93, 93)),                  False,  ", or ]"),
-    (((44, 44), (48, 57), (93, 93)),        False,  ", ] or a digit"),
-    (((39, 39),),                           False,  "'"),
-    (((58, 58),),                           True,   ": or the end"),
+    (((44, 44), (93, 93)),                  False,  "`,` or `]`"),
+    (((44, 44), (48, 57), (93, 93)),        False,  "`,` `]` or a digit"),
+    (((39, 39),),                           False,  "`'`"),
+    (((32, 32), (44, 44), (97, 122)),       False,  "`,` `␠` or a small letter"),
+    (((58, 58),),                           True,   "`:` or the end"),
     (((97, 122),),                          False,  "a small letter"),
     ((),                                    True,   "the end"),
 ]  # fmt: skip

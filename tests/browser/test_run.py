@@ -230,7 +230,7 @@ def test_an_endless_loop_is_marked_and_bounded_at_a_click(visit: Any) -> None:
         v.page.click("#wb-run .go")
         v.page.wait_for_function("!wb.state.running && wb.state.steps.length > 20")
         v.page.wait_for_selector("#wb-run .trapline")
-        line = v.page.locator("#wb-run .trapline", has_text="trap")
+        line = v.page.locator("#wb-run .trapline", has_text="in a loop")
         assert "tokens" in line.inner_text()
         assert v.page.locator("#wb-run .tok.trap.first").count() == 1
         v.shot("trap")
@@ -285,3 +285,16 @@ def test_it_fits(visit: Any, width: int, dark: bool) -> None:
         v.page.locator("#wb-run .tok").nth(2).click()
         v.shot(f"run_{width}{'_dark' if dark else ''}")
         assert v.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_numbers_and_waiting_are_said_in_words(visit: Any) -> None:
+    step = "{ token: { text: 'a' }, s: 30, m: 0, forced: false }"
+    with visit("?example=time") as v:
+        v.wait_run()
+        shown = v.page.evaluate(f"wb.totals([{step}]).map(([value, name]) => value + ' ' + name)")
+        assert shown[1:3] == ["> 10⁶ perplexity", "0.0 bits removed by the mask"]
+        assert "−log₂" in v.page.inner_text("#wb-run .means")
+        v.page.evaluate("wb.state.steps = []; wb.compiling(true)")
+        assert "once per installation" in v.page.inner_text("#wb-run .wait")
+        v.page.evaluate("wb.compiling(false)")
+        assert v.page.inner_text("#wb-run .wait") == ""

@@ -16,7 +16,6 @@ from workbench.evaluate.contenders import CONTENDERS, chosen
 from workbench.evaluate.exact import exact
 from workbench.grammar import Grammar
 from workbench.ui.compare import (
-    compare_lines,
     compare_records,
     compared,
     compared_run,
@@ -135,12 +134,6 @@ def test_a_budget_is_what_the_model_can_read(handlers: Handlers) -> None:
     assert {end["tokens"] for end in ended} == {3}, "the last token is never read"
     full = list(compare_records(Handlers(room), {**sent, "prompts": ["1" * 40]}))[-1]
     assert "fills all" in full["message"]
-
-
-def test_lines_hold_every_record(handlers: Handlers) -> None:
-    *_, last = compare_lines(handlers, TIME)
-    kinds = [json.loads(line)["k"] for line in last.splitlines()]
-    assert kinds == [record["k"] for record in records(handlers)]
 
 
 def test_a_program_hears_of_runs_and_at_last_of_all_of_them(handlers: Handlers) -> None:

@@ -78,7 +78,7 @@ def test_a_token_that_fits_by_its_characters_alone_is_explained(handlers: Handle
     sent = {"text": r"x (?P<PARAGRAPH_TOKEN>)\n", "notation": "regex", "so_far": b"x".hex()}
     fits, other = " a", "x"
     notes = explain_tokens(handlers, {**sent, "tokens": [t.encode().hex() for t in (fits, other)]})
-    assert notes["reasons"] == ["PARAGRAPH_TOKEN reads whole tokens", "needs a space"]
+    assert notes["reasons"] == ["PARAGRAPH_TOKEN reads whole tokens", "needs `␠`"]
     told = why(handlers, {**sent, "token": fits.encode().hex()})
     assert told["reason"] == (
         "' ' is read as text, and PARAGRAPH_TOKEN reads a whole token: 'a' would have to be one"

@@ -53,4 +53,5 @@ def test_a_visitor_s_model_is_nobody_else_s() -> None:
     assert chosen.pipeline is handlers.pipeline
     told = chosen.model_state()
     assert told["may_open"] is False
+    assert told["compiling"] is False
     assert [each["name"] for each in told["models"]] == ["toy", "b"]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from itertools import pairwise
 from typing import Any
@@ -13,9 +12,9 @@ from workbench.decoding.trace import StopReason
 from workbench.errors import ModelError
 from workbench.ui.handlers import Handlers
 from workbench.ui.models import ModelRoom
-from workbench.ui.records import WORDS, growing, line, token_record
+from workbench.ui.records import WORDS, token_record
 from workbench.ui.requests import RunRequest
-from workbench.ui.runs import closing, run_lines, run_records
+from workbench.ui.runs import closing, run_records
 
 PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
 
@@ -152,49 +151,6 @@ def test_a_fault_of_ours_reaches_the_page_too() -> None:
     told = list(run_records(Handlers(ModelRoom("x", broken, toy_vocabulary)), PERSON))
     assert told[-1]["k"] == "error"
     assert "unforeseen" in told[-1]["message"]
-
-
-def test_the_text_grows_and_ends_with_the_run(handlers: Handlers) -> None:
-    before = ""
-    for text in run_lines(handlers, PERSON):
-        assert text.startswith(before)
-        assert text.endswith("\n")
-        before = text
-    assert [json.loads(each)["k"] for each in before.splitlines()][-1] == "stop"
-
-
-def heard(texts: list[str]) -> list[dict[str, Any]]:
-    """What a page takes out of texts, as its script does."""
-    found: list[dict[str, Any]] = []
-    for text in texts:
-        _, *lines = map(json.loads, text.splitlines())
-        left_out = lines.pop(0)["n"] if lines and lines[0]["k"] == "from" else 0
-        assert left_out <= len(found), "none has passed unseen"
-        found += lines[len(found) - left_out :]
-    return found
-
-
-TOLD: list[dict[str, Any]] = [
-    {"k": "head", "run": "r"},
-    *({"k": "step", "i": i} for i in range(100)),
-    {"k": "stop"},
-]
-
-
-def test_steps_are_batched_and_nothing_is_lost() -> None:
-    texts = list(growing(TOLD, seconds=60))
-    assert len(texts) == 2  # the head at once, then all the rest with the end
-    assert texts[-1] == "".join(line(record) for record in TOLD)
-
-
-def test_of_a_long_run_the_latest_lines_are_sent() -> None:
-    texts = list(growing(TOLD, seconds=0, kept=200))
-    assert heard(texts) == TOLD[1:]
-    assert all(json.loads(text.splitlines()[0]) == TOLD[0] for text in texts)
-    assert max(map(len, texts)) < 500
-    assert sum(after.startswith(before) for before, after in pairwise(texts)) > 80, "mostly grows"
-    # a page that misses some of the texts still hears of every token
-    assert heard([*texts[::5], texts[-1]]) == TOLD[1:]
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,13 @@ def expected(sets: Iterable[Ranges], *, end: bool = False) -> str:
 
 
 def in_brief(ranges: Ranges, *, end: bool = False) -> str:
-    """The same in few letters, for a note: ``" } or a digit``, ``, or ]``."""
+    """The same in few letters, for a note; each character is in backticks."""
     words = _all_but(ranges) or _words(ranges)
-    signs = [word[1:-1] for word in words if word.startswith("'")]
+    signs = [f"`{word[1:-1]}`" for word in words if word.startswith("'")]
     names = [word for word in words if not word.startswith("'")]
+    if _SPOKEN[_SPACE] in names:
+        names.remove(_SPOKEN[_SPACE])
+        signs.append("`␠`")
     names += ["the end"] if end else []
     if signs and not names:
         names = [signs.pop()]

@@ -31,7 +31,7 @@ from workbench.ui.compare_request import (
 from workbench.ui.groups import USUAL, group_of
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import sentence
-from workbench.ui.records import WORDS, Record, growing, token_record
+from workbench.ui.records import WORDS, Record, token_record
 from workbench.ui.requests import RunRequest, text_in
 from workbench.ui.runs import readable, room_left, with_faults
 from workbench.ui.turns import replayed
@@ -129,8 +129,8 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
 
 
 def compare_lines(handlers: Handlers, sent: Record) -> Iterator[str]:
-    """The head and latest lines of a comparison, text after text."""
-    return growing(ahead(compare_records(handlers, sent)))
+    """The lines of a comparison in texts of a batch each."""
+    return handlers.streams.texts(ahead(compare_records(handlers, sent)))
 
 
 def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:

@@ -26,7 +26,7 @@ from workbench.ui.records import Record
 from workbench.ui.requests import TextRequest, bytes_in, switch_in, tokens_in
 
 #: A reason is a note beside a bar, not a paragraph.
-_LONGEST = 64
+_LONGEST = 200
 
 #: What is shown of a long token: characters before the one that fails, and after it.
 _BEFORE, _AFTER = 40, 24

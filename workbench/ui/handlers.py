@@ -13,6 +13,7 @@ from workbench.constraint.compile import METHODS
 from workbench.errors import WorkbenchError
 from workbench.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
 from workbench.grammar import Grammar, Verdict
+from workbench.kernel import compile_watch
 from workbench.notations import Notation
 from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Machine, Pipeline, Problem
 from workbench.ui.models import BUILTIN, ModelRoom
@@ -21,6 +22,7 @@ from workbench.ui.pictures import TABLE, TOGETHER, View, picture, sentence, tabl
 from workbench.ui.records import Record, token_record
 from workbench.ui.requests import TextRequest, text_in, tried_in
 from workbench.ui.rooms import ModelRooms
+from workbench.ui.streams import Streams
 from workbench.ui.wrapped import schema_inside
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -41,6 +43,8 @@ class Handlers:
         self.room = self.rooms.first
         self.pipeline = pipeline or Pipeline()
         self.gallery: Gallery = load_gallery()
+        #: What runs have sent to the page.
+        self.streams = Streams()
         self._figures: dict[str, Vocabulary] = {}
         self._stopped: dict[str, None] = {}
 
@@ -85,10 +89,18 @@ class Handlers:
         return example_record(self.gallery[name])
 
     def model_state(self) -> Record:
-        """What the header says of the models; asking also begins to load the chosen one."""
+        """What the header says of the models; asking also begins to load the chosen one.
+
+        ``compiling``: a new installation compiles the engine's kernels, and questions wait.
+        """
         self.room.start()
         rooms = self.rooms
-        return {**asdict(self.room.state()), "models": rooms.known(), "may_open": rooms.may_open}
+        return {
+            **asdict(self.room.state()),
+            "models": rooms.known(),
+            "may_open": rooms.may_open,
+            "compiling": compile_watch()(),
+        }
 
     # -- grammars --------------------------------------------------------------------------
 

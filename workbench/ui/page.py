@@ -18,7 +18,7 @@ from workbench.ui.endpoints import add_endpoints
 from workbench.ui.files import head
 from workbench.ui.handlers import Handlers, encoded
 from workbench.ui.pictures import sentence
-from workbench.ui.runs import run_lines
+from workbench.ui.runs import missed_lines, run_lines
 from workbench.ui.states import about_edge, about_state, find_states
 from workbench.ui.takeaway import take_code, take_machine, take_replay
 from workbench.ui.turns import find_tokens, take_token, turn
@@ -64,6 +64,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "contender_list": compare.contender_list,
         "compared_run": compare.compared_run,
         "distribution": compare.distribution,
+        "missed_lines": missed_lines,
         "stop_run": Handlers.stop,
     },
     "footer": {"about": about},
@@ -71,6 +72,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "recorded_run": Handlers.recorded,
         "explain_tokens": explain.explain_tokens,
         "why": explain.why,
+        "missed_lines": missed_lines,
         "stop_run": Handlers.stop,
         "turn": turn,
         "take_token": take_token,

@@ -1,12 +1,9 @@
-"""Steps of a run become the records the page reads: one JSON object a line, growing as it goes."""
+"""Steps of a run as the records the page reads: one JSON object a line."""
 
 from __future__ import annotations
 
 import json
 import math
-import time
-from collections import deque
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.constraint.labelled import Labelled
@@ -23,17 +20,14 @@ Record = dict[str, Any]
 
 #: Why a run ended, in words.
 WORDS = {
-    StopReason.ACCEPTED: "accepted; the model ended it",
-    StopReason.FORCED_END: "accepted; nothing more may follow",
-    StopReason.DEAD_END: "dead end: no token fits",
-    StopReason.TOKEN_BUDGET: "cut off at the token budget",
+    StopReason.ACCEPTED: "valid and complete; the model ended it",
+    StopReason.FORCED_END: "valid and complete",
+    StopReason.DEAD_END: "dead end: no token is allowed",
+    StopReason.TOKEN_BUDGET: "cut off at the token limit",
     StopReason.STOPPED: "stopped by you",
 }
 
 _BITS = 1 / math.log(2)
-
-#: Characters of a run that are sent again with what is new: some forty tokens.
-_KEPT = 64_000
 
 
 def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> Record:
@@ -190,37 +184,3 @@ def _rounded(value: float) -> float:
 def line(record: Record) -> str:
     """A record as one line of NDJSON."""
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
-
-
-def growing(records: Iterable[Record], seconds: float = 0.08, kept: int = _KEPT) -> Iterator[str]:
-    """The head and the latest lines, again and again, at most every so many seconds.
-
-    What is not a step is sent at once: a wait may follow it. Every text begins with the head
-    and holds at least the last ``kept`` characters of lines, because the page may skip some of
-    the texts; where earlier lines are left out, the second line says how many. (The whole run
-    each time was tried: the page compares texts by writing both as JSON, and of a thousand
-    tokens it did nothing else.)
-    """
-    lines: deque[str] = deque()
-    head, size, left_out, sent, last = "", 0, 0, True, -math.inf
-    for record in records:
-        if record["k"] == "head":
-            head = line(record)
-        else:
-            lines.append(line(record))
-            size += len(lines[-1])
-        # many at once: until then each text only grows, and only its end travels
-        dropping = size > 2 * kept
-        while dropping and size - len(lines[0]) >= kept:
-            size, left_out = size - len(lines.popleft()), left_out + 1
-        sent, now = False, time.monotonic()
-        if record["k"] != "step" or now - last >= seconds:
-            yield _window(head, left_out, lines)
-            sent, last = True, now
-    if not sent:
-        yield _window(head, left_out, lines)
-
-
-def _window(head: str, left_out: int, lines: Iterable[str]) -> str:
-    skipped = line({"k": "from", "n": left_out}) if left_out else ""
-    return "".join((head, skipped, *lines))

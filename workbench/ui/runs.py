@@ -14,7 +14,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.proper import Improper, improper
-from workbench.decoding.trace import StopReason
+from workbench.decoding.trace import Step, StopReason
 from workbench.drawing.text import shorten
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
@@ -26,18 +26,17 @@ from workbench.ui.handlers import Handlers
 from workbench.ui.records import (
     Record,
     full_record,
-    growing,
     label_record,
     proper_record,
     step_record,
     stop_record,
 )
-from workbench.ui.requests import RunRequest
+from workbench.ui.requests import RunRequest, number_in, text_in
 from workbench.vocabulary.vocabulary import TokenId
 
 _log = logging.getLogger(__name__)
 
-#: Candidates shown of each token.
+#: Candidates of each token of a run. (Tried: 14, a third more of the server's time.)
 TOP = 8
 
 #: The methods that allow only the tokens the tokenizer itself would write.
@@ -46,20 +45,48 @@ _PROPER = frozenset({"proper", "vegas", "direct_merge"})
 #: Characters shown of what a text stands for.
 _LONGEST_VALUE = 300
 
+#: More lines than any run or comparison has.
+_MAX_LINES = 1_000_000
+
+
+#: A record, or what makes it: that needs no model, and can be done while the model computes.
+_Item = Record | Callable[[], Record]
+
 
 def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
-    """The head and latest lines of a run, text after text. What goes wrong is its last line."""
-    return growing(ahead(run_records(handlers, sent)))
+    """The lines of a run in texts of a batch each. What goes wrong is its last line.
+
+    The model runs in a separate thread; records are made and encoded in the reader's thread.
+    """
+    return handlers.streams.texts(_run(handlers, sent, ahead))
 
 
 def run_records(handlers: Handlers, sent: dict[str, Any]) -> Iterator[Record]:
     """The records of a run: ``head``, ``status``, ``start``, steps, then ``stop`` or ``error``."""
+    return _run(handlers, sent, iter)
 
-    def records() -> Iterator[Record]:
-        yield from _records(handlers.with_model(sent), RunRequest.of(sent))
+
+def _run(
+    handlers: Handlers,
+    sent: dict[str, Any],
+    worked: Callable[[Iterator[_Item]], Iterator[_Item]],
+) -> Iterator[Record]:
+    """The records; ``worked`` is where the model runs: here, or in a thread (``ahead``)."""
+
+    def items() -> Iterator[_Item]:
+        yield from _items(handlers.with_model(sent), RunRequest.of(sent))
 
     yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
-    yield from with_faults(records())
+    yield from with_faults(item() if callable(item) else item for item in worked(items()))
+
+
+def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
+    """The lines a page lacks of a run, of which it has the first ``from``."""
+    count = int(number_in(sent, "from", 0, 0, _MAX_LINES))
+    lines = handlers.streams.since(text_in(sent, "run", 64), count)
+    if lines is None:
+        return {"fault": "the server no longer has this run"}
+    return {"from": count, "lines": lines}
 
 
 def with_faults(records: Iterator[Record]) -> Iterator[Record]:
@@ -78,7 +105,7 @@ def with_faults(records: Iterator[Record]) -> Iterator[Record]:
         }
 
 
-def _records(handlers: Handlers, request: RunRequest) -> Iterator[Record]:
+def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
     compiled = handlers.compiled(request.grammar)
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
@@ -97,7 +124,7 @@ def readable(compiled: Compiled) -> Grammar:
     Raises: WorkbenchError where there is none.
     """
     if compiled.grammar is None:
-        raise WorkbenchError("the grammar cannot be read", "mend its problems first")
+        raise WorkbenchError("the grammar cannot be read", "fix its problems first")
     return compiled.grammar
 
 
@@ -108,8 +135,8 @@ def steps(
     compiled: Compiled,
     request: RunRequest,
     stop: Callable[[], bool],
-) -> Iterator[Record]:
-    """A record for every token, then the one that says why it ended."""
+) -> Iterator[_Item]:
+    """What makes a record of every token, then of why the run ended."""
     assert compiled.grammar is not None, "it has a constraint"
     follower = following(compiled, constraint, request.prefix)
     room = room_left(model, request.prompt, len(request.prefix))
@@ -124,12 +151,16 @@ def steps(
         stop=stop,
         session=session,
     )
+    grammar = compiled.grammar
+
+    def of_step(step: Step) -> Record:
+        place = follower.take(read_as(constraint, step.state, step.token_id))
+        record = step_record(step, place, circle(grammar, place.path), model.vocabulary)
+        return record | label_record(constraint, step.state, step.token_id)
+
     started = time.perf_counter()
     for step in generation:
-        place = follower.take(read_as(constraint, step.state, step.token_id))
-        around = circle(compiled.grammar, place.path)
-        record = step_record(step, place, around, model.vocabulary)
-        yield record | label_record(constraint, step.state, step.token_id)
+        yield partial(of_step, step)
     record = stop_record(generation.trace, 1000 * (time.perf_counter() - started))
     if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
         record |= full_record()

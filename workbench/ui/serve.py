@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from workbench.constraint.ready import ready, ready_for_loops
 from workbench.constraint.writing import ready as closing_ready
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
+from workbench.kernel import compile_watch
 from workbench.ui.models import BUILTIN, ModelRoom
 from workbench.ui.rooms import ModelRooms
 
@@ -63,6 +65,43 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     # Gradio reads these when it is imported: no word about this machine goes anywhere
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    tools = _tools(settings)
+    compile_watch()  # before anything is compiled
+    with _quick_start():
+        page, handlers = _launched(settings, room, mcp=tools)
+    if not settings.quiet:
+        print(f"The grammar workbench is open at {page.local_url} — Ctrl+C closes it", flush=True)
+    threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
+    return page
+
+
+@contextmanager
+def _quick_start() -> Iterator[None]:
+    """Imports without garbage collection, and without IPython.
+
+    Nearly nothing of what is imported is garbage, yet collecting takes a tenth of the start; what
+    is there afterwards is not searched again. Gradio imports IPython for a command of notebooks,
+    which takes as long; in a notebook it is imported already.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    hidden = "IPython" not in sys.modules
+    if hidden:
+        sys.modules["IPython"] = None  # type: ignore[assignment]  # the way to say: not installed
+    try:
+        yield
+    finally:
+        if hidden:
+            del sys.modules["IPython"]
+        gc.freeze()
+        if collects:
+            gc.enable()
+
+
+def _launched(
+    settings: ServeSettings, room: ModelRoom | None, *, mcp: bool
+) -> tuple[gr.Blocks, Handlers]:
+    """Gradio's page, which answers from now on, and the handlers of its questions."""
     from starlette.middleware import Middleware
     from starlette.middleware.gzip import GZipMiddleware
 
@@ -72,7 +111,6 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     from workbench.ui.page import build
     from workbench.ui.theme import theme
 
-    tools = _tools(settings)
     offered = settings.models if room is None else (room,)
     # who looks at a page of this machine only is its owner, and may have it read what they like
     handlers = Handlers(ModelRooms(offered, may_open=settings.host in _OWN))
@@ -96,15 +134,12 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
         footer_links=["api"],
         run_history=False,
         enable_monitoring=False,
-        mcp_server=tools,
+        mcp_server=mcp,
         ssr_mode=False,
         max_file_size="1mb",
         show_error=True,
     )
-    if not settings.quiet:
-        print(f"The grammar workbench is open at {page.local_url} — Ctrl+C closes it", flush=True)
-    threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
-    return page
+    return page, handlers
 
 
 def _file(name: str, kind: str, made: Callable[[], str]) -> Route:

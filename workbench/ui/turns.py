@@ -37,6 +37,9 @@ from workbench.ui.runs import TOP, closing, following, room_left
 from workbench.vocabulary.search import find
 from workbench.vocabulary.vocabulary import TokenId
 
+#: Candidates of the token that is not taken yet.
+NEXT_TOP = 14
+
 #: Characters of a search, and tokens it finds at most.
 _LONGEST_SEARCH = 100
 _MOST_FOUND = 40
@@ -171,7 +174,7 @@ class _Standing:
             return full_record()
         found = self.ask()
         if found is not None:
-            return turn_record(found, len(self.taken), self.follower.take(b""), TOP)
+            return turn_record(found, len(self.taken), self.follower.take(b""), NEXT_TOP)
         reason = StopReason.DEAD_END
         if self.ended and not self._only_the_end():
             reason = StopReason.ACCEPTED
