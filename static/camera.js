@@ -96,6 +96,10 @@
       const unit = Math.max(home[2] * 1.05 / size[0], 1 / LARGEST);
       view = [home[0] - (size[0] * unit - home[2]) / 2, home[1] - (top + 6) * unit, size[0] * unit, size[1] * unit];
       set();
+      // nothing that is cut is shown: the picture ends above the first line that does not fit
+      const frame = box.getBoundingClientRect();
+      const cut = [...svg.querySelectorAll("text")].map((text) => text.getBoundingClientRect()).filter((r) => r.height && r.top < frame.bottom && r.bottom > frame.bottom - 1);
+      if (cut.length) svg.style.clipPath = `inset(0 0 ${Math.ceil(frame.bottom - Math.min(...cut.map((r) => r.top)) + 2)}px 0)`;
     }
     /** No empty margin where there is picture to show; what has room to spare stands in its middle. */
     function clamp() {

@@ -6,7 +6,8 @@
   function measure() {
     const pic = document.querySelector("#wb-picture .pic.main"), frame = pic.getBoundingClientRect();
     const svg = pic.querySelector(".canvas svg:not(.leaving)");
-    if (!svg) return { ok: false, why: [pic.querySelector(".say")?.textContent || "no picture"] };
+    const says = pic.querySelector(".say:not([hidden])")?.textContent;
+    if (!svg) return { none: Boolean(says), ok: false, why: [says || "no picture"] };
     const clip = (svg.style.clipPath.match(/inset\(([^)]*)\)/)?.[1] || "0 0 0 0").split(/\s+/).map(parseFloat);
     const seen = { left: frame.left, right: frame.right, top: frame.top + clip[0], bottom: frame.bottom - clip[2] };
     const meets = (r) => r.right > seen.left + 1 && r.left < seen.right - 1 && r.bottom > seen.top + 1 && r.top < seen.bottom - 1;
@@ -60,13 +61,15 @@
   window.legible = async (example, tabs) => {
     const button = (name) => document.querySelector(`#wb-picture [data-tab="${name}"]`);
     wb.emit("open", { title: example.name, prompt: "", tests: [], accepts: [], rejects: [], ...example });
-    await until(() => wb.state.compiled?.text === example.text && wb.state.compiled.notation === example.notation, "compiling " + example.name);
+    const text = example.text.trimEnd();
+    await until(() => wb.state.compiled?.text?.trimEnd() === text && wb.state.compiled.notation === example.notation, "compiling " + example.name);
     if (!wb.state.compiled.ok) throw new Error(`${example.name}: ${JSON.stringify(wb.state.compiled.problems)}`);
-    await until(() => wb.state.drawn?.text === example.text, "the first picture");
+    await until(() => wb.state.drawn?.text?.trimEnd() === text, "the first picture of " + example.name);
     const rows = [];
     for (const tab of tabs) {
       if (button(tab).disabled) continue;
       const opened = await after(() => button(tab).click());
+      if (opened.none) continue; // too large to be drawn at all, and the page says so
       const row = { name: example.name, tab, ...opened, clicked: opened.ok };
       if (!opened.ok) {
         document.querySelector("#wb-picture [data-act=fit]").click();

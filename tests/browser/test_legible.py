@@ -70,7 +70,9 @@ def _table(rows: list[dict[str, Any]], width: int, height: int) -> str:
         clicked = sum(row["clicked"] for row in here)
         if here:
             share = f"{good / len(here):.1%}"
-            lines.append(f"{tab:>12} {good:>4} of {len(here):>3} {share:>7} · {clicked} after a click")
+            lines.append(
+                f"{tab:>12} {good:>4} of {len(here):>3} {share:>7} · {clicked} after a click"
+            )
     lines.append(f"{'all':>12} {sum(r['ok'] for r in rows):>4} of {len(rows):>3}")
     lines += [f"   {r['name']} {r['tab']}: {'; '.join(r['why'])}" for r in rows if not r["ok"]]
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 """Chooses the view of a machine that can be read in a given box.
 
-A picture is *legible* when, as it opens, every label is at least ``SMALLEST`` pixels high, no label
+A picture is *legible* when, as it opens, every label is at least 9 pixels high, no label
 overlaps another, and enough of the drawn states are in view. The layout knows all boxes, so the
 view is chosen by trying: the whole machine where it fits, else folded chains, else fewer states.
 """
@@ -26,11 +26,8 @@ from workbench.drawing.text import columns, count_of
 from workbench.errors import LimitError
 from workbench.pushdown.circles import circles
 
-#: Pixels a label must have, and the size it is drawn in at scale 1.
-SMALLEST, _LABEL = 9.0, 11.0
-
-#: Pictures are drawn between these scales: labels of 9.3 and of 16.5 pixels.
-_LEAST_SCALE, _MOST_SCALE = 0.85, 1.5
+#: Pictures are drawn between these scales: state numbers of 9.1 and labels of 16.5 pixels.
+_LEAST_SCALE, _MOST_SCALE = 0.91, 1.5
 
 #: States that are enough of a large machine, and the share that is enough of a small one.
 _ENOUGH, _SHARE = 12, 0.6
