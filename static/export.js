@@ -65,7 +65,14 @@ wb.take = (() => {
     canvas.toBlob((blob) => wb.download(`${called()}-${shownTab()}.png`, "image/png", blob), "image/png");
   }
 
-  const dot = () => (drawn?.dot ? wb.download(`${called()}-${shownTab()}.dot`, "text/vnd.graphviz", drawn.dot) : wb.notice(drawn?.svg ? "Railroad diagrams are no graphs: they leave as SVG or PNG." : NOTHING));
+  /** The states and edges of the picture for Graphviz; JSON quotes text as DOT does. */
+  function dot() {
+    if (!drawn?.states.length) { wb.notice(drawn?.svg ? "A railroad diagram is not a graph: save it as SVG or PNG." : NOTHING); return; }
+    const name = JSON.stringify;
+    const states = drawn.states.map(({ id, label, kinds }) => `  ${name(id)} [label=${name(label)}, shape=${kinds.includes("call") ? "box" : kinds.includes("final") ? "doublecircle" : "circle"}]`);
+    const edges = drawn.edges.map(({ source, target, labels, mark }) => `  ${name(source)} -> ${name(target)} [label=${name([...labels, ...(mark ? [mark] : [])].join("\n"))}]`);
+    wb.download(`${called()}-${shownTab()}.dot`, "text/vnd.graphviz", ["digraph {", "  rankdir=LR", ...states, ...edges, "}", ""].join("\n"));
+  }
 
   // -- the run ----------------------------------------------------------------------------------
   const steps = () => state.steps;

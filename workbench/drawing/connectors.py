@@ -92,13 +92,14 @@ def label_texts(edge: Edge) -> list[str]:
 
 def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connector]:
     """The connectors of one lane; edges with the same labels and target have one."""
-    inside = {node.id: node for node in graph.nodes if node.cluster == name}
+    inside, numbers = graph.members.get(name, ({}, []))
     calls = {node.id: node for node in inside.values() if "call" in node.kinds}
     into: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     out: dict[str, list[tuple[str, int]]] = defaultdict(list)
     reads: dict[tuple[str, tuple[str, ...], bool, tuple[str, ...]], dict[str, list[int]]] = {}
-    for number, edge in enumerate(graph.edges):
-        if edge.source not in inside or edge.target not in inside or TOKEN in edge.kinds:
+    for number in numbers:
+        edge = graph.edges[number]
+        if TOKEN in edge.kinds:
             continue
         if edge.target in calls:
             into[edge.target][edge.source].append(number)
@@ -235,7 +236,8 @@ def numbered(graph: Graph, *, stack: bool = False) -> Graph:
     """
     places: dict[str, None] = {}
     for name in _called(graph) or [""]:
-        inside = {n.id: n for n in graph.nodes if n.cluster == name and "call" not in n.kinds}
+        members = graph.members.get(name, ({}, []))[0]
+        inside = {state: node for state, node in members.items() if "call" not in node.kinds}
         places.update(dict.fromkeys(ordered(inside, connectors_of(graph, name, ()))))
     numbers = {state: str(i) for i, state in enumerate(places)}
     calls = sorted(

@@ -136,6 +136,19 @@ class Graph:
         return tuple(dict.fromkeys(node.cluster for node in self.nodes if node.cluster))
 
     @cached_property
+    def members(self) -> dict[str, tuple[dict[str, Node], list[int]]]:
+        """For each frame its nodes by id, and the numbers of the edges between them."""
+        found: dict[str, tuple[dict[str, Node], list[int]]] = {}
+        home: dict[str, str] = {}
+        for node in self.nodes:
+            found.setdefault(node.cluster, ({}, []))[0][node.id] = node
+            home[node.id] = node.cluster
+        for number, edge in enumerate(self.edges):
+            if home[edge.source] == home[edge.target]:
+                found[home[edge.source]][1].append(number)
+        return found
+
+    @cached_property
     def where(self) -> dict[str, str]:
         """For each state the id of the SVG element that shows it: itself, or the edge it is in."""
         shown: dict[str, str] = {}

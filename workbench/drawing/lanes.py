@@ -230,7 +230,8 @@ class _Builder:
 
     def __init__(self, graph: Graph, name: str, lanes: set[str], room: float) -> None:
         self._graph = graph
-        self._nodes = {n.id: n for n in graph.nodes if n.cluster == name and "call" not in n.kinds}
+        nodes = graph.members.get(name, ({}, []))[0]
+        self._nodes = {state: n for state, n in nodes.items() if "call" not in n.kinds}
         self._connectors = connectors_of(graph, name, lanes)
         self._room = room
         self._lane = Lane(name, 0.0)

@@ -105,7 +105,7 @@ def character_label(ranges: Ranges, written: Mapping[Ranges, str] | None = None)
     others = sum(high - max(low, 0x7F) + 1 for low, high in ranges if high >= 0x7F)
     if len(ranges) > _LISTED and ascii_only and others and not told.startswith(("\\", "[^")):
         # letters of all scripts say nothing to a reader of one, and few fonts have them
-        told = f"{character_label(ascii_only)} and {others:,} more"
+        return f"{character_label(ascii_only)} +{others:,}"
     if told == "digit":
         return "[0-9]"  # a word would run into the letters of a chain
     return told.replace(" ", "·") if told.startswith("[") else told

@@ -8,6 +8,7 @@ What comes out has no line break, nothing XML forbids, and nothing that turns th
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 #: Drawn in place of white space; the space itself would vanish in a picture.
 _GLYPHS = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
@@ -40,6 +41,7 @@ def shorten(text: str, width: int) -> str:
     return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
 
 
+@lru_cache(maxsize=8192)
 def columns(text: str) -> int:
     """How many columns a text takes in a font of one width."""
     return sum(

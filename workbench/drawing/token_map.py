@@ -103,9 +103,8 @@ def over_lanes(
     for flag in flags:
         counts[home[flag.anchor]] += flag.tokens
     names = list(graph.clusters) or [""]
-    high = {
-        name: _laid_out(graph, [name], flags, centre, width)[0].height + STREET for name in names
-    }
+    layout, rows = _laid_out(graph, names, flags, centre, width)
+    high = {one.name: one.height + STREET for one in layout.lanes}
     # the lanes that tokens lead to, those with the most tokens first; others where there is room
     room, chosen = height + STREET, set[str]()
     for name in sorted(names, key=lambda name: (name != lane, -counts.get(name, 0))):
@@ -115,8 +114,9 @@ def over_lanes(
         elif name == lane:
             return None
     shown = [flag for flag in flags if home[flag.anchor] in chosen]
-    kept = [name for name in names if name in chosen]
-    layout, rows = _laid_out(graph, kept, shown, centre, width)
+    if len(chosen) < len(names):
+        kept = [name for name in names if name in chosen]
+        layout, rows = _laid_out(graph, kept, shown, centre, width)
     if layout.height > height or layout.width > width + 1 or 2 * len(shown) < len(flags):
         return None
     left_out = sorted(name for name in counts if name not in chosen)

@@ -18,7 +18,7 @@ from workbench.drawing.counting import fold_counts
 from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg as lanes_svg
-from workbench.drawing.lanes import LaneLayout, lay_out
+from workbench.drawing.lanes import STREET, LaneLayout, lay_out
 from workbench.drawing.parts import Parts
 from workbench.drawing.reductions import collapse_chains, merge_parallel, nearest
 from workbench.drawing.render import Renderer
@@ -310,21 +310,54 @@ def draw_rules(
         return draw_calls(graph, box, renderer, centre)
     small = merge_parallel(graph) if folded is False else lanes_of(graph, centre)
     if level is Level.AROUND:
-        return by_lanes(_around(small, centre), box, centre)
+        return _fitting(small, box, centre)
     drawing = by_lanes(small, box, centre)
-    if drawing.whole:
-        return drawing
     leaves = _leaves(small, centre)
-    if len(small.clusters) > _LANES and leaves:
+    if not drawing.whole and len(small.clusters) > _LANES and leaves:
         kept = [name for name in small.clusters if name not in leaves]
         layout = lay_out(small, box.width - 2 * _EDGE, lanes=kept, margin=_MARGIN)
-        drawing = opened(layout, box, centre)
         note = f"rules that call nothing are grey boxes: {', '.join(sorted(leaves))}"
-        drawing = replace(drawing, note=note)
-    if not drawing.legible:
-        around = by_lanes(_around(small, centre), box, centre)
-        return around if around.legible else drawing
-    return drawing
+        drawing = replace(opened(layout, box, centre), note=note)
+    if drawing.legible:
+        return drawing
+    fitting = _fitting(small, box, centre)
+    return fitting if fitting.legible else drawing
+
+
+def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
+    """The rule of a state with the nearest rules in calls, as many as fit into the box."""
+    layout = lay_out(graph, box.width - 2 * _EDGE, margin=_MARGIN)
+    high = {lane.name: lane.height + STREET for lane in layout.lanes}
+    room = (box.height - 2 * _EDGE) / _LEAST_SCALE + STREET
+    kept: set[str] = set()
+    for name in _nearest_rules(graph, centre):
+        if high[name] > room:
+            break
+        room -= high[name]
+        kept.add(name)
+    if not kept:
+        kept = {_nearest_rules(graph, centre)[0]}
+    names = [name for name in graph.clusters if name in kept]
+    layout = lay_out(graph, box.width - 2 * _EDGE, lanes=names, margin=_MARGIN)
+    hidden = [name for name in graph.clusters if name not in kept]
+    note = f"not drawn: {', '.join(hidden)}" if hidden else ""
+    return replace(opened(layout, box, centre), note=note)
+
+
+def _nearest_rules(graph: Graph, centre: str) -> list[str]:
+    """The rules by their distance in calls from the one that is being read."""
+    home = {node.id: node.cluster for node in graph.nodes}
+    beside: dict[str, dict[str, None]] = {name: {} for name in graph.clusters}
+    for node in graph.nodes:
+        if node.calls in beside:
+            beside[node.cluster][node.calls] = None
+            beside[node.calls][node.cluster] = None
+    order = dict.fromkeys([home.get(_shown(graph, centre) or "", graph.clusters[0])])
+    waiting = list(order)
+    for name in waiting:
+        waiting += [other for other in beside[name] if other not in order]
+        order.update(dict.fromkeys(beside[name]))
+    return list(order)
 
 
 def lanes_of(graph: Graph, centre: str = "") -> Graph:
@@ -339,21 +372,6 @@ def _leaves(graph: Graph, centre: str) -> set[str]:
     first = graph.clusters[0] if graph.clusters else ""
     shown = _shown(graph, centre)
     return set(graph.clusters) - calling - {first, home.get(shown or "", "")}
-
-
-def _around(graph: Graph, centre: str) -> Graph:
-    """The rule of a state with the rules it calls and those that call it."""
-    home = {node.id: node.cluster for node in graph.nodes}
-    here = home.get(_shown(graph, centre) or "", "")
-    called = [node.calls for node in graph.nodes if node.calls and node.cluster == here]
-    callers = [node.cluster for node in graph.nodes if node.calls == here]
-    names = list(dict.fromkeys((here, *called, *callers)))[:6]
-    ids = {node.id for node in graph.nodes if node.cluster in names}
-    nodes = [node for node in graph.nodes if node.id in ids]
-    # the rule that is being read comes first
-    nodes.sort(key=lambda node: names.index(node.cluster))
-    edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
-    return replace(graph, nodes=tuple(nodes), edges=edges)
 
 
 def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> Drawing:
@@ -374,7 +392,7 @@ def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> 
     for node in graph.states:
         sizes[node.cluster] += 1
     leaves = set(names) - {caller for caller, _ in calls} - {here, *names[:1]}
-    for kept in _call_variants(names, leaves, calls, here):
+    for kept in _call_variants(names, leaves, _nearest_rules(graph, centre)):
         boxes = _call_graph(graph.name, kept, calls, sizes)
         for direction in ("TB", "LR"):
             drawing = by_graphviz(boxes, box, renderer, direction)
@@ -394,21 +412,13 @@ def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> 
 def _call_variants(
     names: Sequence[str],
     leaves: set[str],
-    calls: Mapping[tuple[str, str], None],
-    here: str,
+    order: Sequence[str],
 ) -> Iterator[list[str]]:
     """The rules that are drawn: all, those that call others, fewer and fewer around one."""
     yield list(names)
     callers = [name for name in names if name not in leaves]
     if leaves:
         yield callers
-    beside: dict[str, list[str]] = {name: [] for name in names}
-    for caller, called in calls:
-        beside[caller].append(called)
-        beside[called].append(caller)
-    order = [here or names[0]]
-    for name in order:
-        order += [other for other in dict.fromkeys(beside[name]) if other not in order]
     for count in (12, 9, 7, 5, 3, 2, 1):
         if count < len(order):
             near = set(order[:count])

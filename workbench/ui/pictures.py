@@ -8,7 +8,6 @@ from itertools import islice
 
 from workbench.drawing.connectors import relabelled
 from workbench.drawing.counting import fold_counts
-from workbench.drawing.dot import dot
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lazy_parts import LazyTokenParts
 from workbench.drawing.parts import TokenFsaParts
@@ -120,7 +119,6 @@ def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bo
     return {
         "ok": True,
         "svg": drawing.svg,
-        "dot": dot(graph),
         "count": _shown(graph, drawn.parts.states),
         "centre": centre,
         "partial": len(graph.where) < drawn.parts.states or not drawn.parts.states,
@@ -253,7 +251,7 @@ def _shown(graph: Graph, total: int) -> str:
         return f"{shown:,} states of too many to make them all"
     if shown >= total:
         return count_of(total, "state")
-    folded = len([state for state in graph.where if state not in {n.id for n in graph.nodes}])
+    folded = len(graph.where) - len(graph.nodes)
     if shown + folded >= total:
         return f"{shown:,} of {total:,} states drawn, chains folded"
     return f"{shown:,} of {total:,} states"

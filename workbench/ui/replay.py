@@ -146,7 +146,7 @@ def _parts(
         if not any(state in part["where"] for part in parts):
             part = handlers.draw({**asked, "centre": state})
             parts += [part] if part.get("ok") else []
-    return [{key: value for key, value in part.items() if key != "dot"} for part in parts]
+    return parts
 
 
 def standing(steps: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
