@@ -93,8 +93,8 @@
     /** A tall picture is as wide as its box, and begins at its top. */
     function across() {
       size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
-      const unit = Math.max(home[2] * 1.05 / size[0], 1 / LARGEST);
-      view = [home[0] - (size[0] * unit - home[2]) / 2, home[1] - (top + 6) * unit, size[0] * unit, size[1] * unit];
+      const unit = Math.min(Math.max(home[2] * 1.05 / size[0], 1 / LARGEST), 1 / READABLE);
+      view = [Math.min(home[0], home[0] - (size[0] * unit - home[2]) / 2), home[1] - (top + 6) * unit, size[0] * unit, size[1] * unit];
       set();
       // nothing that is cut is shown: the picture ends above the first line that does not fit
       const frame = box.getBoundingClientRect();

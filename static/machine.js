@@ -56,7 +56,7 @@
     function asked(centre, so_far) {
       const { example } = state.compiled;
       const { chains, size, level } = chosen, name = machineOf();
-      const more = name === "railroad" ? { narrow: box.clientWidth > 0 && box.clientWidth < 560 }
+      const more = name === "railroad" ? { width: box.clientWidth }
         : { width: box.clientWidth, height: box.clientHeight, chains, ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }) };
       // a machine with a stack is where its text has led it; one without is in its state
       if ((name === "tokens" || name === "together") && state.compiled.tabs.characters) more.so_far = so_far;

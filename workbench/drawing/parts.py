@@ -162,10 +162,11 @@ class TokenFsaParts:
 
     def leaving(self, state: str) -> tuple[Edge, ...]:
         """The token edges of one state."""
-        state = self.feet.get(state, state)
         if not state.isdigit() or not int(state) < len(self._dfa):
             return ()
-        return tuple(edge for edge in self._drawn({state}).edges if edge.source == state)
+        rows = TokenRows.of(self._fsa, (int(state), *self._inside([int(state)])))
+        edges = token_edges(rows, self._dfa, self._mask)
+        return tuple(edge for edge in edges if edge.source == state)
 
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         ids, targets = self._fsa.rows.row(int(source))

@@ -46,6 +46,8 @@ class Railroad:
     rules: int
     #: How many of them are drawn; the others are told about in the picture.
     drawn: int
+    #: The width of the picture, in pixels.
+    width: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railr
             _say(group, told, 0, 0)
             across, down = 8.0 * len(told), 26.0
         right, top = max(right, across, 9.0 * columns(rule.name)), top + _NAME + down + _BETWEEN
-    return Railroad(_framed(svg, right + 2 * _MARGIN, top), len(titled), drawn)
+    wide = right + 2 * _MARGIN
+    return Railroad(_framed(svg, wide, top), len(titled), drawn, wide)
 
 
 def _titled(grammar: GrammarTree | Regex) -> list[_Titled]:

@@ -170,6 +170,8 @@ def _within(base: Graph, state: str) -> tuple[str, str, str]:
     if not element.startswith("edge-"):
         return "", "", ""
     edge = base.edges[int(element[5:])]
+    if edge.source == edge.target:
+        return edge.source, "", edge.source  # a rung of a counted loop, drawn as its first state
     for label, chain in zip(edge.labels, edge.chains, strict=False):
         if any(state == step.target or state in step.between for step in chain):
             return edge.source, label, element

@@ -18,8 +18,8 @@ from workbench.syntax.regex.labels import label_of
 from workbench.syntax.regex.tree import Kind, Regex
 from workbench.syntax.shapes import shape
 
-#: Where a sequence breaks into the next line, in pixels: beside other things, and on a phone.
-WIDE, NARROW = 760.0, 330.0
+#: Where a sequence breaks into the next line, in pixels.
+WIDE = 760.0
 
 #: Characters a box shows; its hover text has all.
 _LONGEST = 34

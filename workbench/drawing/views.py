@@ -143,10 +143,10 @@ def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iter
     chosen = plain if folded is False else small
     for count in [most] if size else _SIZES:
         if count < len(chosen.nodes):
-            yield nearest(chosen, _shown(chosen, centre), count)
+            yield nearest(chosen, shown_at(chosen, centre), count)
 
 
-def _shown(graph: Graph, state: str) -> str | None:
+def shown_at(graph: Graph, state: str) -> str | None:
     """The state itself, or the source of the edge it is folded into, or the initial state."""
     if any(node.id == state for node in graph.nodes):
         return state
@@ -352,7 +352,7 @@ def _nearest_rules(graph: Graph, centre: str) -> list[str]:
         if node.calls in beside:
             beside[node.cluster][node.calls] = None
             beside[node.calls][node.cluster] = None
-    order = dict.fromkeys([home.get(_shown(graph, centre) or "", graph.clusters[0])])
+    order = dict.fromkeys([home.get(shown_at(graph, centre) or "", graph.clusters[0])])
     waiting = list(order)
     for name in waiting:
         waiting += [other for other in beside[name] if other not in order]
@@ -370,7 +370,7 @@ def _leaves(graph: Graph, centre: str) -> set[str]:
     calling = {node.cluster for node in graph.nodes if "call" in node.kinds}
     home = {node.id: node.cluster for node in graph.nodes}
     first = graph.clusters[0] if graph.clusters else ""
-    shown = _shown(graph, centre)
+    shown = shown_at(graph, centre)
     return set(graph.clusters) - calling - {first, home.get(shown or "", "")}
 
 
@@ -382,7 +382,7 @@ def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> 
     Raises: LimitError where nothing can be laid out in time.
     """
     home = {node.id: node.cluster for node in graph.nodes if node.cluster}
-    here = home.get(_shown(graph, centre) or "", "")
+    here = home.get(shown_at(graph, centre) or "", "")
     calls: dict[tuple[str, str], None] = {}
     for node in graph.nodes:
         if node.calls:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from workbench.drawing.railroad import Railroad
 from workbench.drawing.railroad import draw_railroad as draw_tracks
-from workbench.drawing.tracks import NARROW, WIDE
 from workbench.errors import WorkbenchError
 from workbench.grammar import Grammar
 from workbench.outline import RuleFacts, outline
@@ -13,8 +13,10 @@ from workbench.phases import Phase
 from workbench.pipeline import Compiled, Problem
 from workbench.samples import near_misses, samples, told
 from workbench.source import Span
+from workbench.syntax.grammar_tree import GrammarTree
+from workbench.syntax.regex.tree import Regex
 from workbench.ui.handlers import Handlers, problem_record
-from workbench.ui.pictures import sentence
+from workbench.ui.pictures import box_of, sentence
 from workbench.ui.records import Record
 from workbench.ui.requests import TextRequest, number_in
 
@@ -134,13 +136,12 @@ def draw_railroad(handlers: Handlers, sent: Record) -> Record:
         return {"ok": False, "why": sentence(error)}
     drawn_of = grammar.tree or grammar.regex
     assert drawn_of is not None, "a grammar is made of one of both"
-    made = draw_tracks(drawn_of, width=NARROW if sent.get("narrow") else WIDE)
+    made = _fitted(drawn_of, box_of(sent).width)
     count = f"{made.rules:,} rule{'s' * (made.rules != 1)}" if grammar.tree else "the regex"
     partial = made.drawn < made.rules
     return {
         "ok": True,
         "svg": made.svg,
-        "dot": "",
         "count": f"{made.drawn:,} of {count}" if partial and grammar.tree else count,
         "centre": "",
         "partial": False,
@@ -162,3 +163,18 @@ def _grammar(compiled: Compiled) -> Grammar:
     if compiled.grammar is None:
         raise WorkbenchError("the grammar cannot be read yet", "mend its problems first")
     return compiled.grammar
+
+
+#: The track is made narrower so often, until the diagram fits into its box.
+_TRIES = 3
+
+
+def _fitted(rules: GrammarTree | Regex, width: float) -> Railroad:
+    """The railroad diagrams with lines so long that text keeps its size in a box of this width."""
+    lines = width - 60
+    for _ in range(_TRIES):
+        made = draw_tracks(rules, width=lines)
+        if made.width <= 1.08 * width:
+            break
+        lines = max(120.0, lines - (made.width - width))
+    return made

@@ -25,6 +25,7 @@ from workbench.drawing.views import (
     draw_machine,
     draw_rules,
     lanes_of,
+    shown_at,
 )
 from workbench.errors import LimitError, WorkbenchError
 from workbench.pipeline import OVER_TOKENS, Compiled, Drawn, Followed, Machine
@@ -78,19 +79,27 @@ class View:
         chains = sent.get("chains")
         wanted = text_in(sent, "level", 12)
         so_far = sent.get("so_far")
-        sides = [
-            number_in(sent, name, usual, 0, 10_000)
-            for name, usual in zip(("width", "height"), _USUAL, strict=True)
-        ]
         return View(
             text_in(sent, "centre", 40),
             bytes_in(so_far) if isinstance(so_far, str) else None,
-            Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides)),
+            box_of(sent),
             int(number_in(sent, "size", 0, 0, _MOST_SHOWN)),
             chains if isinstance(chains, bool) else None,
             Level(wanted) if wanted in list(Level) else Level.STATES,
             text_in(sent, "tab", 40) == TOGETHER,
         )
+
+
+def box_of(sent: Record) -> Box:
+    """The room the browser has for a picture.
+
+    Raises: WorkbenchError where it is no number.
+    """
+    sides = (
+        number_in(sent, name, usual, 0, 10_000)
+        for name, usual in zip(("width", "height"), _USUAL, strict=True)
+    )
+    return Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides))
 
 
 def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
@@ -145,16 +154,18 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
         if whole is not None:
             return whole, {}
     leaving = leaving_edges(drawn, view.centre, view.so_far)
-    state = drawn.names.get(leaving.state, leaving.state)
-    base = _base(under, state, {edge.target for edge in leaving.edges})
+    state = leaving.state
+    if under.followed is Followed.RULES:
+        state = under.names.get(state, state)
+    width, height = view.box.width - 16, view.box.height - 12
     made = None
-    for graph in base:
-        width, height = view.box.width - 16, view.box.height - 12
-        made = over_lanes(graph, leaving.edges, state, width, height)
+    for graph in _base(under, state, {edge.target for edge in leaving.edges}):
+        here = shown_at(graph, state) or state
+        made = over_lanes(graph, leaving.edges, here, width, height)
         if made is not None:
             break
     else:
-        made = fan(graph, leaving.edges, state, view.box.width - 16, view.box.height - 12)
+        made = fan(graph, leaving.edges, here, width, height)
     opening = Opening(
         -(view.box.width - made.width) / 2, -(view.box.height - made.height) / 2, 1.0, made.height
     )
@@ -165,9 +176,10 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
         "centre": state,
         "partial": True,
         "current": state,
+        "names": dict(under.names),
         "parts": {str(edge): list(numbers) for edge, numbers in made.parts.items()},
         "landings": {
-            str(edge): [drawn.names.get(end, end) for end in _ends(leaving, numbers)]
+            str(edge): [under.names.get(end, end) for end in _ends(leaving, numbers)]
             for edge, numbers in made.parts.items()
         },
     }
