@@ -49,6 +49,7 @@
 
     /** The arrow from nowhere into the first state; Graphviz would give it a node and a rank of its own. */
     function markStart(home) {
+      if (svg.matches(".fan")) return home;
       for (const node of svg.querySelectorAll(svg.matches(".lanes") ? ".node.rule, .node.initial" : ".node.initial")) {
         const rings = [...node.querySelectorAll("ellipse")];
         if (!rings.length) continue;

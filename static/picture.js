@@ -147,7 +147,7 @@ wb.parts.picture = ({ element, server }) => {
       step.stack.forEach((name, index) => foot.append(index ? "▸" : "", el("span", { class: index === step.stack.length - 1 ? "chip now" : "chip" }, name)));
       return;
     }
-    foot.append(el("span", { class: "legend" }, ...(LEGEND[state.tab]?.() ?? [])), ...(shown?.note ? [el("span", {}, shown.note)] : []));
+    foot.append(...(shown?.note ? [el("span", {}, shown.note + " · ")] : []), el("span", { class: "legend" }, ...(LEGEND[state.tab]?.() ?? [])));
   }
   /** What may follow in a state, how a text comes there, and where that is written. */
   async function aboutState({ id, record, tab }) {

@@ -35,7 +35,7 @@ _MARGIN, _BUS, _FLAG, _ARROW = 34.0, 9.0, BOX + 5, 11.0
 _NEAR = 90.0
 
 #: Rows of a fan: their height, and x of their flags.
-_FAN_ROW, _FAN_X = 27.0, 64.0
+_FAN_ROW, _FAN_X = 27.0, 52.0
 
 
 @dataclass(slots=True)
@@ -423,7 +423,7 @@ def fan(
     flags.sort(key=lambda flag: -flag.tokens)
     nodes = {node.id: node for node in graph.nodes}
     room = max(1, int((height - 8) // _FAN_ROW))
-    rows = _fan_rows(flags, width - _FAN_X - 50)
+    rows = _fan_rows(flags, width - _FAN_X - 100)
     hidden = rows[room - 1 :] if len(rows) > room else []
     rows = rows[: len(rows) - len(hidden)]
     used = {centre, *(flag.anchor for flag in rows)}
@@ -434,12 +434,12 @@ def fan(
     number = {e: i for i, e in enumerate(s.edge for flag in rows for s in flag.segments)}
     for flag in rows:
         flag.segments = [replace(s, edge=number[s.edge]) for s in flag.segments]
-    column = _FAN_X + max((flag.width for flag in rows), default=0.0) + 38
-    here = Placed(nodes[centre], 22.0, 4 + _FAN_ROW / 2, width_of(nodes[centre]))
+    column = _FAN_X + max((flag.width for flag in rows), default=0.0) + 32
+    here = Placed(nodes[centre], 18.0, 4 + _FAN_ROW / 2, width_of(nodes[centre]))
     known: set[int] = set()
     for i, flag in enumerate(rows):
         y = 4 + _FAN_ROW * (i + 0.5)
-        entry = [(here.x + 10, here.y), (48.0, here.y), (48.0, y), (_FAN_X, y)]
+        entry = [(here.x + 10, here.y), (42.0, here.y), (42.0, y), (_FAN_X, y)]
         foot = column - width_of(nodes[flag.anchor]) / 2, y
         for segment in flag.segments:
             parts = [entry, [(_FAN_X + flag.width, y), foot]]

@@ -314,10 +314,9 @@ def draw_rules(
     drawing = by_lanes(small, box, centre)
     leaves = _leaves(small, centre)
     if not drawing.whole and len(small.clusters) > _LANES and leaves:
-        kept = [name for name in small.clusters if name not in leaves]
-        layout = lay_out(small, box.width - 2 * _EDGE, lanes=kept, margin=_MARGIN)
         note = f"rules that call nothing are grey boxes: {', '.join(sorted(leaves))}"
-        drawing = replace(opened(layout, box, centre), note=note)
+        callers = _only_rules(small, set(small.clusters) - leaves)
+        drawing = replace(by_lanes(callers, box, centre), note=note)
     if drawing.legible:
         return drawing
     fitting = _fitting(small, box, centre)
@@ -337,11 +336,17 @@ def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
         kept.add(name)
     if not kept:
         kept = {_nearest_rules(graph, centre)[0]}
-    names = [name for name in graph.clusters if name in kept]
-    layout = lay_out(graph, box.width - 2 * _EDGE, lanes=names, margin=_MARGIN)
     hidden = [name for name in graph.clusters if name not in kept]
     note = f"not drawn: {', '.join(hidden)}" if hidden else ""
-    return replace(opened(layout, box, centre), note=note)
+    return replace(by_lanes(_only_rules(graph, kept), box, centre), note=note)
+
+
+def _only_rules(graph: Graph, names: set[str]) -> Graph:
+    """The graph with some of its rules; calls of the others are boxes."""
+    nodes = tuple(node for node in graph.nodes if node.cluster in names)
+    ids = {node.id for node in nodes}
+    edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
+    return replace(graph, nodes=nodes, edges=edges)
 
 
 def _nearest_rules(graph: Graph, centre: str) -> list[str]:
