@@ -411,9 +411,11 @@ class _Builder:
         near = max(xs) if side == _UP else min(xs)
         room = abs(edge - near) - 12
         need = 0.0 if joins else one.width - room
-        if need > 0:
-            left, right = left - need / 2, right + need / 2
         middle = (near + edge) / 2
+        if need > 0:
+            reach = one.width / 2 + 6
+            middle = max(middle, reach)  # the margin stays free
+            left, right = min(left, middle - reach), max(right, middle + reach)
 
         def draw(route: _Route) -> None:
             track = self._rows[row].track
@@ -431,11 +433,9 @@ class _Builder:
             first, last = middle - one.width / 2, middle + one.width / 2
             self._labels(number, first, y)
             before, after = (first, last) if side == _UP else (last, first)
-            bend_in = min(near, before) if side == _UP else max(near, before)
             for source, x in zip(sources, xs, strict=True):
-                entry = [(x, track + rim), (x, y), (before, y)]
-                if abs(bend_in - x) > 0.5 and x == near:
-                    entry = _detour(x, track + rim, bend_in, y, before)
+                bend_in = min(x, before) if side == _UP else max(x, before)
+                entry = _detour(x, track + rim, bend_in, y, before)
                 bend_out = max(edge, after + 6) if side == _UP else min(edge, after - 6)
                 leave = [(after, y), (edge, y), (edge, track + rim)]
                 if abs(bend_out - edge) > 0.5:
@@ -451,20 +451,23 @@ class _Builder:
         state = one.target
         row, x = self._row[state], self._x[state]
         half = max(14.0, one.width / 2 + 7)
+        middle = max(x, half)  # the margin stays free
 
         def draw(route: _Route) -> None:
             track, want = self._rows[row].track, route.wants[0]
             y = track - want.level - 6 - one.height / 2
             low = track - want.level - 1
-            entry = [(x + 5, track - RADIUS), (x + 5, low), (x + half, low), (x + half, y)]
-            entry.append((x + one.width / 2, y))
-            leave = [(x - one.width / 2, y), (x - half, y), (x - half, low), (x - 5, low)]
-            leave.append((x - 5, track - RADIUS))
+            first, last = middle - one.width / 2, middle + one.width / 2
+            entry = [(x + 5, track - RADIUS), (x + 5, low), (middle + half, low)]
+            entry += [(middle + half, y), (last, y)]
+            leave = [(first, y), (middle - half, y), (middle - half, low)]
+            leave += [(x - 5, low), (x - 5, track - RADIUS)]
             if one.labels:
-                self._labels(number, x - one.width / 2, y)
+                self._labels(number, first, y)
             self._lines(number, state, entry, (x - 5, track - RADIUS), _UP, leave)
 
-        return _Route([_Want(row, _UP, x - half, x + half, one.height + 10)], draw)
+        want = _Want(row, _UP, middle - half, middle + half, one.height + 10)
+        return _Route([want], draw)
 
     def _cross_route(self, number: int, row: int, sources: list[str]) -> _Route:
         """Sources of another row: below it, through a column of the margin, above the goal."""
