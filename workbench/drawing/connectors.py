@@ -84,10 +84,18 @@ class Connector:
 def label_texts(edge: Edge) -> list[str]:
     """The labels of an edge in a lane: one line each, not too long, not too many."""
     texts = list(dict.fromkeys(printable(one).replace("\n", " ") for one in edge.labels))
-    shown = [shorten(text, LONGEST) for text in texts]
+    shown = [fitted(text, LONGEST) for text in texts]
     if len(shown) > _MOST_LABELS:
         shown = [*shown[: _MOST_LABELS - 1], f"and {len(shown) - _MOST_LABELS + 1:,} more"]
     return shown
+
+
+def fitted(text: str, most: int) -> str:
+    """The text in at most so many columns; letters of some scripts take two."""
+    text = shorten(text, most)
+    while (wide := columns(text)) > most:
+        text = shorten(text, max(3, len(text) - (wide - most + 1) // 2))
+    return text
 
 
 def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connector]:

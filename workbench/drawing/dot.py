@@ -19,7 +19,7 @@ Direction = Literal["LR", "TB"]
 
 #: Lines one edge label may have, and letters a line, before the rest is left to the hover text.
 _LINES = 6
-_WIDTH = 30
+_WIDTH = 28
 
 #: Letters that fit into a circle; longer labels get a box.
 _IN_CIRCLE = 3

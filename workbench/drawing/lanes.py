@@ -243,6 +243,7 @@ class _Builder:
         count = 0
         while True:
             pad = 30.0 + _COLUMN * count
+            self._limit = self._room - pad
             kept = self._balanced([s for s in order if s not in loops], loops, self._room - pad)
             if kept != loops:  # its neighbours are in two rows: it goes into a row itself
                 loops = kept
@@ -314,8 +315,15 @@ class _Builder:
         source, back = self._connectors[entry].sources[0], self._connectors[leave]
         same = self._row[source] == self._row[back.target]
         alone = back.sources == (state,)
-        joins = leave in self._track and self._track[leave][0] == self._row[source]
-        return same and (alone or (joins and leave not in self._wrapped))
+        if alone or not same:
+            return same
+        joins = leave in self._track and leave not in self._wrapped
+        need = self._connectors[entry].width + self._wide(state) + 30
+        return joins and self._track[leave][1] - 6 + need <= self._limit
+
+    def _between(self, middle: float, half: float) -> float:
+        """The middle, moved so that a half on both sides lies inside the row where it can."""
+        return max(min(middle, self._limit - half), half)
 
     def _wide(self, state: str) -> float:
         """The width of a state: a circle, or a box for a long number."""
@@ -414,7 +422,7 @@ class _Builder:
         middle = (near + edge) / 2
         if need > 0:
             reach = one.width / 2 + 6
-            middle = max(middle, reach)  # the margin stays free
+            middle = self._between(middle, reach)  # the margins stay free
             left, right = min(left, middle - reach), max(right, middle + reach)
 
         def draw(route: _Route) -> None:
@@ -451,7 +459,7 @@ class _Builder:
         state = one.target
         row, x = self._row[state], self._x[state]
         half = max(14.0, one.width / 2 + 7)
-        middle = max(x, half)  # the margin stays free
+        middle = self._between(x, half)
 
         def draw(route: _Route) -> None:
             track, want = self._rows[row].track, route.wants[0]
@@ -541,7 +549,7 @@ class _Builder:
         need = one.width + self._wide(state) + 30 + (0 if joins else back.width + 16)
         left, right = end, begin
         if right - left < need:
-            middle = max((left + right) / 2, need / 2)
+            middle = self._between((left + right) / 2, need / 2)
             left, right = middle - need / 2, middle + need / 2
         if joins and left < end:
             left, right = end, end + need

@@ -320,7 +320,13 @@ def draw_rules(
     if drawing.legible:
         return drawing
     fitting = _fitting(small, box, centre)
-    return fitting if fitting.legible else drawing
+    if fitting.legible:
+        return fitting
+    for count in _SIZES:
+        part = by_lanes(nearest(small, shown_at(small, centre), count), box, centre)
+        if part.legible:
+            return part
+    return drawing
 
 
 def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
