@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.text import columns, printable, shorten
+from workbench.drawing.text import columns, fitted, printable, shorten
 
 #: Width of one column of the label font, and height of a label's box.
 CHAR, BOX = 6.65, 19.0
@@ -88,14 +88,6 @@ def label_texts(edge: Edge) -> list[str]:
     if len(shown) > _MOST_LABELS:
         shown = [*shown[: _MOST_LABELS - 1], f"and {len(shown) - _MOST_LABELS + 1:,} more"]
     return shown
-
-
-def fitted(text: str, most: int) -> str:
-    """The text in at most so many columns; letters of some scripts take two."""
-    text = shorten(text, most)
-    while (wide := columns(text)) > most:
-        text = shorten(text, max(3, len(text) - (wide - most + 1) // 2))
-    return text
 
 
 def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connector]:

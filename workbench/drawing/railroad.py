@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import railroad
 
-from workbench.drawing.text import columns, printable
+from workbench.drawing.text import columns, printable, shorten
 from workbench.drawing.tracks import WIDE, Item, Tracks, extent
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import Expression, GrammarTree
@@ -28,6 +28,9 @@ _ATTRIBUTES = frozenset(
     {"class", "d", "x", "y", "width", "height", "rx", "ry", "transform"}
     | {"data-rule", "data-start", "data-end"}
 )
+
+#: Width of a letter in the name of a rule.
+_LETTER = 9.0
 
 #: Pixels around the picture, above a rule for its name, and between two rules.
 _MARGIN, _NAME, _BETWEEN = 14, 26, 20
@@ -76,7 +79,7 @@ def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railr
             _say(svg, told, _MARGIN, top)
             top, right = top + 2 * _BETWEEN, max(right, 8.0 * len(told))
             break
-        group = _group(svg, rule, number, top)
+        group = _group(svg, rule, number, top, width)
         if parts <= MOST_PARTS and deep <= MOST_DEEP:
             left, drawn = left - parts, drawn + 1
             diagram = _diagram(Tracks(places, width).of(rule.body))
@@ -86,7 +89,10 @@ def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railr
             told = _too_large(parts, deep)
             _say(group, told, 0, 0)
             across, down = 8.0 * len(told), 26.0
-        right, top = max(right, across, 9.0 * columns(rule.name)), top + _NAME + down + _BETWEEN
+        right, top = (
+            max(right, across, _LETTER * min(columns(rule.name), int(width / _LETTER))),
+            top + _NAME + down + _BETWEEN,
+        )
     wide = right + 2 * _MARGIN
     return Railroad(_framed(svg, wide, top), len(titled), drawn, wide)
 
@@ -118,7 +124,9 @@ def _diagram(tracks: Item) -> Item:
     return diagram.format(4, 4, 4, 0)
 
 
-def _group(svg: ElementTree.Element, rule: _Titled, number: int, top: float) -> ElementTree.Element:
+def _group(
+    svg: ElementTree.Element, rule: _Titled, number: int, top: float, width: float
+) -> ElementTree.Element:
     """The group a rule is drawn in, with its name above it."""
     outer = ElementTree.SubElement(
         svg,
@@ -133,7 +141,7 @@ def _group(svg: ElementTree.Element, rule: _Titled, number: int, top: float) -> 
         },
     )
     name = ElementTree.SubElement(outer, "text", {"class": "rulename", "y": "14"})
-    name.text = printable(rule.name)
+    name.text = shorten(printable(rule.name), int(width / _LETTER))
     return ElementTree.SubElement(outer, "g", {"transform": f"translate(0 {_NAME})"})
 
 

@@ -50,6 +50,14 @@ def columns(text: str) -> int:
     )
 
 
+def fitted(text: str, most: int) -> str:
+    """The text in at most so many columns; letters of some scripts take two."""
+    text = shorten(text, most)
+    while (wide := columns(text)) > most:
+        text = shorten(text, max(3, len(text) - (wide - most + 1) // 2))
+    return text
+
+
 def count_of(number: int, what: str) -> str:
     """``1 edge``, ``2 edges``."""
     return f"{number:,} {what}{'s' * (number != 1)}"

@@ -20,7 +20,7 @@ from workbench.automata.lazy import LazyDfa
 from workbench.constraint.compose import TokenFsa
 from workbench.constraint.labels import LabelTokens, SignedVocabulary, first_sign
 from workbench.drawing.graph import Edge
-from workbench.drawing.text import shorten, visible
+from workbench.drawing.text import columns, fitted, visible
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Tokens between two states that are all written out; of more, a few and their number.
@@ -180,8 +180,8 @@ def fitting(texts: Sequence[str]) -> str:
     shown = ""
     for i, text in enumerate(texts):
         longer = f"{shown}  {text}" if shown else text
-        if len(longer) > _EXAMPLES_WIDTH:
-            return f"{shown} …" if shown else f"{shorten(text, _EXAMPLES_WIDTH)} …"
+        if columns(longer) > _EXAMPLES_WIDTH:
+            return f"{shown} …" if shown else f"{fitted(text, _EXAMPLES_WIDTH)} …"
         shown = longer
         if i == EXAMPLES - 1 and i < len(texts) - 1:
             return f"{shown} …"

@@ -21,7 +21,7 @@ from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
 from workbench.drawing.lanes import RADIUS, STREET, LaneLayout, Line, Placed, lay_out
 from workbench.drawing.lanes import state_width as width_of
-from workbench.drawing.text import columns, count_of, printable, shorten
+from workbench.drawing.text import columns, count_of, fitted, printable, shorten
 from workbench.drawing.token_edges import fitting
 
 #: Stack effects of one landing state that are drawn apart.
@@ -228,7 +228,7 @@ def _segment(number: int, edge: Edge, parts: tuple[int, ...]) -> _Segment:
     text = "  ".join(edge.labels)
     if len(edge.labels) > 1 and columns(text) > LONGEST:
         text = f"{edge.count:,} tokens: {'  '.join(edge.labels)}"
-    return _Segment(number, shorten(text.replace("\n", " "), LONGEST), edge.mark, parts)
+    return _Segment(number, fitted(text.replace("\n", " "), LONGEST), edge.mark, parts)
 
 
 def _parts_of(flags: Sequence[_Flag]) -> dict[int, tuple[int, ...]]:
@@ -373,7 +373,7 @@ def _drawn(layout: LaneLayout, slots: Mapping[tuple[str, int], _Slot], centre: s
 
 def _foot(layout: LaneLayout, flag: _Flag, state: Placed, centre: str) -> Point:
     """Where the arrow of a flag ends: at its state, or at the label in which the token ends."""
-    shown = shorten(printable(flag.inside).replace("\n", " "), LONGEST)
+    shown = fitted(printable(flag.inside).replace("\n", " "), LONGEST)
     for lane in layout.lanes if flag.inside else ():
         for label in lane.labels:
             sources = {layout.graph.edges[number].source for number in label.edges}

@@ -126,7 +126,7 @@ class Tracks:
         drawn = [self.of(option) for option in options[:_MOST_BRANCHES]]
         if len(options) > _MOST_BRANCHES:
             drawn.append(_comment(f"and {len(options) - _MOST_BRANCHES:,} more"))
-        return railroad.Choice(0, *drawn)
+        return _alternatives(0, *drawn)
 
     def _separated(self, items: Sequence[Expression]) -> Iterator[Item]:
         """The items of a sequence; ``x (',' x)*`` as the one loop everybody draws."""
@@ -191,10 +191,22 @@ def _repeated(item: Item, low: int, high: int | None) -> Item:
     if (low, high) == (1, 1):
         return item
     if (low, high) == (0, 1):
-        return railroad.Choice(1, railroad.Skip(), item)
+        return _optional(item)
     times = "" if high is None and low < 2 else _times(max(low, 1), high)
     again = railroad.OneOrMore(item, _comment(times)) if times else railroad.OneOrMore(item)
-    return again if low else railroad.Choice(1, railroad.Skip(), again)
+    return again if low else _optional(again)
+
+
+def _optional(item: Item) -> Item:
+    """An item that may be left out."""
+    return _alternatives(1, railroad.Skip(), item)
+
+
+def _alternatives(default: int, *items: Item) -> Item:
+    """A choice, of which the package forgets the height of the last item."""
+    choice = railroad.Choice(default, *items)
+    choice.down += choice.items[-1].height
+    return choice
 
 
 def _times(low: int, high: int | None) -> str:
