@@ -304,7 +304,7 @@ def test_a_stack_symbol_names_the_call_that_is_waited_for() -> None:
     # one state stands behind both alternatives of item; what waits is the one with the list
     world = World(kbnf="list ::= '[' item (',' item)* ']'; item ::= list | 'x';", start="list")
     made = _made("rules", world, "[[x")
-    assert _row(made.frames[3], "stack") == ("·", "list → [ item • ]", "item → list •")
+    assert _row(made.frames[3], "stack") == ("S", "list → [ item • ]", "item → list •")
 
 
 def test_the_trees_of_the_dangling_else() -> None:

@@ -1,4 +1,4 @@
-"""Anything built becomes a picture: in come machines and transducers, out come graphs, DOT, SVG.
+"""Pictures of machines and transducers: graphs, DOT and SVG.
 
 ``machines``, ``stack_machines`` and ``transducers`` make a ``Graph`` (nodes, edges, labels as
 data); ``reductions`` makes it small enough to read; ``dot`` writes it; ``render`` lays it out.

@@ -1,4 +1,4 @@
-"""Machines as JSON for other programs: in come automata, out come records of plain values.
+"""Machines as JSON for other programs: records of plain values.
 
 Every record says what it is and holds the whole machine, nothing folded::
 

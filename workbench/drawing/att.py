@@ -1,4 +1,4 @@
-"""Finite machines as AT&T text, which OpenFst reads: in come automata, out come arcs and tables.
+"""Finite machines as AT&T text with symbol tables, as OpenFst reads it.
 
 A line is ``source  target  input  output  weight``, a final state ``state  weight``; the first
 line's source is the initial state. Labels are numbers or, with the tables of symbols, names:

@@ -1,4 +1,4 @@
-"""Byte edges of any machine become character edges: UTF-8 chains are read back into code points.
+"""Converts edges over bytes into edges over characters by decoding UTF-8 chains.
 
 ``automata.fold`` does it for a Dfa; what is not deterministic (an Nfa, a PDA, the rules of a
 network) is done here. A chain that does not spell whole characters stays as the bytes it is.

@@ -1,4 +1,4 @@
-"""Counted repetitions become loops: in comes a graph, out comes one with ladders folded.
+"""Folds the states of a counted repetition into one loop.
 
 ``[a-z]{1,20}`` is a ladder of twenty states that all go on alike: a reader sees twenty times the
 same. A ladder becomes its first state with a loop that says how often; the rest stands inside the

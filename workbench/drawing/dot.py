@@ -1,4 +1,4 @@
-"""Graph → DOT, written by the ``graphviz`` package: shapes and class names, no colours.
+"""Writes a graph as DOT with the ``graphviz`` package: shapes and class names, no colours.
 
 Every text in a graph may come from a stranger. The package quotes and escapes; what it leaves to
 its caller (entities, characters no picture can hold) is dealt with here.

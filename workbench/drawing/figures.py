@@ -1,4 +1,4 @@
-"""The figures of Koo, Liu & He 2024, built by this project's engine: a name in, a Graph out.
+"""The figures of Koo, Liu & He 2024 as graphs, built by this project's engine.
 
 The drawings themselves say no more than their captions do, and the machines here follow those: what
 a caption leaves open (an ε more or less) is noted with the figure. Figure 8 is a flowchart.

@@ -1,4 +1,4 @@
-"""Graph: a picture as data. In come nodes and edges, out comes what `dot` writes and tests read.
+"""The data of a picture: nodes and edges, as layout, DOT and the tests use them.
 
 Nothing here knows a machine, Graphviz or a colour: ``kinds`` become class names in the SVG, and the
 style sheet says how they look. Making a graph small enough to read is ``reductions``' work.

@@ -1,4 +1,4 @@
-"""One layout process, kept warm: DOT goes in, a picture comes out, or LayoutTimeoutError.
+"""One Graphviz process that is kept running: DOT to SVG within a time limit.
 
 Graphviz cannot be interrupted, so it runs in a process of its own that is killed when its time is
 over. Where pygraphviz is missing, the system's ``dot`` program does the same, a process a picture.

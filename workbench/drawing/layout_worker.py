@@ -1,4 +1,4 @@
-"""The program of the layout process: framed requests come in, framed pictures go out.
+"""The program of the layout process: reads framed requests, writes framed pictures.
 
 It is started by its path, not as a module, so that it never imports this project nor runs
 anybody's ``__main__`` a second time; it knows pygraphviz and nothing else. One request is one JSON

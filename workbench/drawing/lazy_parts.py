@@ -1,4 +1,4 @@
-"""Machines with too many states to draw them all: in come a centre and a number, out comes a part.
+"""Parts of machines whose states are computed on demand, around a given state.
 
 A regex such as ``(a|b)*a(a|b){20}`` has two million states, of which a text meets as many as it has
 characters. What is drawn is what can be reached from one of them, made as it is looked at.

@@ -1,4 +1,4 @@
-"""Finite automata become graphs: Nfa, Dfa (as a character FSA), TokenFsa.
+"""Graphs of finite automata: Nfa, Dfa (as a character FSA), TokenFsa.
 
 Characters are shown, bytes are what runs: UTF-8 chains are folded, so the states of a picture are
 those between characters, under the numbers they have in the machine.

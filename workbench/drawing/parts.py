@@ -1,4 +1,4 @@
-"""A machine of which parts are drawn: in come a centre and a number, out comes the graph around it.
+"""Parts of a machine: the states around a given state, as a graph.
 
 Labels are what makes a large machine slow to draw, so only the states that will be seen get any:
 the machine over tokens of a list of bullets took 9 s whole and takes 60 ms around a state.

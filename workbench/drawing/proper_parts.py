@@ -1,4 +1,4 @@
-"""The machine of a tokenizer's own spellings, to be drawn: an automaton in, a graph out."""
+"""The graph of the automaton of a tokenizer's own spellings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Railroad diagrams: the rules of a grammar, or a regex, in; one SVG with all tracks out.
+"""Railroad diagrams of rules or of a regex, as one SVG.
 
 Laid out by ``railroad-diagrams``; what it lays out is written anew here, so that the picture holds
 nothing but shapes, text and names, and gets its colours from our style sheet.

@@ -1,4 +1,4 @@
-"""A graph becomes a smaller one that says the same, or the part of it around one state.
+"""Makes a graph smaller: merges parallel edges, folds chains, selects states around one.
 
 Source: layouts measured for this project: past 60 states a picture cannot be read, past 200 it
 cannot be laid out; so the graph is made small before Graphviz sees it, never after.

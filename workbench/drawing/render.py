@@ -1,4 +1,4 @@
-"""DOT → SVG or PNG, within a time limit whatever the graph: in comes DOT text, out comes a picture.
+"""Renders DOT as SVG or PNG within a time limit.
 
 A layout that takes too long is tried again with straight lines and little patience, then as a
 cloud (sfdp), then given up with a word about the table.

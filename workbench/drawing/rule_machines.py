@@ -1,4 +1,4 @@
-"""The network of a grammar's rules becomes a graph: a small machine each, calls as boxes.
+"""The graph of a network of rules: a small machine for each rule, calls as boxes.
 
 States have the numbers they have in the network, so one live state is found in every picture.
 """

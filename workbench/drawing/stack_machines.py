@@ -1,4 +1,4 @@
-"""Push-down machines become graphs: Pda and TokenPda.
+"""Graphs of push-down machines: Pda and TokenPda.
 
 States have the numbers they have in the network, so one live state is found in every picture.
 Labels are what is read. The stack effect is a mark beside them: ``▲9`` pushes state 9, to which the

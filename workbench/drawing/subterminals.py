@@ -1,4 +1,4 @@
-"""Scanners and subterminal trees become graphs: Figures 3(b), 3(d), 3(e) and 4 of DOMINO.
+"""Graphs of scanners and subterminal trees: DOMINO's Figures 3(b), 3(d), 3(e) and 4.
 
 The text of the paper at hand has lost the drawings. The grammar of Figure 3(a) is told in §3.1 and
 §3.2; of its vocabulary (c) only this is sure: numbers, ``+``, ``+1``, ``(``, ``)``, the end token,

@@ -1,4 +1,4 @@
-"""Graphviz's SVG becomes SVG that may stand in a page: only shapes, text, classes and names.
+"""Reduces Graphviz's SVG to shapes, text, classes and names that are safe in a page.
 
 What is kept is listed; whatever else (links, scripts, handlers, styles, foreign content) goes.
 Colours go too, except that black becomes ``currentColor``: the style sheet knows light and dark.

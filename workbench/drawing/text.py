@@ -1,4 +1,4 @@
-"""Any text or bytes become text that can be seen: in come characters, out come glyphs.
+"""Makes any text or bytes visible: control and format characters become glyphs or codes.
 
 White space is drawn as ``·`` ``⏎`` ``⇥``; control characters and bytes that are no UTF-8 as
 ``<0xE2>``; characters without a shape of their own (format, private, unassigned) as ``<U+202E>``.

@@ -1,4 +1,4 @@
-"""Tokens between states: in come rows of a token machine, out comes an edge for every two states.
+"""Groups the tokens of a machine's rows: one edge for each pair of states.
 
 A row may have thousands of tokens; an edge says how many, which, and a few worth reading.
 """

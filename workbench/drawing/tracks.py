@@ -1,4 +1,4 @@
-"""Tracks: an expression of a grammar or a regex in, the railroad diagram's items out."""
+"""Converts expressions of a grammar or regex into items of a railroad diagram."""
 
 from __future__ import annotations
 

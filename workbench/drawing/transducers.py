@@ -1,4 +1,4 @@
-"""Vocabularies and transducers become graphs: the detokenizing FST, trie-merged and as first built.
+"""Graphs of vocabularies and of the detokenizing transducer, merged and unmerged.
 
 Labels are ``read:written`` with ε for nothing (Koo et al. 2024, Figures 3, 4, 7 and 9).
 """

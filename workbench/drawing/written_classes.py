@@ -1,4 +1,4 @@
-r"""The character classes of a grammar as their author wrote them, to label edges with.
+r"""Finds the character classes as their author wrote them, to label edges.
 
 An edge over the set that ``\w`` reads is labelled ``\w`` and not with a list of 700 ranges.
 """

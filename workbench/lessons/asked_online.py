@@ -1,4 +1,4 @@
-"""Checkers that run along: a world and a text come in, out comes what asking every token costs.
+"""Films of online checkers: which tokens are tested for a text, and at what cost.
 
 Source: Willard & Louf 2023, §1 and Algorithm 2; Beurer-Kellner et al. 2024 (DOMINO), §2, Table 1.
 The recogniser and both ways to ask it are the engine's own; here its steps are counted.

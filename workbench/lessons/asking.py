@@ -1,4 +1,4 @@
-"""Asked: a question with its options, and how an answer is judged; what answers may be."""
+"""Questions of a lesson: the options, the forms of an answer, the result."""
 
 from __future__ import annotations
 

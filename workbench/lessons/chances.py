@@ -1,4 +1,4 @@
-"""What a mask does to a model's chances: a world with known chances in, films and numbers out."""
+"""Films and numbers about the effect of a mask on a model with known probabilities."""
 
 from __future__ import annotations
 

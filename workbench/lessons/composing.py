@@ -1,4 +1,4 @@
-"""Composition told aloud: an automaton and a vocabulary in, a film of pairs of their states out.
+"""A film of the composition of an automaton with a vocabulary, pair by pair.
 
 Source: Koo et al. 2024, §2.2 and Algorithm 2; Riley, Allauzen & Jansche 2009.
 """

@@ -1,4 +1,4 @@
-"""Machines that grow: the constructions of the textbooks, step by step, as films.
+"""Films of textbook constructions of automata, step by step.
 
 Each is the algorithm as its source writes it, slow and told aloud; the tests compare what comes
 out with what the engine builds.

@@ -1,4 +1,4 @@
-"""CartesianMerge told aloud: a regex and merge rules in; both automata and their product out.
+"""A film of CartesianMerge: the automata of a regex and of merge rules, and their product.
 
 Source: Tran-Thien 2024, "Scaling with the complexity of the regex", Figure 5, and the technical
 appendix, section 4 and figure 9.

@@ -1,4 +1,4 @@
-"""Ways to cut a text into tokens: a world and a text come in, tables of token sequences go out."""
+"""Tables of the token sequences that spell a text."""
 
 from __future__ import annotations
 

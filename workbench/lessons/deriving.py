@@ -1,4 +1,4 @@
-"""Ambiguity as a picture: in comes a grammar, out come the two trees of a text the engine found."""
+"""The two trees of an ambiguous text of a grammar."""
 
 from __future__ import annotations
 

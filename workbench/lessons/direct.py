@@ -1,4 +1,4 @@
-"""DirectMerge told aloud: an automaton and merge rules come in, out comes a film of its rewriting.
+"""A film of DirectMerge: an automaton rewritten merge rule by merge rule.
 
 The steps are the engine's own (``constraint.proper.direct_merge``); the picture holds every state
 and edge there ever is, so that nothing moves while they come and go.

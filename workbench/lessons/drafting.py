@@ -1,4 +1,4 @@
-"""A draft and a target model at one place: two models and a mask in, what is accepted out.
+"""A draft and a target model at one place under one mask: which draft tokens are accepted.
 
 Source: Koo, Liu & He 2024, §5.3; the rejection rule is Leviathan et al. 2023, Algorithm 1.
 """

@@ -1,4 +1,4 @@
-"""The machine a method is: a world and a method come in, every state it reaches goes out."""
+"""The machine of a method: every state it reaches, with its allowed tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures a lesson may name: functions of a world, of what a reader gave, and of settings."""
+"""The registry of figures: functions of a world, the reader's input and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two ways to end: the KBNF engine, which finishes eagerly, beside the exact mask, as a film."""
+"""A film of two ways to end: the KBNF engine's eager end and the exact mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vocabulary index, made aloud: every token is tried from every state of an automaton."""
+"""A film of Willard & Louf's index: every token is tried from every state of an automaton."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What texts stand for: a world with values and texts in, their instances out."""
+"""Tables and questions about the values of texts."""
 
 from __future__ import annotations
 

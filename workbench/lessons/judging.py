@@ -1,4 +1,4 @@
-"""What methods do to a model, exactly: a world in, distributions and counterexamples out.
+"""The effect of methods on a model, exactly: distributions and counterexamples.
 
 The model is the one whose chances a step writes out, so every number can be checked by hand.
 """

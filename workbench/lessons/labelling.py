@@ -1,4 +1,4 @@
-"""Terminal labels: what a reader takes comes in, films, tables and questions about them go out."""
+"""Films, tables and questions about terminal labels."""
 
 from __future__ import annotations
 

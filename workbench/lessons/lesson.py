@@ -1,4 +1,4 @@
-"""Lesson: what a lesson is made of. Values only; ``reading`` makes them, ``ui`` shows them."""
+"""The parts of a lesson as values; ``reading`` builds them, ``ui`` shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Byte-pair encoding told aloud: merge rules and a text come in, films and tables of merges go out.
+"""Films and tables of byte-pair encoding, merge by merge.
 
 Both meanings of "encode with a merge table" are here, each as it is defined, slow and step by step;
 the tests compare the rank-greedy one with the engine's encoder.

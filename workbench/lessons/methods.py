@@ -1,4 +1,4 @@
-"""Methods side by side: a world and ways to constrain come in, runs, films and tables go out."""
+"""Methods compared on one world: runs, films and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text in the tokens a model prefers: a world and a text come in, films and tables go out.
+"""Films and tables of a text written in the tokens a model prefers.
 
 Source: Beurer-Kellner et al. 2024 (DOMINO), appendix B, Algorithm 3, and Figure 2.
 """

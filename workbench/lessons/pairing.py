@@ -1,4 +1,4 @@
-"""The pair test told aloud: two tokens come in, out comes a film of the rules that could join them.
+"""A film of the pair test: the merge rules that could join two tokens.
 
 Source: the project's reference on proper tokenization, §4, the linear form of the spine condition.
 """

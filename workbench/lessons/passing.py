@@ -1,4 +1,4 @@
-"""Passes of a model counted: a world and a strategy come in, films of what each judges go out.
+"""Films of the passes of a model under a strategy.
 
 Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5 and §3.6; Tran-Thien 2024, challenge 3.
 """

@@ -1,4 +1,4 @@
-"""Subterminal trees told aloud: how tokens are planted in one, and how a parser prunes it.
+"""Films of subterminal trees: tokens are inserted, a parser prunes.
 
 In come a grammar, tokens and a text; out come films of DOMINO's Figure 3 (b), (d) and (e). Scanner,
 trees and parser are the engine's own. ``drawing.subterminals`` draws the same trees at once; here

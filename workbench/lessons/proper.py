@@ -1,4 +1,4 @@
-"""Proper sequences: merge rules and tokens in; tables, films and questions about them out."""
+"""Tables, films and questions about proper token sequences."""
 
 from __future__ import annotations
 

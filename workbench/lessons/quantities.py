@@ -1,4 +1,4 @@
-"""Numbers a question may ask for: a world and settings in, the number the engine computes out."""
+"""The registry of numbers a question may ask for, computed by the engine."""
 
 from __future__ import annotations
 

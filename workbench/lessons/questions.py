@@ -1,4 +1,4 @@
-"""Questions the engine answers: a world and an answer come in, a reply with its reasons goes out.
+"""The registry of questions: checks an answer and replies with the reasons.
 
 No question has its answer written down: what is right is asked of the machine each time.
 """

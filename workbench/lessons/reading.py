@@ -1,4 +1,4 @@
-"""A lesson's file → ``Lesson``: everything is checked, and what is wrong is told with its place."""
+"""Reads a lesson's file into a ``Lesson``; reports mistakes with their place."""
 
 from __future__ import annotations
 

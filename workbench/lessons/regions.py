@@ -1,4 +1,4 @@
-"""Vegas configurations: a regex and merge rules in; cuts, regions and what repeats come out.
+"""Tables of Vegas configurations: cuts of a regex, regions and repetitions.
 
 What lies between two cuts is tokenized independently of everything outside. Cuts are found by
 characters here: x before y is hard when no canonical token has them side by side.

@@ -1,4 +1,4 @@
-"""Machines that read: a world and a text or tokens come in, out comes a film of where it stands.
+"""Films of machines that read a text or tokens, with the current state.
 
 Every frame is the state of the engine's own machine; what a sentence says is read off it.
 """

@@ -1,4 +1,4 @@
-"""Machines with a stack: in come a grammar and a text or tokens, out come films of the stack."""
+"""Films of machines with a stack that read a text or tokens."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def standings(runner: Runner, data: bytes) -> list[Standing] | None:
 
 
 def stack_rows(world: World, ways: list[Standing]) -> tuple[Row, ...]:
-    """The stacks, the bottom first; the initial symbol is a dot, as in Koo's Figure 6."""
+    """The stacks, the bottom first; the initial symbol is S, as in the pictures."""
     rules = world.grammar.rules
     return tuple(
         Row(
             "stack" if len(ways) == 1 else f"stack {number}",
-            ("·", *_places(rules, way)),
+            ("S", *_places(rules, way)),
             len(way.stack),
         )
         for number, way in enumerate(ways[:_MOST], start=1)
@@ -167,7 +167,7 @@ def _view(graph: Graph, ways: list[Standing], came: list[Standing]) -> View:
     }  # fmt: skip
     lit = {str(way.state) for way in ways} & known
     if ways and not lit and "end" in known:
-        lit = {"end"}  # the token read the last character and took the first symbol off
+        lit = {"end"}  # the token read the last character and popped the initial symbol
     arcs = _way(graph, tuple(str(way.state) for way in came), lit)
     return View((*sorted(lit), *sorted(calls)), arcs)
 
@@ -247,17 +247,8 @@ def _token_frame(
 ) -> Frame:
     view = _view(graph, ways, came or [])
     if came and place:
-        named = [
-            a for a in view.arcs if _spells(graph.edges[a].labels, world.shown(ids[place - 1]))
-        ]
+        token = world.shown(ids[place - 1])
+        named = [a for a in view.arcs if token in graph.edges[a].labels]
         view = View(view.lit, tuple(named[:1]) or view.arcs)
     rows = (taken_row(world, ids, place), *stack_rows(world, ways))
     return Frame(say, (view,), rows, choices(world, so_far), rules=live(world, ways))
-
-
-def _spells(labels: tuple[str, ...], token: str) -> bool:
-    """Whether an edge's label is this token, the brackets between its characters left out."""
-    return any(label.translate(_NO_BRACKETS) == token for label in labels)
-
-
-_NO_BRACKETS = str.maketrans("", "", "()[]·")

@@ -1,4 +1,4 @@
-"""Subterminals told aloud: a grammar and tokens in; scanner, trees and their pruning as films out.
+"""Films of DOMINO's scanner, trees and their pruning for a grammar and tokens.
 
 Source: Beurer-Kellner et al. 2024 (DOMINO), §3.2 to §3.4, Figures 3 and 4. Trees and parser are
 the engine's own.

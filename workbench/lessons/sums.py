@@ -1,4 +1,4 @@
-"""Surprisals added up: a world with known chances, or a recorded run, comes in; tables go out."""
+"""Tables of added surprisals, for known probabilities or a recorded run."""
 
 from __future__ import annotations
 

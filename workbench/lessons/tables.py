@@ -1,4 +1,4 @@
-"""The worked tables a lesson may name: a world and settings come in, computed cells go out."""
+"""The registry of tables: computed cells for a world and settings."""
 
 from __future__ import annotations
 

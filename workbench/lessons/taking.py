@@ -1,4 +1,4 @@
-"""Machines over tokens and over bytes: what a reader takes comes in, films with masks come out."""
+"""Films of machines over tokens or bytes with the mask after each choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Willard & Louf's Algorithms 3 and 4 traced on their own machine: films and tables come out.
+"""Films and tables of Willard & Louf's Algorithms 3 and 4 on their own machine.
 
 The machine is interegular's, as it stands under the method ``outlines``; the paths are those of the
 engine's ``find_sub_sequences``.

@@ -1,4 +1,4 @@
-"""Transducers at work: in come symbols, out comes a film of what is read and what is written."""
+"""Films of transducers: what is read and what is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens taken under any method: a world and a method come in, out come films with its own mask."""
+"""Films of tokens chosen under any method, with its mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts and what they are learned on: a world with warm-up runs comes in, counts go out.
+"""The counts of warm-up runs, as DOMINO learns them.
 
 Source: Beurer-Kellner et al. 2024 (DOMINO), §3.6.
 """

@@ -1,4 +1,4 @@
-"""World: the small world of a step: a language, a handful of tokens, a model with known chances."""
+"""The world of a step: a language, a few tokens, a model with known probabilities."""
 
 from __future__ import annotations
 
