@@ -7,7 +7,7 @@
   const MOVED = 24; // pixels by which a box may change before its picture is laid out anew
 
   /** How pictures are looked at, the same for all of them; kept in the browser. */
-  const USUAL = { follow: true, chains: null, size: 0, level: "states", tokens: true };
+  const USUAL = { follow: true, chains: null, size: 0, level: "states", tokens: true, stack: true };
   const chosen = { ...USUAL, ...wb.saved?.get("picture", {}) };
   wb.looks = {
     get: () => chosen,

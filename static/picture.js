@@ -44,7 +44,9 @@ wb.parts.picture = ({ element, server }) => {
     pic.hidden = tab === "table";
     table.hidden = tab !== "table";
     const [step, atEnd] = standing();
-    stackbox.hidden = !(nests && ["together", "tokens", "stack"].includes(tab) && stack.show(step, atEnd));
+    const stacked = nests && ["together", "tokens", "stack"].includes(tab) && stack.show(step, atEnd);
+    stackbox.hidden = !(stacked && wb.looks.get().stack);
+    find("[data-look=stack]").hidden = !(stacked && tab === "together");
     find(".findbox").hidden = !FINDABLE.includes(tab);
     tools.hidden = tab === "table" || tab === "railroad";
     find(".size").hidden = !SIZED.includes(tab);
@@ -184,6 +186,7 @@ wb.parts.picture = ({ element, server }) => {
     find(".follow").setAttribute("aria-pressed", String(now.follow));
     find("[data-look=chains]").setAttribute("aria-pressed", String(now.chains !== false));
     find("[data-look=tokens]").setAttribute("aria-pressed", String(now.tokens));
+    find("[data-look=stack]").setAttribute("aria-pressed", String(now.stack));
     showLevel(now.level);
   }
   tools.addEventListener("click", (event) => {
@@ -193,6 +196,7 @@ wb.parts.picture = ({ element, server }) => {
     if (button.matches(".follow")) { wb.looks.set({ follow: !pressed }); follow(); describe(); }
     if (button.dataset.look === "chains") wb.looks.set({ chains: pressed ? false : null });
     if (button.dataset.look === "tokens") wb.looks.set({ tokens: !pressed });
+    if (button.dataset.look === "stack") { wb.looks.set({ stack: !pressed }); layout(); return; }
     if (button.dataset.size) {
       const size = now.size || Math.min(shown?.states.length || USUAL, USUAL);
       const next = (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size;
