@@ -1,4 +1,4 @@
-"""Leaves: a terminal in, its texts as a regex over characters out, or its machine."""
+"""The texts of a terminal, as a regex over characters or as a machine."""
 
 from __future__ import annotations
 
