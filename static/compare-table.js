@@ -1,5 +1,5 @@
 /* The table of a comparison: one row for each method, with its numbers over all seeds and prompts and its text below. A
-   row unfolds into its runs. When all runs are over, methods that wrote the same tokens are grouped: the group has the
+   row unfolds into its runs. When all runs are done, methods that wrote the same tokens are grouped: the group has the
    numbers and the text, its members only what differs, which is mostly the cost. */
 "use strict";
 (() => {

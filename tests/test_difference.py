@@ -94,7 +94,7 @@ def test_labels_are_told_by_their_names() -> None:
     assert found.why.endswith("; labels were compared as the characters they may be")
     found = equivalent(read("ab(?P<IMAGE>)"), read("a(?P<IMAGE>)b"))
     assert found.why == (
-        "no text tells them apart: all states were compared, but tokens are read otherwise: "
+        "no text distinguishes them: all states were compared, but tokens are read differently: "
         "only the second reads a⟨IMAGE⟩b, only the first reads ab⟨IMAGE⟩"
     )
 

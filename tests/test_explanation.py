@@ -36,8 +36,8 @@ EXPLAINED = [
     (JSON,   "[1",           None,       b"",      "",       "array is not finished: expected ',', ']' or a digit"),
     (JSON,   '{"a": '[:-1],  "}",        b"",      "}",      "expected '\"', '[', '{' or a digit"),
     (JSON,   '"ab',          None,       b"",      "",       "string is not finished"),
-    (JSON,   '"ab',          "\n",       b"",      "\n",     "a line break may not stand here"),
-    (JSON,   b'"\xc3',       b"a",       b"",      "a",      "the character before it is not finished"),
+    (JSON,   '"ab',          "\n",       b"",      "\n",     "a line break is not allowed here"),
+    (JSON,   b'"\xc3',       b"a",       b"",      "a",      "the character before it is incomplete"),
     (JSON,   "",             '{"a":,}',  b'{"a":', ",",      "after '{\"a\":': expected '\"', '[', '{' or a digit"),
 ]  # fmt: skip
 
@@ -72,7 +72,7 @@ NOTES = [
     ('"ab',         None,    "string is not finished"),
     ("",            None,    "the text may not be empty"),
     ("{}",          ",",     "nothing more may follow"),
-    (b'"\xc3',      b"a",    "half a character before it"),
+    (b'"\xc3',      b"a",    "incomplete character before it"),
     ("12",          "",      ""),
 ]  # fmt: skip
 
@@ -113,7 +113,7 @@ def test_tokens_by_id() -> None:
 
 def test_error_when_the_text_has_left_the_grammar() -> None:
     for token in ("1", None):
-        with pytest.raises(WorkbenchError, match="no beginning of an accepted text"):
+        with pytest.raises(WorkbenchError, match="no accepted text begins with this text"):
             wb.explain(DATE, "2x", token)
 
 

@@ -116,19 +116,19 @@ def _of_labels(texts: Difference, signs: Difference) -> Difference:
     told = [f"only the {which} reads {named(row)}" for which, row in rows if row is not None]
     if not told:
         return signs
-    why = f"{texts.why}, but tokens are read otherwise: {', '.join(told)}"
+    why = f"{texts.why}, but tokens are read differently: {', '.join(told)}"
     return Difference(same=False, bound=texts.bound, why=why)
 
 
 def _decided(gained: bytes | None, lost: bytes | None) -> Difference:
     """The answer of a search that came to its end."""
     if gained is None and lost is None:
-        return Difference(same=True, why="no text tells them apart: all states were compared")
+        return Difference(same=True, why="no text distinguishes them: all states were compared")
     why = "each accepts texts the other does not"
     if lost is None:
-        why = "whatever the first accepts, the second does too"
+        why = "the second accepts every text of the first"
     elif gained is None:
-        why = "whatever the second accepts, the first does too"
+        why = "the first accepts every text of the second"
     return Difference(same=False, gained=gained, lost=lost, why=why)
 
 
@@ -137,18 +137,18 @@ def _bounded(gained: bytes | None, lost: bytes | None, bound: int) -> Difference
     if gained is None and lost is None:
         why = f"no difference was found: {compared}, and samples of longer ones"
         return Difference(same=None, bound=bound, why=why)
-    why = f"{compared}, of longer ones samples"
+    why = f"{compared}, and samples of longer ones"
     return Difference(same=False, gained=gained, lost=lost, bound=bound, why=why)
 
 
 def _proof(first: Grammar, second: Grammar, limits: Limits) -> str:
     """Why the two are the same, where that is seen without a search; else nothing."""
     if first.regex and second.regex and _alike(first.regex, second.regex):
-        return "they are one regex"  # where its automaton explodes the search would not end
+        return "both are the same regex"  # where its automaton explodes the search would not end
     if isinstance(first.reader, Network) and isinstance(second.reader, Network):
         try:
             if bisimilar(first.reader, second.reader, limits):
-                return "their rules are the same automata but for names"
+                return "their rules are the same automata up to names"
         except LimitError:
             pass  # the search that follows tells how far it came
     return ""

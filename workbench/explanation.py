@@ -1,4 +1,4 @@
-"""Explanation: a grammar, a text so far and a token come in; out comes why the token is forbidden.
+"""Explains why a token is forbidden after a text.
 
 ::
 
@@ -39,9 +39,9 @@ class Explanation:
     so_far: bytes
     #: The token's bytes; None for the end.
     token: bytes | None
-    #: The longest beginning of the token that some accepted text goes on with.
+    #: The longest prefix of the token with which some accepted text continues.
     read: bytes
-    #: The first byte that nothing can read; None where there is none: the token is allowed, or
+    #: The first byte that cannot be read; None where all can: the token is allowed, or
     #: the end comes too early.
     byte: int | None
     #: The text the next fields speak of: all that was read, up to where a character begins.
@@ -52,7 +52,7 @@ class Explanation:
     may_end: bool
     #: The pieces of the grammar that could have read on, in the order they are written.
     places: tuple[Place, ...] = ()
-    #: Whether these are all places; False where nobody looked, or the time did not suffice.
+    #: Whether these are all places; False where none were searched, or time ran out.
     complete: bool = False
 
     @property
@@ -103,10 +103,10 @@ class Explanation:
         if self.token is None:
             return self._too_early
         if self._is_cut:
-            return "the character before it is not finished"
+            return "the character before it is incomplete"
         failing = self.failing
         if len(failing) == 1 and is_most(self.expected):
-            return f"{spoken(failing)} may not stand here"
+            return f"{spoken(failing)} is not allowed here"
         if self.may_end and not self.expected:
             return "nothing more may follow"
         return f"expected {self.wanted}"
@@ -119,7 +119,7 @@ class Explanation:
         if self.token is None:
             return self._unfinished
         if self._is_cut:
-            return "half a character before it"
+            return "incomplete character before it"
         if len(self.failing) == 1 and is_most(self.expected):
             name = spoken(self.failing).strip("'") or "'"
             return f"no {name.removeprefix('a ')} here"
@@ -149,13 +149,13 @@ class Explanation:
 
 
 def explain(grammar: Grammar, so_far: str | bytes, token: str | bytes | None) -> Explanation:
-    """Why a token is forbidden after a text; None stands for the end of the text.
+    """Why a token is forbidden after a text; None is the end of the text.
 
     A test that fails is explained as the token after no text at all.
 
     Cost:   what the machine says as ``Grammar.check``; the places some 50 µs a byte, at most a
-            second. A text that goes on where the one explained before ended is read from there.
-    Raises: WorkbenchError where the text so far has left the grammar already; LimitError where
+            second. A text that continues the one explained before is read from its end.
+    Raises: WorkbenchError where no accepted text begins with the text; LimitError where
             it is too ambiguous to be read.
     """
     found = explain_each(grammar, utf8(so_far), [None if token is None else utf8(token)])[0]
@@ -165,16 +165,16 @@ def explain(grammar: Grammar, so_far: str | bytes, token: str | bytes | None) ->
 def explain_each(
     grammar: Grammar, so_far: bytes, tokens: Sequence[bytes | None]
 ) -> list[Explanation]:
-    """Why each of some tokens is forbidden, for short notes: the places are told of the end alone.
+    """Why each of some tokens is forbidden, for short notes: only the end has places.
 
-    Cost: the text so far is read once, and each token.
+    Cost: the text is read once, and each token.
     """
     verdicts = grammar.check_each(so_far, [token or b"" for token in tokens])
     found = []
     for token, verdict in zip(tokens, verdicts, strict=True):
         if verdict.byte is not None and verdict.byte < len(so_far):
             raise WorkbenchError(
-                "the text so far is no beginning of an accepted text", "check() says where it fails"
+                "no accepted text begins with this text", "check() says where it fails"
             )
         one = _explained(grammar, so_far, token, verdict)
         found.append(_placed(one, grammar) if token is None else one)
@@ -191,7 +191,7 @@ def explain_id(
     """
     if labels := labels_of(grammar):
         raise WorkbenchError(
-            f"{labels[0][0].name} reads whole tokens: why one is forbidden is not told by its text",
+            f"{labels[0][0].name} reads whole tokens, so their text explains nothing",
             "ask workbench.constraint.label_reasons.label_reason",
         )
     text = b"".join(vocabulary.tokens[i] or b"" for i in so_far)
@@ -211,7 +211,7 @@ def _explained(
     failed = len(data) if verdict.byte is None else verdict.byte
     start = character_start(data, failed)
     text = data[: character_start(data[:start], start)]
-    if len(text) < start:  # what fails has cut a character: it is told at that character
+    if len(text) < start:  # the failure is inside a character: it is reported at that character
         verdict = replace(grammar.check_each(text, (b"",))[0], byte=verdict.byte)
     return Explanation(
         so_far=so_far,

@@ -235,8 +235,8 @@ class Grammar(Language):
         """
         if self.value is None:
             raise WorkbenchError(
-                f"a text of a {self.notation.label} grammar stands for nothing but itself",
-                "schemas and dataclasses have values",
+                f"a text of a {self.notation.label} grammar has no value",
+                "only schemas and dataclasses define values",
             )
         if not (verdict := self.check(text)).accepted:
             raise WorkbenchError(f"the grammar does not accept this text: it {verdict}")

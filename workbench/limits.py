@@ -1,4 +1,4 @@
-"""Budgets of one piece of work: in come counts as the work goes on, out comes a LimitError."""
+"""Limits of one piece of work; ``check`` raises LimitError where one is exceeded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Limits:
     states: int = 100_000
     #: Edges of the explicit token machines (the closed form).
     token_edges: int = 5_000_000
-    #: Configurations alive at once in a nondeterministic stack machine.
+    #: Configurations a nondeterministic stack machine may be in together.
     configurations: int = 2_000
     #: Symbols on one stack: texts nested so deep are read in under 0.1 s.
     stack_depth: int = 20_000

@@ -43,7 +43,7 @@ def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, seconds: float 
     if vocabulary is not None:
         found += spelling_advice(grammar, vocabulary)
     if grammar.notation.is_translated:
-        return Lint(tuple(sorted(found, key=_order)))  # its rules are nobody's to mend
+        return Lint(tuple(sorted(found, key=_order)))  # its rules are generated
     sets = (piece for piece in written(grammar) if isinstance(piece, Characters))
     in_quotes = grammar.notation is Notation.KBNF
     found += unicode_class_advice(sets, grammar.source, in_quotes=in_quotes)
@@ -77,7 +77,7 @@ def _of_machine(grammar: Grammar, limits: Limits) -> tuple[Advice, ...]:
 
 
 def _ambiguity(grammar: Grammar, limits: Limits) -> tuple[list[Advice], int | None]:
-    """An ambiguous text, if one is met in time, and how far was looked."""
+    """An ambiguous text, if one is found in time, and the length of the texts that were tried."""
     if grammar.tree is None:
         return [], None
     try:

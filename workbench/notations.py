@@ -113,7 +113,7 @@ def check_style(notation: Notation, style: str) -> None:
         known = " or ".join(map(repr, notation.styles))
         raise WorkbenchError(
             f"{notation.label} has no style {style!r}",
-            f"choose {known}" if known else "leave it out: the grammar says what is written",
+            f"choose {known}" if known else "leave it out: the grammar defines the text",
         )
 
 

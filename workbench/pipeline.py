@@ -183,7 +183,7 @@ class Compiled:
 
     def _readable(self) -> Grammar:
         if self.grammar is None:
-            raise WorkbenchError("the grammar cannot be read yet", "mend its problems first")
+            raise WorkbenchError("the grammar cannot be read yet", "fix its problems first")
         return self.grammar
 
     def _once(self, key: object, make: Callable[[], T]) -> T:

@@ -53,8 +53,8 @@ def samples(grammar: Grammar, count: int = 5, seed: int = 0, longest: int = 40) 
 def told(grammar: Grammar) -> str:
     """How the samples of a grammar are drawn, in a sentence."""
     if isinstance(grammar.reader, Dfa) and len(grammar.reader) <= _COUNTED:
-        return "a length, short ones more often; then every path through the automaton alike"
-    return "a walk through the rules, taking calls gladly, that always finds its end"
+        return "a random length, short ones more often; then each path through the automaton alike"
+    return "a random walk through the rules that prefers calls and always ends"
 
 
 def near_misses(

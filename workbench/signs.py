@@ -151,7 +151,7 @@ class _Signer:
             case Literal(value=value) | Substrings(value=value):
                 if any(byte >= RESERVED for byte in value):
                     raise self._refused(
-                        "expected text here: terminal labels are told by bytes no text has",
+                        "expected text here: terminal labels use bytes that no text has",
                         node.span,
                         "leave out bytes from 0xF8 on, or the label",
                     )
@@ -161,9 +161,9 @@ class _Signer:
             case Pattern(regex=regex):
                 for label, span in labels_in(regex):
                     raise self._refused(
-                        f"{label.name} cannot stand where a match ends by its text",
+                        f"{label.name} is not allowed where a match ends by its text",
                         span,
-                        f"write it as a regex of its own: #'(?P<{label.name}>)'",
+                        f"write it as a separate regex: #'(?P<{label.name}>)'",
                     )
                 return self._text(node, pattern_dfa(node, self._limits))
             case Except():

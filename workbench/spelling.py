@@ -102,10 +102,10 @@ def spelling_advice(grammar: Grammar, vocabulary: Vocabulary) -> tuple[Advice, .
 
 def _unspellable(what: str, span: Span, speller: Speller) -> Advice:
     return Advice(
-        f"{what} cannot be spelled: no tokens of {speller.vocabulary.name} come to it",
+        f"{what} cannot be spelled with the tokens of {speller.vocabulary.name}",
         span,
         "unspellable",
-        "whatever needs it is never generated; write it otherwise, or take another model",
+        "texts that need it are never generated; rewrite it, or choose another model",
     )
 
 
@@ -115,10 +115,10 @@ def _lost(lost: tuple[str, ...], piece: regex.Characters, speller: Speller) -> A
     if len(lost) == size(piece.ranges):
         return _unspellable(told, piece.span, speller)
     return Advice(
-        f"of this set {told} cannot be spelled: no tokens of {speller.vocabulary.name} come to it",
+        f"of this set {told} cannot be spelled with the tokens of {speller.vocabulary.name}",
         piece.span,
         "partly_unspellable",
-        "a model chooses among the others",
+        "a model can generate only the others",
     )
 
 

@@ -20,7 +20,7 @@ class Verdict:
     #: or only ends too early.
     offset: int | None
     byte: int | None
-    #: The characters that could have stood at the place of failure (or at the end).
+    #: The characters that were possible at the place of failure (or at the end).
     expected: Ranges
     #: Whether the text could have ended there.
     may_end: bool

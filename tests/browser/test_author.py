@@ -34,7 +34,7 @@ def test_an_author_mends_what_lint_says(visit: Any) -> None:
         assert rows.first.locator(".word").inner_text() == "warning"
         assert rows.first.locator(".at").inner_text() == "3:14"
         assert {"note", "warning"} == set(problems.locator(".word").all_inner_texts())
-        assert "this alternative stands here twice: 'x'" in problems.inner_text()
+        assert "duplicate alternative: 'x'" in problems.inner_text()
         assert "▲" in v.page.locator(".sections [data-section=problems]").inner_text()
         v.shot("author_problems_light")
         # the keyboard goes through the list, of which one button is a tab stop

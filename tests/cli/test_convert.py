@@ -70,7 +70,7 @@ def test_programs_are_written_too(gbnf: Path) -> None:
 #   arguments                                                     told, why
 WRONG = [
     ((),                                                          "expected a grammar", "nothing at all"),
-    (("x.txt", "y.kbnf"),                                         "the notation of x.txt is not known", "a name without a notation"),
+    (("x.txt", "y.kbnf"),                                         "the notation of x.txt does not follow", "a name without a notation"),
     (("--regex", "a"),                                            "expected a notation to write", "no target"),
     (("--regex", "a", "--to", "abnf"),                            "expected one of kbnf, gbnf", "no such notation"),
     (("-", "--from", "abnf", "--to", "gbnf"),                     "expected one of regex, kbnf", "none to read either"),

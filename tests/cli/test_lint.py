@@ -76,7 +76,7 @@ def test_how_far_was_looked_is_told_apart() -> None:
     result = lint("--kbnf", str(GRAMMARS / "sql.kbnf"), "--seconds", "0.2")
     assert result.exit_code == 0
     assert result.stdout == ""
-    assert result.stderr.startswith("no ambiguous text of up to ")
+    assert result.stderr.startswith("no ambiguity found in texts of up to ")
 
 
 def test_a_file_with_everything_wrong(tmp_path: Path) -> None:

@@ -54,10 +54,10 @@ def test_a_recorded_run_of_the_gallery_is_known_by_its_name() -> None:
 
 #   what is read                 arguments                   told
 WRONG = [
-    (lines({"k": "head"}, STEP), ("-",),                     "does not say which grammar"),
-    (lines(HEAD),                ("-",),                     "no token in this run"),
-    ("{}\n",                     ("-",),                     "line 1 is no record"),
-    (lines(HEAD) + "oops",       ("-",),                     "line 2 is no record"),
+    (lines({"k": "head"}, STEP), ("-",),                     "does not name its grammar"),
+    (lines(HEAD),                ("-",),                     "this run has no tokens"),
+    ("{}\n",                     ("-",),                     "line 1 is not a record"),
+    (lines(HEAD) + "oops",       ("-",),                     "line 2 is not a record"),
     ("",                         ("/no/such/file",),         "cannot read"),
     (lines(HEAD, STEP),          ("-", "--example", "x"),    "there is no example 'x'"),
     (lines(HEAD | {"text": "("}, STEP), ("-",),              "cannot be read"),

@@ -44,7 +44,7 @@ ROWS = [
         "(?P<TEXT_TOKEN>)*done",
         ["do"],
         "un",
-        "expected 'n', for what stands before it was read as text",
+        "expected 'n', since the text before it was read as text",
         "needs 'n'",
     ),
     (BULLET, ["* ", "a"], None, "the text is not finished", "the text is not finished"),

@@ -284,7 +284,7 @@ def test_error_bytes_that_are_no_characters() -> None:
         character_machine(Bytes(((0x61, 0x80),), nowhere))
     rule = Rule("start", Literal(b"\xff", nowhere), nowhere, nowhere)
     tree = GrammarTree((rule,), Source("…", "made"))
-    with pytest.raises(WorkbenchError, match="bytes that are no characters"):
+    with pytest.raises(WorkbenchError, match="bytes that are not characters"):
         compile(Grammar(tree.source, Notation.KBNF, build(tree), tree=tree), LETTERS, "outlines")
 
 

@@ -82,7 +82,7 @@ def test_the_scanner_reads_what_the_parser_refuses() -> None:
     assert "The parser knows it is no text" in made.frames[1].say
     unread = _shipped("subterminals", 0, "1x")
     assert unread.frames[-1].say == (
-        "No terminal goes on with x: this is no sequence of terminals."
+        "No terminal continues with x: this is no sequence of terminals."
     )
 
 

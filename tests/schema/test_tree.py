@@ -97,12 +97,12 @@ REFUSED: list[tuple[Any, str, str]] = [
     (False, "no JSON value is an instance of this schema", "false"),
     (
         {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-        "/uniqueItems: items can be told to differ where they have few values (about ten)",
+        "/uniqueItems: items can be compared where they have few values (about ten)",
         '"uniqueItems"',
     ),
     (
         {"properties": {"a": {"type": "object", "minProperties": 6_000}}},
-        "/properties/a/minProperties: to tell its members apart takes more than 5,000 rules",
+        "/properties/a/minProperties: to distinguish its members takes more than 5,000 rules",
         '"minProperties"',
     ),
 ]

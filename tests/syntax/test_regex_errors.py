@@ -93,12 +93,12 @@ hint: it reads the same text twice; write out what may follow"""),
 regex, line 1, column 1: lookbehind '(?<!' is not supported
 1 | (?<!a)b
     ^^^^
-hint: it reads the same text twice; say with a class what stands before"""),
+hint: it reads the same text twice; use a class for what comes before"""),
     (r"\bfoo", """\
 regex, line 1, column 1: the word boundary '\\b' is not supported
 1 | \\bfoo
     ^^
-hint: a boundary looks at what stands beside it; say with a class what may stand there"""),
+hint: a boundary tests the neighbouring characters; use a class for what may come there"""),
     ("a$b", """\
 regex, line 1, column 2: expected '$' only at the end of the regex
 1 | a$b

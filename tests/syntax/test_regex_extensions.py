@@ -238,7 +238,7 @@ ERRORS = [
         "regex, line 1, column 17: expected nothing inside '(?P<QUOTED_TEXT>)'\n"
         "1 | (?P<QUOTED_TEXT>a|b)c\n"
         "                    ^^^\n"
-        "hint: leave it empty: the name says it all; a group of your own needs another name",
+        "hint: leave it empty: the name says it all; choose another name for your own group",
         "a group of its own name would be one by accident",
     ),
     (
@@ -272,7 +272,7 @@ ERRORS = [
         "'(?P<DELIMITED_LIST>…)'\n"
         "1 | (?P<DELIMITED_LIST>a)\n"
         "                       ^\n"
-        "hint: say what stands between two items, as in "
+        "hint: name the delimiter of the items, as in "
         "'(?P<DELIMITED_LIST>(?P<DELIMITER>, )…)'",
         "no delimiter",
     ),

@@ -134,8 +134,7 @@ def test_a_class_that_asks_for_more_than_its_types_is_told() -> None:
     with pytest.raises(WorkbenchError) as told:
         typed.parse("Even(x=3)")
     assert str(told.value) == (
-        "Even refused its fields: 3 is odd\n"
-        "hint: its __post_init__ asks for more than its types say"
+        "Even refused its fields: 3 is odd\nhint: its __post_init__ requires more than its types"
     )
 
 

@@ -41,7 +41,7 @@ def test_how_far_was_looked_is_told(handlers: Handlers) -> None:
         handlers, {"text": "start ::= 'a' start 'b' | 'c' start | 'd';", "notation": "kbnf"}
     )
     assert answer["problems"] == []
-    assert answer["searched"].startswith("no ambiguous text of up to ")
+    assert answer["searched"].startswith("no ambiguity found in texts of up to ")
 
 
 def test_the_first_mask_is_timed(handlers: Handlers) -> None:

@@ -26,7 +26,7 @@ item ::= list | #'[0-9]+';"""
         (b"14:30", None, "", "the end is allowed"),
         (b"14", b":3", "", "it is allowed"),
         (b"14:30", b"1", "nothing more may follow", "nothing more may come"),
-        (b"xx", b"1", "the text has left the grammar", "a run without a mask"),
+        (b"xx", b"1", "no accepted text begins with this text", "a run without a mask"),
     ],
 )
 def test_why_a_token_is_forbidden(so_far: bytes, token: bytes | None, told: str, why: str) -> None:

@@ -1,4 +1,4 @@
-"""How ``workbench generate`` asks the model: names come in, a strategy and options go out."""
+"""Strategies and options of ``workbench generate`` by name."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from workbench.vocabulary.vocabulary import TokenId
 
 #: What each does, and the strategy; all of them write the same text.
 STRATEGIES: dict[str, tuple[str, Strategy]] = {
-    "plain": ("once a token", PLAIN),
-    "skipping": ("not where one token or one text is left", Skipping()),
+    "plain": ("one call for each token", PLAIN),
+    "skipping": ("no call where only one token or one text is allowed", Skipping()),
     "opportunistic": (
-        "before the mask is made, which is only where its choice is refused",
+        "a call before the mask, which is computed only if its choice is refused",
         Opportunistic(),
     ),
     "forced": (
-        "about several tokens at once where the grammar forces bytes",
+        "one call for several tokens where the grammar forces bytes",
         Speculating(Forced()),
     ),
     # until they are learnt
-    "counts": ("about several tokens at once, guessed from what warm-up runs chose", PLAIN),
+    "counts": ("one call for several tokens, guessed from warm-up runs", PLAIN),
 }
 
 
 def strategy_of(name: str) -> Strategy:
     """The strategy of that name; counts are to be learnt (``learnt``).
 
-    Raises: WorkbenchError for a name nobody knows.
+    Raises: WorkbenchError for an unknown name.
     """
     if name not in STRATEGIES:
         told = "; ".join(f"{known}: {does}" for known, (does, _) in STRATEGIES.items())
-        raise WorkbenchError(f"there is no strategy {name!r}", f"ask the model — {told}")
+        raise WorkbenchError(f"there is no strategy {name!r}", f"choose one of — {told}")
     return STRATEGIES[name][1]
 
 

@@ -1,4 +1,4 @@
-"""``workbench bench``: masks and their costs, ours beside every engine that is installed."""
+"""``workbench bench``: the cost of masks, for this engine and every installed peer."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def bench(
 ) -> None:
     """Measure compile, first mask, later masks, advance, closed form and memory.
 
-    Every engine runs on one thread in a process of its own. Exit status 0: measured;
-    1: one of our own cases failed, or a mask is wrong; 2: wrong use.
+    Every engine runs on one thread in a separate process. Exit status 0: measured;
+    1: one of this engine's cases failed, or a mask is wrong; 2: wrong use.
     """
     with told():
         if exactness:
@@ -116,7 +116,7 @@ def bench(
             process=process,
             patience=timeout,
         )
-        Vocabulary.load(vocab)  # a wrong name is told here rather than by every process
+        Vocabulary.load(vocab)  # an unknown name is reported here rather than by every process
         records = []
         with _progress(len(plan.engines) * (len(plan.cases) + 1)) as advance:
             for record in measured(plan):
@@ -147,7 +147,7 @@ def _proper(vocab: str, json: bool) -> None:
 def _readers(peers: str) -> tuple[str, ...]:
     """The engines chosen that read schemas.
 
-    Raises: WorkbenchError for a name nobody knows or a peer that is not installed.
+    Raises: WorkbenchError for an unknown name or a peer that is not installed.
     """
     return tuple(name for name in chosen_engines(peers) if name in SCHEMA_ENGINES)
 
@@ -155,7 +155,7 @@ def _readers(peers: str) -> tuple[str, ...]:
 def _schemas(plan: SchemaPlan, json: bool) -> None:
     """Measure schemas and print what became of them.
 
-    Raises: WorkbenchError for a file or a vocabulary there is none of; typer.Exit where we failed.
+    Raises: WorkbenchError for a missing file or vocabulary; typer.Exit where a case failed.
     """
     if not plan.file.is_file():
         raise WorkbenchError(f"there is no file {str(plan.file)!r}", "name a file of JSON lines")
@@ -177,7 +177,7 @@ def _schemas(plan: SchemaPlan, json: bool) -> None:
 def _chosen_cases(names: str) -> tuple[str, ...]:
     """The cases named, separated by commas.
 
-    Raises: WorkbenchError for a name nobody knows.
+    Raises: WorkbenchError for an unknown name.
     """
     if names == "all":
         return tuple(CASES)
@@ -190,7 +190,7 @@ def _chosen_cases(names: str) -> tuple[str, ...]:
 
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[Record], None]]:
-    """A bar on stderr, told of every record; nothing where nobody watches."""
+    """Progress bar on stderr; disabled when stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -204,7 +204,7 @@ def _progress(steps: int) -> Iterator[Callable[[Record], None]]:
 
 
 def _failed(record: Record) -> bool:
-    """Whether one of our own measurements ended badly."""
+    """Whether a measurement of this engine failed."""
     if record.kind == "check" or record.engine != OURS:
         return False
     return record.status not in ("ok", "not read")

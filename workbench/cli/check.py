@@ -1,4 +1,4 @@
-"""``workbench check``: in come texts, out comes whether the grammar accepts each, and why not."""
+"""``workbench check``: whether the grammar accepts texts, and why not."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from workbench.errors import WorkbenchError
 if TYPE_CHECKING:
     from workbench.evaluate.compare import Ended, Event, Failed
 
-#: What is compared where nobody chooses.
+#: The methods that are compared by default.
 _METHODS = "unconstrained,automaton"
 
 
@@ -30,7 +30,7 @@ def compare(
     ] = None,
     methods: Annotated[
         str,
-        typer.Option(metavar="NAMES", help="Separated by commas; all for every one there is."),
+        typer.Option(metavar="NAMES", help="Separated by commas; all: every method."),
     ] = _METHODS,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, counted from --seed.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
@@ -78,14 +78,14 @@ def compare(
     else:
         typer.echo(_report(ended, failed))
     if stopped:
-        typer.echo("stopped: what was done until then is above", err=True)
+        typer.echo("stopped: the completed runs are above", err=True)
     raise typer.Exit(int(bool(failed) or stopped))
 
 
 def _taken(
     events: Iterable[Event], runs: int, *, json: bool
 ) -> tuple[list[Ended], list[Failed], bool]:
-    """Runs that ended, runs that could not be, and whether somebody stopped them."""
+    """Runs that ended, runs that failed, and whether they were stopped."""
     from workbench.evaluate.compare import Ended, Failed
 
     ended: list[Ended] = []
@@ -172,7 +172,7 @@ def _reasons(failed: list[Failed]) -> str:
 
 @contextmanager
 def _progress(runs: int) -> Iterator[Any]:
-    """A bar on stderr, told of every event; nothing where nobody watches."""
+    """Progress bar on stderr; disabled when stderr is not a terminal."""
     from workbench.evaluate.compare import Began, Ended, Failed
 
     if not sys.stderr.isatty():

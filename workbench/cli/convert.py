@@ -1,4 +1,4 @@
-"""``workbench convert``: in comes a grammar in any notation, out comes the same in another."""
+"""``workbench convert``: writes a grammar in another notation."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ def convert(
     style: str = "",
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="FROM", help="A grammar, its notation told by its name; - stdin."),
+        typer.Argument(
+            metavar="FROM", help="A grammar; its suffix names the notation; - reads stdin."
+        ),
     ] = None,
     target: Annotated[
         Path | None,
-        typer.Argument(metavar="TO", help="What to write, told likewise; - or nothing: stdout."),
+        typer.Argument(
+            metavar="TO", help="The file to write, likewise; stdout where omitted or -."
+        ),
     ] = None,
     from_: Annotated[
         str | None,
@@ -64,8 +68,8 @@ def _read(source: Path | None, notation: str | None, start: str, style: str) -> 
         raise WorkbenchError(f"expected one of {', '.join(Notation)}, not {notation!r}")
     known = Notation.of_file(source.name) if notation is None else Notation(notation)
     if known is None:
-        hint = f"say it with --from, or name the file {', '.join(n.suffix for n in Notation)}"
-        raise WorkbenchError(f"the notation of {source} is not known by its name", hint)
+        hint = f"pass --from, or name the file {', '.join(n.suffix for n in Notation)}"
+        raise WorkbenchError(f"the notation of {source} does not follow from its name", hint)
     return of_file(source, known, start, style)
 
 
@@ -76,6 +80,6 @@ def _wanted(target: Path | None, notation: str | None) -> str:
     known = None if target is None else named_by_suffix(target.name)
     if known is None:
         ends = ", ".join(dict.fromkeys(one.suffix for one in EXPORTS.values()))
-        hint = f"say it with --to, or name a file that ends with {ends}"
+        hint = f"pass --to, or name a file that ends with {ends}"
         raise WorkbenchError("expected a notation to write", hint)
     return known

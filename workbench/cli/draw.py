@@ -53,7 +53,7 @@ class Format(StrEnum):
 def draw(
     named: Named,
     machine: Annotated[Picture, typer.Option(help="Which machine.")] = Picture.CHARACTERS,
-    form: Annotated[Format, typer.Option("--format", help="Written as what.")] = Format.SVG,
+    form: Annotated[Format, typer.Option("--format", help="The output format.")] = Format.SVG,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A file; without one it goes to stdout.")
     ] = None,
@@ -63,7 +63,7 @@ def draw(
     vocab: VocabularyOption = "builtin",
     after: Annotated[str, typer.Option(help="subterminals: after this text.")] = "",
     k: Annotated[
-        int | None, typer.Option(min=0, help="subterminals: the lookahead; no end without it.")
+        int | None, typer.Option(min=0, help="subterminals: the lookahead; unlimited by default.")
     ] = None,
 ) -> None:
     """Draw the character FSA, token FSA, PDA, rules or detokenizer of a grammar.
@@ -102,7 +102,7 @@ def _domino_graph(
 ) -> Graph:
     """The scanner, or the trees after a text, with what parser and lookahead leave of them.
 
-    Raises: WorkbenchError where no accepted text begins so; LimitError; VocabularyError.
+    Raises: WorkbenchError where no accepted text begins with it; LimitError; VocabularyError.
     """
     from workbench.constraint.domino.constraint import domino
     from workbench.constraint.domino.scanner import Scanner

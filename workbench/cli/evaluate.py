@@ -20,7 +20,7 @@ def evaluate(
         bool, typer.Option("--quick", help="Small sizes: a few minutes instead of many.")
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where results are kept, and gone on from.")
+        Path, typer.Option(metavar="FOLDER", help="Where results are kept and resumed from.")
     ] = Path("evaluation"),
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the page is written; else printed.")
@@ -74,5 +74,6 @@ def _write(page: Path, text: str) -> None:
         page.write_text(text, "utf-8")
     except OSError as error:
         raise WorkbenchError(
-            f"cannot write {page}: {error}", "the results are kept: ask again with another --page"
+            f"cannot write {page}: {error}",
+            "the results are kept: run it again with another --page",
         ) from error

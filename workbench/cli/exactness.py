@@ -1,4 +1,4 @@
-"""``workbench bench --exactness``: the engine's masks held against brute force, at length."""
+"""``workbench bench --exactness``: compares the engine's masks with brute force."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def exactness(vocabulary: str, decisions: int, seed: int, json: bool) -> None:
 
 @contextmanager
 def _bar(plan: Plan) -> Iterator[Iterator[Findings]]:
-    """The findings, with a bar on stderr where somebody watches."""
+    """The findings, with a progress bar where stderr is a terminal."""
     if not sys.stderr.isatty():
         yield checked(plan)
         return

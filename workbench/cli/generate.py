@@ -22,7 +22,7 @@ _MAX_TOKENS = 256
 def generate(
     named: Named,
     prompt: Annotated[
-        str | None, typer.Option(help="What the model reads first; an example brings its own.")
+        str | None, typer.Option(help="What the model reads first; default: the example's.")
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget in tokens.")] = None,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
@@ -38,11 +38,11 @@ def generate(
     small_tokens: Annotated[
         bool | None,
         typer.Option(
-            help="Allow tokens of a single character only; an example brings its own setting."
+            help="Allow tokens of a single character only; default: the example's setting."
         ),
     ] = None,
     strategy: Annotated[
-        str, typer.Option(help=f"How the model is asked: {', '.join(STRATEGIES)}.")
+        str, typer.Option(help=f"When the model is called: {', '.join(STRATEGIES)}.")
     ] = "plain",
     warm_up: Annotated[int, typer.Option(min=1, help="Runs that counts learn from.")] = 10,
     heal: Annotated[
@@ -83,7 +83,7 @@ def generate(
     generation = run(
         loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=asked_by
     )
-    known = len(begun.prefix)  # bytes of the prompt that are spelt again
+    known = len(begun.prefix)  # bytes of the prompt that are tokenized again
     for step in generation:
         if json:
             line(step_record(step))
@@ -145,5 +145,5 @@ def summary(trace: Trace, *, accepted: bool) -> str:
     return (
         f"[{'accepted' if accepted else 'not accepted'} · {stop} · {len(trace.steps)} tokens · "
         f"perplexity {trace.perplexity:.2f} · {trace.interventions} interventions · "
-        f"{trace.mask_bits:.1f} bits taken by the mask]"
+        f"{trace.mask_bits:.1f} bits removed by the mask]"
     )

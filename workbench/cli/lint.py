@@ -1,4 +1,4 @@
-"""``workbench lint``: in comes a grammar, out comes what its author may want to mend, and where."""
+"""``workbench lint``: advice on a grammar, with places."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def lint(
         typer.Option(
             "--vocab",
             metavar="NAME",
-            help="Also what these tokens cannot spell: builtin, mistral-v1, a directory, …",
+            help="Also report what these tokens cannot spell: builtin, mistral-v1, a directory, …",
         ),
     ] = None,
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.1, help="How long to look for an ambiguous text.")
     ] = 2.0,
 ) -> None:
-    """Say what an author may want to mend: useless rules, endless loops, conflicts, and more.
+    """Print advice on a grammar: useless rules, endless loops, conflicts, and more.
 
     Exit status 0: nothing to say; 1: some advice; 2: the grammar cannot be read.
     """
@@ -41,7 +41,8 @@ def lint(
         _print(advice, grammar, json=json)
     if found.pieces is not None and not json:
         typer.echo(
-            f"no ambiguous text of up to {found.pieces} pieces; longer ones were not all tried",
+            f"no ambiguity found in texts of up to {found.pieces} pieces; "
+            "longer ones were not all tried",
             err=True,
         )
     raise typer.Exit(int(bool(found.advice)))

@@ -19,7 +19,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 @takes_grammar
 def mask(
     named: Named,
-    after: Annotated[str, typer.Option("--after", help="The text read so far.")] = "",
+    after: Annotated[str, typer.Option("--after", help="The text that was read before.")] = "",
     vocab: VocabularyOption = "builtin",
     limit: Annotated[int, typer.Option(help="How many tokens to print; 0 prints all.")] = 40,
     json: JsonOption = False,
@@ -33,7 +33,7 @@ def mask(
     state = _state_after(constraint, after.encode())
     if state is None:
         verdict = named.grammar.check(after)
-        told = verdict if verdict.byte is not None else "no tokens spell it so that all are allowed"
+        told = verdict if verdict.byte is not None else "no sequence of allowed tokens spells it"
         typer.echo(f"error: {told}", err=True)
         raise typer.Exit(1)
     allowed = constraint.mask(state)
@@ -61,7 +61,7 @@ def mask(
 
 
 def _state_after(constraint: Constraint, text: bytes) -> State | None:
-    """The state after a text; beside labels it is read in the longest tokens that are allowed."""
+    """The state after a text; with labels it is read in the longest allowed tokens."""
     if isinstance(constraint, AutomatonConstraint):
         return constraint.step_bytes(constraint.initial, text)
     tokens = longest_tokens(constraint, text)

@@ -1,4 +1,4 @@
-"""Naming: the options by which every command names its grammar; option values in, a Named out.
+"""The options by which every command names its grammar.
 
 A command takes one parameter, ``named: Named``; ``takes_grammar`` puts the options in its place,
 so that a grammar is named everywhere alike.
@@ -44,7 +44,7 @@ _FILES = {
 }
 
 
-#: What is said beside a grammar, and what it is where nobody says it.
+#: The other options of a grammar, and their defaults.
 _BESIDE = {"start": "start", "style": ""}
 
 
@@ -90,7 +90,7 @@ _PARAMETERS = _parameters()
 def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose ``named`` is said by options; where it may be None, by none of them too.
 
-    A command that reads a file of its own besides may take ``start`` and ``style`` itself too.
+    A command that also reads another file may take ``start`` and ``style`` itself too.
     """
     hints = get_type_hints(command, include_extras=True)
     takes = inspect.signature(command).parameters

@@ -56,7 +56,7 @@ def fail(message: str) -> NoReturn:
 
 
 def line(record: dict[str, Any]) -> None:
-    """One JSON object on a line of its own, at once; numbers JSON has no word for are null."""
+    """One JSON object on one line, flushed immediately; numbers JSON has no word for are null."""
     typer.echo(json.dumps(finite(record), ensure_ascii=False, allow_nan=False))
     sys.stdout.flush()
 

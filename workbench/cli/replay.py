@@ -84,10 +84,10 @@ def _records(text: str) -> list[_Record]:
             record = None
         if not isinstance(record, dict) or "k" not in record:
             hint = "the page exports runs as NDJSON under Take it away"
-            raise WorkbenchError(f"line {number} is no record of a run", hint)
+            raise WorkbenchError(f"line {number} is not a record of a run", hint)
         records.append(record)
     if not any(record["k"] == "step" for record in records):
-        raise WorkbenchError("there is no token in this run", "a replay needs one at least")
+        raise WorkbenchError("this run has no tokens", "a replay needs at least one")
     return records
 
 
@@ -104,7 +104,7 @@ def _named(trace: Path, example: str | None) -> Example | None:
 def _about(head: _Record, example: Example | None) -> _Record:
     """What the run was made with.
 
-    Raises: WorkbenchError where nobody says.
+    Raises: WorkbenchError where it is not named.
     """
     made = {key: value for key, value in head.items() if key not in ("k", "run", "prefix")}
     title = {"title": example.title} if example is not None else {}
@@ -112,7 +112,7 @@ def _about(head: _Record, example: Example | None) -> _Record:
         return {**title, **made, "version": __version__}
     if example is None:
         raise WorkbenchError(
-            "the run does not say which grammar it is of", "name an --example it was made with"
+            "the run does not name its grammar", "pass the --example it was made with"
         )
     asked = {
         "text": example.text,

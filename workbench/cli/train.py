@@ -16,10 +16,10 @@ def train(
     batch: Annotated[int, typer.Option(min=1, help="Rows of 512 tokens a step.")] = 16,
     seed: Annotated[int, typer.Option(help="The same seed gives the same data and start.")] = 1,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")
+        bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")
     ] = False,
     minutes: Annotated[
-        float | None, typer.Option(help="Stop with a checkpoint after so long.")
+        float | None, typer.Option(help="Stop with a checkpoint after this time.")
     ] = None,
     smoke: Annotated[
         bool, typer.Option("--smoke", help="A few steps of a tiny model, to see that it runs.")

@@ -1,4 +1,4 @@
-"""compile: a grammar and a vocabulary → a constraint, by the name of the method."""
+"""Compiles a grammar and a vocabulary into a constraint, by the name of a method."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Autom
             return LazyConstraint(lazy, vocabulary, limits)
         case Network() as network:
             return StackConstraint(network, vocabulary, limits)
-    # dead ends threaten, and are found on the whole machine
+    # dead ends are possible, and are found on the whole machine
     whole = grammar.dfa
     assert whole is not None, "a grammar without a stack has one"
     return DfaConstraint(whole, vocabulary, limits)
@@ -108,9 +108,9 @@ def _template(
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to constrain, as the front door, the command line and the page speak of it."""
+    """A method, as the library, the command line and the page name it."""
 
-    #: One line for people.
+    #: One line for the user.
     title: str
     #: Who described it, and where.
     source: str
@@ -122,7 +122,7 @@ class Method:
     no_labels: str = ""
 
 
-_NOT_PROPER = "merges join tokens, and a label is one token whatever stands beside it"
+_NOT_PROPER = "merges join tokens, and a label is always a single token"
 
 #: Every method by its name.
 METHODS: dict[str, Method] = {
@@ -130,28 +130,30 @@ METHODS: dict[str, Method] = {
         "the exact mask, rows on demand", "Koo, Liu & He 2024, Algorithms 1 to 3", automaton
     ),
     "composed": Method(
-        "the composed machine, all rows at once", "Koo, Liu & He 2024, Algorithms 1 to 3", composed
+        "the composed machine, all rows precomputed",
+        "Koo, Liu & He 2024, Algorithms 1 to 3",
+        composed,
     ),
     "online": Method(
-        "every token put to a recogniser at every step, nothing made beforehand",
+        "a recogniser tests every token at every step; nothing is precomputed",
         "the baselines of Willard & Louf 2023 and Beurer-Kellner et al. 2024, Table 1",
         _online,
         {
-            "how": "flat: token after token; trie: tokens that begin alike together (flat)",
-            "checker": "who is asked: machine, synchromesh, llama.cpp or gcd (machine)",
+            "how": "flat: token by token; trie: tokens with a common prefix together (flat)",
+            "checker": "the recogniser: machine, synchromesh, llama.cpp or gcd (machine)",
         },
     ),
     "domino": Method(
-        "subterminal trees made beforehand, pruned by a parser at every step",
+        "precomputed subterminal trees, pruned by a parser at every step",
         "Beurer-Kellner, Fischer & Vechev 2024, §3",
         _domino,
-        {"k": "terminals a token may reach past its first; without it no end, the exact mask"},
+        {"k": "terminals a token may reach past its first; default: unlimited, the exact mask"},
     ),
     "lalr": Method(
         "terminal by terminal as an LALR(1) parser accepts them; no token crosses terminals",
         "Willard & Louf 2023, the extension to LALR(1); Koo, Liu & He 2024, A.1",
         _lalr,
-        {"conflicts": "refuse: rules must be LALR(1); shift: as lark settles them (refuse)"},
+        {"conflicts": "refuse: rules must be LALR(1); shift: as lark resolves them (refuse)"},
         "its terminals are characters",
     ),
     "outlines": Method(
@@ -164,14 +166,14 @@ METHODS: dict[str, Method] = {
         "only the tokens the tokenizer itself would write",
         "Tran-Thien 2024, CartesianMerge",
         _proper,
-        {"joined": "the tokens of a prompt the text is to join properly; without, it stands alone"},
+        {"joined": "the tokens of the prompt that the text must join properly; default: no prompt"},
         _NOT_PROPER,
     ),
     "vegas": Method(
-        "proper tokens, put together from regions kept for other grammars; no pre-tokenizer",
+        "proper tokens, assembled from regions cached for other grammars; no pre-tokenizer",
         "Tran-Thien 2024, Vegas configurations",
         _vegas,
-        {"joined": "the tokens of a prompt the text is to join properly; without, it stands alone"},
+        {"joined": "the tokens of the prompt that the text must join properly; default: no prompt"},
         _NOT_PROPER,
     ),
     "direct_merge": Method(
@@ -181,13 +183,13 @@ METHODS: dict[str, Method] = {
         no_labels=_NOT_PROPER,
     ),
     "template": Method(
-        "fixed text in the tokenizer's own tokens, the model asked for the holes alone",
+        "fixed text in the tokenizer's own tokens; the model fills only the holes",
         "GUIDANCE, as in Beurer-Kellner, Fischer & Vechev 2024, §2 and appendix A",
         _template,
         {"healing": "whether the last token before a hole may join with what fills it (true)"},
         "a token of a label joins with nothing",
     ),
-    "unconstrained": Method("the model alone", "all of them compare with it", _unconstrained),
+    "unconstrained": Method("the model alone", "the baseline of every paper", _unconstrained),
 }
 
 
@@ -202,8 +204,8 @@ def compile(
 ) -> Constraint:
     """A constraint that keeps a model's text inside a grammar.
 
-    Does its work anew at every call; what belongs to the vocabulary alone (its trie)
-    is remembered with the vocabulary. ``small_tokens`` allows tokens of a single character only
+    Compiles again at every call; data of the vocabulary alone (its trie) is cached with the
+    vocabulary. ``small_tokens`` allows tokens of a single character only
     (``small_tokens.SmallTokens``). ``options`` are the method's own (``METHODS[method]`` names
     them).
 

@@ -136,7 +136,7 @@ def compose(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenF
 def cannot_spell(vocabulary: Vocabulary) -> VocabularyError:
     """The error of a vocabulary that spells nothing the grammar accepts."""
     return VocabularyError(
-        f"no accepted text can be spelt with the tokens of {vocabulary.name}",
+        f"no accepted text can be spelled with the tokens of {vocabulary.name}",
         "add the characters the grammar needs to the vocabulary, or choose another one",
     )
 

@@ -61,7 +61,7 @@ def label_reason(
     wanted = in_words([verdict.expected], end=False)
     sentence = f"after {begun!r}: " * bool(begun) + f"expected {wanted}"
     if grammar.is_prefix(spelt(read) + token):
-        sentence += ", for what stands before it was read as text"
+        sentence += ", since the text before it was read as text"
     return Reason(sentence, f"needs {wanted}")
 
 
@@ -81,7 +81,7 @@ def _beside_label(grammar: Grammar, read: bytes, token: bytes) -> Reason | None:
             continue
         if not place:
             return Reason(
-                f"expected {label.what} ({label.name}), or what the text goes on with",
+                f"expected {label.what} ({label.name}), or the text that may follow",
                 f"{label.name} has it not",
             )
         begun, rest = (part.decode("utf-8", "replace") for part in (token[:place], token[place:]))

@@ -109,7 +109,7 @@ def _explained(name: str, directory: Path | None, error: Exception) -> ModelErro
     told = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if "trust_remote_code" in str(error):
         return ModelError(
-            f"{name!r} needs code of its own, which is never run here",
+            f"{name!r} needs its own code, which is never run here",
             "choose a model whose architecture transformers knows",
         )
     if directory is None and isinstance(error, OSError):

@@ -6,11 +6,11 @@ Every record says what it is and holds the whole machine, nothing folded::
      "states": 3, "initial": 0, "finals": [2],
      "edges": [{"source": 0, "target": 1, "characters": [["a", "z"]]}, …]}
 
-``edges`` name what is read by one of
+``edges`` name their input by one of
 
 * ``characters``: ranges of characters, both ends in;
 * ``bytes``: ranges of bytes, where they are no whole characters (and in machines over bytes);
-* ``tokens``: token ids; ``vocabulary`` then says whose, and ``spelling`` how each is spelt: a text,
+* ``tokens``: token ids; ``vocabulary`` then says whose, and ``spelling`` the text of each: a text,
   or ``{"hex": …}`` where it is no text by itself;
 * ``calls``: the rule that is entered; ``target`` is where it returns to;
 * ``label``: one token of those that a vocabulary has for this terminal label. Among ``tokens`` it
@@ -19,7 +19,7 @@ Every record says what it is and holds the whole machine, nothing folded::
 Ids of states are numbers, not always without gaps. A transducer's edges say which byte each
 ``writes``. Machines with a stack add ``pops`` (the top first) and ``pushes`` (the new top last),
 indices into ``symbols``. Edges of both that name nothing read nothing. ``rules`` have an initial
-state each; ``labels`` say what states stand for.
+state each; ``labels`` describe the states.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _bytes(ranges: Ranges | Iterable[tuple[int, int]]) -> list[list[int]]:
 
 
 def _spelt(vocabulary: Vocabulary, edges: Iterable[Record]) -> Record:
-    """Whose tokens they are, and how those that occur are spelt."""
+    """The name of the vocabulary, and the text of each token that occurs."""
     used = sorted({token_id for edge in edges for token_id in edge.get("tokens", ())})
     named = {"name": vocabulary.name, "size": len(vocabulary), "end": vocabulary.end}
     return {"vocabulary": named, "spelling": dict(_spellings(vocabulary, used))}

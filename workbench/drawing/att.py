@@ -6,7 +6,7 @@ line's source is the initial state. Labels are numbers or, with the tables of sy
 * a byte is labelled with itself, so that strings compiled by pynini (which are bytes) compose as
   they are; the byte 0x00 is 256, because 0 is ε;
 * token *i* is labelled *i* + 1;
-* names have no white space: printable ASCII stands for itself, a backslash is doubled, all else
+* names have no white space: printable ASCII is itself, a backslash is doubled, all else
   is written ``\\xHH``, byte by byte.
 
 Source: the format is AT&T's FSM library's (Mohri, Pereira & Riley 2000), kept by OpenFst.

@@ -111,7 +111,7 @@ def folded(dfa: Dfa) -> CharacterEdges:
 
 
 def _with_labels(read: CharacterEdges) -> CharacterEdges:
-    """The two bytes of a sign as the label they stand for."""
+    """The label of the two bytes of a sign."""
     entering = [ends for ends, ranges in read.raw.items() if ranges == ((LEAD, LEAD),)]
     inside = {middle for _, middle in entering}
     behind: defaultdict[int, list[tuple[int, tuple[Label, ...]]]] = defaultdict(list)

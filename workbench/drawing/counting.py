@@ -1,9 +1,8 @@
 """Folds the states of a counted repetition into one loop.
 
-``[a-z]{1,20}`` is a ladder of twenty states that all go on alike: a reader sees twenty times the
-same. A ladder becomes its first state with a loop that says how often; the rest stands inside the
-loop, so a live state is still found (``Graph.where``). What the picture no longer says is on which
-rung the machine stands.
+``[a-z]{1,20}`` is a ladder of twenty states with the same continuation. A ladder becomes its first
+state with a loop that names the count; the other states are inside the loop, so a live state is
+still found (``Graph.where``). The picture no longer shows on which rung the machine is.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ def _ladder(
     entered: Counter[str],
     kinds: dict[str, tuple[str, ...]],
 ) -> list[str]:
-    """The states above ``first`` that go on as it does, the last one perhaps with no way up."""
+    """The states above ``first`` with the same continuation; the last may have no way up."""
     for step in out[first]:
         rungs = _climb(first, step, out, entered, kinds)
         if rungs:
@@ -196,7 +195,7 @@ def _ways(edges: list[Edge], without: Edge | None) -> _Ways:
 
 
 def _loop(first: str, rungs: list[str], out: dict[str, list[Edge]]) -> Edge:
-    """The loop that stands for the rungs, with the steps between them inside."""
+    """The loop that replaces the rungs, with the steps between them inside."""
     here, steps = first, []
     for rung in rungs:
         steps.append(next(edge for edge in out[here] if edge.target == rung))

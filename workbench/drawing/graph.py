@@ -1,7 +1,7 @@
 """The data of a picture: nodes and edges, as layout, DOT and the tests use them.
 
-Nothing here knows a machine, Graphviz or a colour: ``kinds`` become class names in the SVG, and the
-style sheet says how they look. Making a graph small enough to read is ``reductions``' work.
+Independent of machines, Graphviz and colours: ``kinds`` become class names in the SVG, and the
+style sheet defines their look. ``reductions`` makes a graph smaller.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _check_names(*names: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A state, or a box that stands for a call.
+    """A state, or a box for a call.
 
     ``kinds`` in use: ``initial``, ``final``, ``rule`` (first state of a rule), ``call`` (a
     rectangular box), ``inside`` (between the bytes of one character), ``more`` (has
@@ -68,19 +68,19 @@ class Edge:
     target: str
     labels: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    #: How many tokens the edge stands for; 0 where tokens are not what is counted.
+    #: How many tokens the edge represents; 0 where the edge has no tokens.
     count: int = 0
     #: A few of them, as text.
     examples: tuple[str, ...] = ()
     #: Said on hover.
     title: str = ""
-    #: Everything, for whoever asks (a table, the side panel); not drawn.
+    #: The whole text, for tables and cards; not drawn.
     detail: str = ""
     #: Where states are folded in: for each label the edges it was made of, in order.
     chains: tuple[tuple[Edge, ...], ...] = ()
     #: States between the bytes of one character, which no picture of characters has.
     between: tuple[str, ...] = ()
-    #: The stack effect, drawn beside the labels: ``▼`` pops, ``▲`` pushes.
+    #: The stack effect, drawn after the labels: ``▼`` pops, ``▲`` pushes.
     mark: str = ""
     #: What is popped and pushed, as dotted rules, the top of the stack last.
     pops: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class Graph:
 
     @cached_property
     def states(self) -> tuple[Node, ...]:
-        """The nodes that are states; the others stand for calls."""
+        """The nodes that are states; the others are calls."""
         return tuple(node for node in self.nodes if "call" not in node.kinds)
 
     @cached_property

@@ -1,7 +1,7 @@
 """One Graphviz process that is kept running: DOT to SVG within a time limit.
 
-Graphviz cannot be interrupted, so it runs in a process of its own that is killed when its time is
-over. Where pygraphviz is missing, the system's ``dot`` program does the same, a process a picture.
+Graphviz cannot be interrupted, so it runs in a separate process that is killed at its time
+limit. Where pygraphviz is missing, the system's ``dot`` program does the same, a process a picture.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Job:
 class Worker:
     """The process with pygraphviz in it; started when first needed, and again after a kill.
 
-    Not for two threads at once: ``render.Renderer`` hands each of its workers to one.
+    Not for two threads together: ``render.Renderer`` hands each of its workers to one.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """The program of the layout process: reads framed requests, writes framed pictures.
 
-It is started by its path, not as a module, so that it never imports this project nor runs
-anybody's ``__main__`` a second time; it knows pygraphviz and nothing else. One request is one JSON
+It is started by its path, not as a module, so that it neither imports this project nor runs
+the caller's ``__main__`` a second time; it imports only pygraphviz. One request is one JSON
 object with ``dot``, ``prog``, ``format``, ``attributes`` and ``seconds``; one answer is a byte
 (``+`` or ``-``) and the picture or a sentence. Every frame begins with its length in four bytes.
 """

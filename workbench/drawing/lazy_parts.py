@@ -1,7 +1,7 @@
 """Parts of machines whose states are computed on demand, around a given state.
 
-A regex such as ``(a|b)*a(a|b){20}`` has two million states, of which a text meets as many as it has
-characters. What is drawn is what can be reached from one of them, made as it is looked at.
+A regex such as ``(a|b)*a(a|b){20}`` has two million states, of which a text visits as many as it
+has characters. The part that is drawn is reached from one of them and computed on demand.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class LazyParts:
 
     def __init__(self, machine: LazyDfa | Dfa) -> None:
         self.machine = machine
-        #: Of one that is made as it is read nobody knows how many there are: 0.
+        #: 0: the number of states is unknown, since they are computed on demand.
         self.states = len(machine) if isinstance(machine, Dfa) else 0
         self._done = "draw" if self.states else "make"
-        #: What each state between characters reads, of those looked at so far.
+        #: What each visited state between characters reads.
         self._onward: dict[State, list[tuple[Ranges, State]]] = {}
         self._into: dict[State, dict[State, None]] = {}
         self._lock = threading.Lock()
@@ -81,7 +81,7 @@ class LazyParts:
         return cut(Graph(name, nodes, edges, note), {str(s) for s in kept}, Links(links))
 
     def near(self, centre: str, count: int) -> list[State]:
-        """The states nearest to one, along edges either way; of ways into it those met so far."""
+        """The states nearest to one, along edges either way; of ways into it those visited."""
         number = int(centre) if centre.isdigit() else self.machine.initial
         start = number if number < len(self.machine) else self.machine.initial
         found = {start: None}
@@ -169,7 +169,7 @@ class LazyTokenParts:
     def _row(self, state: State) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """The tokens that can be read in a state, and where each leads.
 
-        Cost: all tokens at once, one step for each byte of the longest.
+        Cost: all tokens together, one step for each byte of the longest.
         """
         known = self._rows.get(state)
         if known is not None:

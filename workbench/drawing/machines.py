@@ -127,7 +127,7 @@ def _many(ranges: Ranges) -> bool:
 
 
 def _code_points(ranges: Ranges) -> str:
-    """The ranges as code points, for whoever wants to know exactly; the first few hundred."""
+    """The ranges as code points, for the card of an edge; at most the first few hundred."""
     told = ", ".join(
         f"U+{low:04X}" if low == high else f"U+{low:04X}–U+{high:04X}" for low, high in ranges[:200]
     )
@@ -137,7 +137,7 @@ def _code_points(ranges: Ranges) -> str:
 def draw_token_fsa(fsa: TokenFsa, dfa: Dfa, name: str = "token automaton") -> Graph:
     """The machine over tokens: for every two states one edge, with how many tokens and which.
 
-    Tokens that pass over other character states make an edge of their own, drawn dashed:
+    Tokens that pass over other character states make a separate edge, drawn dashed:
     that they can is what tells this machine from the character automaton. States inside a
     character are not drawn; the tokens that lead through them are pieces of characters.
     """

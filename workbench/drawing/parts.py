@@ -78,7 +78,7 @@ class Parts(Protocol):
 
     @property
     def states(self) -> int:
-        """How many states there are; 0 where nobody knows."""
+        """How many states there are; 0 where it is unknown."""
         ...
 
     def whole(self) -> Graph:

@@ -82,7 +82,7 @@ class Renderer:
         name: str = "",
         description: str = "",
     ) -> str:
-        """DOT as SVG that may stand in a page.
+        """DOT as SVG that is safe in a page.
 
         Raises: LimitError where no layout ends in time; LayoutError where there is no
                 Graphviz, or it cannot read the text.

@@ -1,9 +1,9 @@
 """Graphs of scanners and subterminal trees: DOMINO's Figures 3(b), 3(d), 3(e) and 4.
 
-The text of the paper at hand has lost the drawings. The grammar of Figure 3(a) is told in §3.1 and
+The available text of the paper lacks the drawings. The grammar of Figure 3(a) is given in §3.1 and
 §3.2; of its vocabulary (c) only this is sure: numbers, ``+``, ``+1``, ``(``, ``)``, the end token,
-and a token that needs k = 2 after ``(12``, for which ``)+1`` stands here. The paper's boxes for
-subterminals become brackets that are open where the terminal goes on: ``[int]`` full, ``[int…``
+and a token that needs k = 2 after ``(12``, here ``)+1``. The paper's boxes for
+subterminals become brackets that are open where the terminal continues: ``[int]`` full, ``[int…``
 start, ``…int]`` end, ``…int…`` continuation.
 """
 

@@ -22,7 +22,7 @@ _ATTRIBUTES = frozenset(
     | {"width", "height", "text-anchor", "font-size", "stroke-width", "stroke-dasharray"}
 )
 
-#: Only these two may be said in the picture; anything else would be a colour of somebody's.
+#: Only these two are allowed in the picture; any other value would be a fixed colour.
 _PAINT = {"none": "none", "black": "currentColor"}
 
 MONOSPACED = "ui-monospace,SF Mono,Cascadia Mono,Menlo,Consolas,DejaVu Sans Mono,monospace"

@@ -2,7 +2,7 @@
 
 White space is drawn as ``·`` ``⏎`` ``⇥``; control characters and bytes that are no UTF-8 as
 ``<0xE2>``; characters without a shape of their own (format, private, unassigned) as ``<U+202E>``.
-What comes out has no line break, nothing XML forbids, and nothing that turns the reading order.
+The result has no line break, nothing XML forbids, and nothing that turns the reading order.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def terminal_edge(source: str, target: str, labels: Sequence[LabelTokens]) -> Ed
 def look(token: bytes) -> tuple[tuple[bool, bool, bool], str]:
     """A token as text, and how little it tells: sorts those a reader knows at sight to the front.
 
-    Remembered, since the same tokens stand at most edges: 26,000 of them took nine seconds.
+    Cached, since the same tokens are on most edges: 26,000 of them took nine seconds.
     """
     text = visible(token)
     return ("<" in text, not any(map(str.isalnum, text)), not 2 <= len(text) <= 8), text

@@ -166,7 +166,7 @@ def own(tree: TokenTree, canonical: Canonical | None = None, *, ended: bool = Tr
     total = math.fsum(p for parts in mass.values() for p in parts)
     if total == 0:
         raise WorkbenchError(
-            "the model gives no text of the language any chance", "try another prompt"
+            "the model gives every text of the language probability 0", "try another prompt"
         )
     return Distribution(
         {text: math.fsum(mass.get(text, ())) / total for text in tree.texts},

@@ -1,4 +1,4 @@
-"""Comments: the text of a grammar in, the comments that belong to each of its rules out."""
+"""Finds the comments that belong to each rule of a grammar's text."""
 
 from __future__ import annotations
 

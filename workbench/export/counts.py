@@ -1,4 +1,4 @@
-"""Counts: how often an item stands, said without counts; an expression in, one with rules out.
+"""Rewrites counted repetitions as rules, for notations without counts.
 
 Few copies are written out. More are rules of rules: twice as many are a rule called twice.
 """

@@ -1,4 +1,4 @@
-"""Elimination: a graph whose edges are regexes comes in, the regex of its paths goes out.
+"""Computes the regex of a graph whose edges are regexes, by state elimination.
 
 States are taken out one after the other, the one first whose going makes the regex longest least;
 what went through it becomes edges from its neighbours to its neighbours.

@@ -1,7 +1,7 @@
-"""Expansions: rules in, the same rules out, none of which Lark writes out in very many ways.
+"""Splits rules that Lark would expand into very many alternatives.
 
 Lark makes of every rule the list of its alternatives: each ``?``, group and count multiplies them.
-What has many alternatives becomes a rule of its own.
+What has many alternatives becomes a separate rule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a machine: an automaton over characters in, its texts as a regex or as rules out.
+"""The texts of an automaton over characters, as a regex or as rules.
 
 Bytes that are no part of a character are left out: what is written in characters speaks of texts.
 """

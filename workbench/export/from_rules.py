@@ -1,6 +1,6 @@
-"""From rules: rules that need no stack come in, the regex of the start symbol goes out.
+"""Computes the regex of rules that need no stack.
 
-Rules are written in where they are called. Those that call each other in a circle, each call at the
+Rules are inserted where they are called. Those that call each other in a cycle, each call at the
 end of its rule (or each at the beginning), are states of a graph whose paths are the regex.
 """
 

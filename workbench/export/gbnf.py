@@ -1,4 +1,4 @@
-"""GBNF: a grammar in, out comes text that llama.cpp reads, and xgrammar as its EBNF."""
+"""Writes a grammar as GBNF, which llama.cpp and xgrammar read."""
 
 from __future__ import annotations
 

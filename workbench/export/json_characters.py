@@ -1,4 +1,4 @@
-"""Characters of JSON strings: a set of characters in, the regex of all their spellings out."""
+"""The regex of all JSON spellings of a set of characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contents of JSON strings: the machine of such texts in, the machine of what they say out.
+"""Derives the machine of string values from the machine of their JSON texts.
 
 A character of a JSON string has several spellings; spelled out, each state has some twenty more.
 """

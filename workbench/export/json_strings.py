@@ -1,4 +1,4 @@
-"""JSON strings: a terminal of such texts in, rules out that name each set of characters once."""
+"""Rules for a terminal of JSON strings; each set of characters is named once."""
 
 from __future__ import annotations
 

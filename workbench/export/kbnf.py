@@ -1,4 +1,4 @@
-"""KBNF: a grammar in, KBNF text out; terminals only KBNF has stay as their author wrote them."""
+"""Writes a grammar as KBNF; terminals only KBNF has keep their author's text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laid out: prepared rules and a printer in, a text out, comments above the rules they are of."""
+"""Prints prepared rules as text, with their comments above them."""
 
 from __future__ import annotations
 

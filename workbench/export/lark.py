@@ -1,4 +1,4 @@
-"""Lark: a grammar in, out comes text that Lark's Earley parser reads, and llguidance."""
+"""Writes a grammar as Lark text, which Lark's Earley parser and llguidance read."""
 
 from __future__ import annotations
 

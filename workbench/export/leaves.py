@@ -1,4 +1,4 @@
-"""Leaves: a terminal in, its texts as a regex over characters out, or its machine."""
+"""The texts of a terminal, as a regex over characters or as a machine."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Leaves:
         made = plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
         label = next(labels_in(leaf.regex), None)
         if label is not None and (made is None or not self.labels):
-            what = f"the label {label[0].name}, which stands for one token"
+            what = f"the label {label[0].name}, which represents one token"
             if self.labels:
-                what += ", beside what only a machine says"
+                what += ", in addition to parts that only a machine can express"
             raise self.refused(what, leaf.span, "write a regex of the texts you mean")
         return made
 
@@ -92,7 +92,7 @@ class Leaves:
         try:
             return leaf.value.decode()
         except UnicodeDecodeError:
-            what = f"the bytes {leaf.value!r}, which are no text in UTF-8"
+            what = f"the bytes {leaf.value!r}, which are not valid UTF-8"
             raise self.refused(what, leaf.span, "write whole characters") from None
 
 

@@ -1,4 +1,4 @@
-"""Lexing: rules in, the terminals out that a reader who takes the longest one would read wrongly.
+"""Finds the terminals that a lexer with longest match would read wrongly.
 
 llguidance reads, of the terminals that may stand at a place, the one that goes on longest, and
 Lark's dynamic lexer a regex as far as it goes. Rules mean the same to both where no text of a

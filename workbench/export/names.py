@@ -1,4 +1,4 @@
-"""Names: the names of rules in, names another notation reads out, no two of them alike."""
+"""Renames rules to distinct names that another notation reads."""
 
 from __future__ import annotations
 

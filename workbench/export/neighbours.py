@@ -1,4 +1,4 @@
-"""Neighbours: rules in, which terminal may stand directly behind which out."""
+"""Computes which terminals may directly follow which."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places of a regex: a regex in, out comes whether a character always decides how to go on."""
+"""Tests whether one character always decides how a regex continues."""
 
 from __future__ import annotations
 

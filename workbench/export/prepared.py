@@ -1,4 +1,4 @@
-"""Prepared: a grammar in, rules out that hold only what a notation has signs for.
+"""Rewrites a grammar as rules that use only what a notation can express.
 
 Terminals that are machines become regexes or rules of their own, names become names of the
 notation, rules and alternatives that no text reaches are left out.

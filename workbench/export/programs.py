@@ -1,4 +1,4 @@
-"""Programs: a grammar in, Python that generates under it out, for this library and for others.
+"""Python programs that generate under a grammar, for this library and for others.
 
 Each gets the notation it takes best, the whole grammar in it. What is a JSON Schema goes to other
 engines as it is: each reads it in its own way.

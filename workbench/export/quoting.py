@@ -1,4 +1,4 @@
-"""Quoting: a text in, a Python literal of it out that people like to read."""
+"""Quotes a text as a readable Python literal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regex: a grammar whose language needs no stack in, one pattern of the same texts out."""
+"""Writes a grammar whose language needs no stack as one pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regex text: the tree of a regex in, the pattern out, for one dialect or for whoever reads it."""
+"""Prints the tree of a regex as a pattern of one dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry: every notation and program a grammar can be taken away as, and the one way to ask."""
+"""The registry of notations and programs to which a grammar can be exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spelled: a regex in, the same as an expression of rules out: strings, sets of one character."""
+"""Rewrites a regex as an expression of rules: strings, sets of one character."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms: regexes put together from parts and kept short; parts in, a regex out, all without places.
+"""Builds short regexes from parts, without places.
 
 Nodes made here compare equal where they are written alike.
 """

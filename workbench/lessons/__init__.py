@@ -1,6 +1,6 @@
 """Lessons: the figures, tables and worked examples of the sources, made by the engine.
 
-In come the texts of ``content/*.toml``, one lesson a file; out come films (a picture with frames),
+The files ``content/*.toml`` hold one lesson each; the modules make films (a picture with frames),
 tables, and questions that the engine answers.
 
 A new lesson is one more file and its name on one of ``shelf.SHELVES``. A step has a title, a text,

@@ -20,7 +20,7 @@ _CLOSE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: its options, or none where a text is asked for, and how an answer is judged."""
+    """A question: its options, or none where the answer is a text, and the check of an answer."""
 
     #: ``several`` of the options, or a ``text``, ``tokens`` or ``number`` to be typed.
     form: str

@@ -88,7 +88,7 @@ def share(value: float) -> str:
 
 
 def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """Two columns for every step: what the model wants, and what is left after the mask."""
+    """Two columns for every step: the model's probabilities, and those after the mask."""
     ids = taken(world, given, tokens)
     frames = []
     for place, made in enumerate(turns(world, ids)):

@@ -100,7 +100,7 @@ def composition(world: World, given: Given) -> Film:
 
 @dataclass(slots=True)
 class _Reel:
-    """What has been found so far."""
+    """The states and edges that have been found."""
 
     automaton: Graph
     shown: set[Pair]
@@ -117,7 +117,7 @@ class _Reel:
         self.edges += len(found)
 
     def frame(self, say: str, pair: Pair, found: list[Joined]) -> Frame:
-        """Both machines at a pair, the edges both can take, and the pairs so far."""
+        """Both machines at a pair, the edges both can take, and the pairs found before."""
         here = (str(pair[0]),)
         ends = tuple(str(j.target[0]) for j in found)
         views = (

@@ -1,7 +1,7 @@
 """Films of textbook constructions of automata, step by step.
 
-Each is the algorithm as its source writes it, slow and told aloud; the tests compare what comes
-out with what the engine builds.
+Each is the algorithm as its source writes it, slow and step by step; the tests compare the
+result with the engine's.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _subset_frame(
 
 
 def partitions(dfa: Dfa) -> list[list[frozenset[int]]]:
-    """Moore's rounds: blocks of states not told apart yet, until nothing splits.
+    """Moore's rounds: blocks of states not distinguished yet, until nothing splits.
 
     Source: Moore 1956, "Gedanken-experiments on sequential machines", theorem 4.
     """
@@ -184,7 +184,7 @@ def minimise(world: World, given: Given) -> Film:
 
 
 def _difference(dfa: Dfa, before: list[frozenset[int]], after: list[frozenset[int]]) -> str:
-    """What a round has told apart: two states, and the letter that did it."""
+    """Two states that a round distinguished, and the letter that distinguishes them."""
     block_of = {s: i for i, block in enumerate(before) for s in block} | {DEAD: DEAD}
     for block in before:
         inside = [piece for piece in after if piece <= block]

@@ -233,7 +233,7 @@ def _pair_words(pair: Pair, fsa: TokenDfa, star: Star, made: Product, new: Seque
 
 
 def _sequences(world: World, longest: int) -> Iterator[tuple[str, ...]]:
-    """Every sequence of the step's tokens whose text has at most so many characters."""
+    """Every sequence of the step's tokens whose text has at most that many characters."""
     words = [word.decode() for word in world.words]
     waiting: list[tuple[str, ...]] = [()]
     while waiting:

@@ -1,7 +1,7 @@
 """A film of DirectMerge: an automaton rewritten merge rule by merge rule.
 
 The steps are the engine's own (``constraint.proper.direct_merge``); the picture holds every state
-and edge there ever is, so that nothing moves while they come and go.
+and edge of the film, so that nothing moves while they come and go.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.lessons.merging import Rule, rule_name
 from workbench.lessons.pairing import splits
 from workbench.lessons.world import World, spelt
 
-#: The rules shown at once.
+#: The rules shown together.
 _SHOWN = 7
 
 #: An edge as a lesson writes it: from, token, to.
@@ -103,7 +103,7 @@ def _rules_row(rules: Sequence[str], number: int, *, now: bool = True) -> Row:
 def _ending(last: TokenDfa, idle: int) -> str:
     rest = f"{count_of(idle, 'last rule')} found nothing to merge. " if idle else ""
     size = f"{count_of(len(last), 'state')} and {count_of(last.edge_count, 'edge')}"
-    return f"{rest}{size}: what is read now is what the tokenizer writes."
+    return f"{rest}{size}: it now reads what the tokenizer writes."
 
 
 class _Reel:
@@ -155,12 +155,12 @@ class _Reel:
 
 def _said(step: Step) -> str:
     counted = [
-        f"State {even} stands for even runs of {visible(step.rule[0])}, state {odd} for odd ones."
+        f"State {even} is for even runs of {visible(step.rule[0])}, state {odd} for odd ones."
         for even, odd in step.parities
         if odd in step.automaton.edges
     ]
     if not step.splits:
-        return " ".join((*counted, "No odd run goes on: nothing is merged."))
+        return " ".join((*counted, "No odd run continues: nothing is merged."))
     return " ".join((*counted, *(_case_words(step, split) for split in step.splits)))
 
 

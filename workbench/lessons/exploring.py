@@ -29,7 +29,7 @@ class Machine:
 
     @property
     def sequences(self) -> int | None:
-        """How many sequences it accepts; None where it goes in circles."""
+        """How many sequences it accepts; None where it has a cycle."""
         known: dict[int, int | None] = {}
 
         def count(state: int, above: frozenset[int]) -> int | None:

@@ -111,7 +111,7 @@ EXPLAINED = frozenset({"tokens", "bytes", "token stack"})
 def film(kind: Kind, world: World, given: Given = None) -> Film:
     """The film of a step, of what the lesson names or of what a reader gave.
 
-    Raises: LessonError for a figure nobody knows, or settings it does not have.
+    Raises: LessonError for an unknown figure, or settings it does not have.
     """
     made = called(FILMS, "figure", kind, kind.world or world, given)
     assert isinstance(made, Film)

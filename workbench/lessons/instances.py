@@ -11,7 +11,7 @@ from workbench.lessons.world import World
 
 
 def instances(world: World, *, texts: Sequence[str]) -> Table:
-    """Texts, whether each is accepted, and the value it stands for if it is."""
+    """Texts, whether each is accepted, and its value if it is."""
     grammar = world.grammar
     rows = tuple(
         (visible(text), "✓", repr(grammar.parse(text)))
@@ -19,11 +19,11 @@ def instances(world: World, *, texts: Sequence[str]) -> Table:
         else (visible(text), "✗", "nothing")
         for text in texts
     )
-    return Table("What a text stands for", ("text", "accepted", "stands for"), rows)
+    return Table("The value of a text", ("text", "accepted", "value"), rows)
 
 
 def stands_for(world: World, *, text: str) -> Asked:
-    """Write another accepted text that stands for the same value."""
+    """Write another accepted text with the same value."""
 
     def judge(answer: Answer) -> Reply:
         written = text_of(answer)
@@ -34,7 +34,7 @@ def stands_for(world: World, *, text: str) -> Asked:
             return Reply(False, f"The machine rejects it: it {verdict}.")
         made, wanted = world.grammar.parse(written), world.grammar.parse(text)
         if made != wanted:
-            return Reply(False, f"It stands for {made!r}, not for {wanted!r}.")
-        return Reply(True, f"Right: both stand for {wanted!r}.")
+            return Reply(False, f"Its value is {made!r}, not {wanted!r}.")
+        return Reply(True, f"Right: both have the value {wanted!r}.")
 
     return Asked("text", (), judge)

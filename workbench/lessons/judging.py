@@ -1,6 +1,6 @@
 """The effect of methods on a model, exactly: distributions and counterexamples.
 
-The model is the one whose chances a step writes out, so every number can be checked by hand.
+The model is the one whose chances a step writes out, so every number can be checked.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def ranking(world: World, *, methods: Sequence[Way]) -> Table:
 def invasive(world: World, *, methods: Sequence[Way]) -> Table:
     """Whether some spelling of some valid text is forbidden, with the first one found.
 
-    Source: Beurer-Kellner et al. 2024, Definition 2.1, for every model at once.
+    Source: Beurer-Kellner et al. 2024, Definition 2.1, for every model.
     """
     rows = []
     for way in methods:

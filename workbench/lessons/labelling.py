@@ -116,7 +116,7 @@ def sizes(world: World, *, vocabularies: Sequence[str]) -> Table:
         for name, loaded in ((name, Vocabulary.load(name)) for name in vocabularies)
         for one in signed_vocabulary(loaded).labels
     ]
-    return Table("What one edge stands for", ("vocabulary", "label", "tokens"), tuple(rows))
+    return Table("What one edge represents", ("vocabulary", "label", "tokens"), tuple(rows))
 
 
 def allowed(world: World, *, after: Sequence[str] = ()) -> Asked:

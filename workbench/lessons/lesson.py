@@ -30,7 +30,7 @@ class View:
     #: Ids of nodes, and numbers of edges, that are there already; None for all.
     nodes: frozenset[str] | None = None
     edges: frozenset[int] | None = None
-    #: Ids of nodes that turned out to lead nowhere.
+    #: Ids of nodes from which no final state is reached.
     dead: frozenset[str] = frozenset()
 
 
@@ -127,7 +127,7 @@ class Kind:
     settings: Mapping[str, Any] = field(default_factory=dict)
     #: What is asked, of a question.
     ask: str = ""
-    #: A world of its own, where it is not about that of the step.
+    #: A separate world, where it is not about that of the step.
     world: World | None = None
     #: Whether a figure wants the whole width.
     broad: bool = False
@@ -153,7 +153,7 @@ class Step:
 
     title: str
     paragraphs: tuple[str, ...]
-    #: Where it stands in the source, to the page or section.
+    #: The place in the source, to the page or section.
     source: str
     world: World
     figure: Kind | None = None

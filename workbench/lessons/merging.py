@@ -1,7 +1,7 @@
 """Films and tables of byte-pair encoding, merge by merge.
 
-Both meanings of "encode with a merge table" are here, each as it is defined, slow and step by step;
-the tests compare the rank-greedy one with the engine's encoder.
+Both meanings of "encode with a merge table" are here, each by its definition, step by step; the
+tests compare the rank-greedy one with the engine's encoder.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def passes(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
 
 
 def rule_name(rule: Rule) -> str:
-    """A rule as it is written: ``(a, b)``."""
+    """A rule as the papers write it: ``(a, b)``."""
     return f"({visible(rule[0])}, {visible(rule[1])})"
 
 
@@ -115,7 +115,7 @@ def _tokens_row(tokens: Sequence[str], now: int) -> Row:
 
 
 def table_1(world: World, *, text: str) -> Table:
-    """The tokens after each rule's sweep; what a sweep has merged stands in brackets.
+    """The tokens after each rule's sweep; what a sweep has merged is in brackets.
 
     Source: Tran-Thien 2024, Table 1.
     """

@@ -37,7 +37,7 @@ _LONGEST = 40
 def constrained(world: World, way: Way) -> Constraint:
     """The constraint of a method over the world's language and tokens, made once.
 
-    Raises: WorkbenchError for a method nobody knows.
+    Raises: WorkbenchError for an unknown method.
     """
     settings = {key: value for key, value in way.items() if key != "name"}
     written, loose = settings.pop("template", ""), settings.pop("flexible", False)
@@ -128,7 +128,7 @@ def allowed_by(world: World, way: Way, after: Sequence[str] = ()) -> set[TokenId
 
 
 def side_by_side(world: World, given: Given, *, methods: Sequence[Way]) -> Film:
-    """One model under several methods, token by token; each token as dark as it was surprising."""
+    """One model under several methods, token by token; the shade of a token is its surprisal."""
     if not methods:
         raise LessonError("expected methods to lay side by side")
     runs = [run_of(world, way) for way in methods]

@@ -45,7 +45,7 @@ class _Watched:
         return rows
 
     def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """Several places at once."""
+        """Several places together."""
         read = len(token_ids) - last + 1
         self.passes.append((read, tuple(token_ids[read:])))
         return self.model.judge(token_ids, last)
@@ -85,7 +85,7 @@ def _right(proposed: Sequence[TokenId], taken: Sequence[TokenId]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """A run as the passes it took; what no pass was made for stands at the end."""
+    """A run as the passes it took; tokens without a pass are at the end."""
 
     steps: tuple[Step, ...]
     passes: tuple[Judged, ...]

@@ -1,8 +1,8 @@
 """Films of subterminal trees: tokens are inserted, a parser prunes.
 
-In come a grammar, tokens and a text; out come films of DOMINO's Figure 3 (b), (d) and (e). Scanner,
-trees and parser are the engine's own. ``drawing.subterminals`` draws the same trees at once; here
-every token is a node, so that each can come in its turn.
+The films are DOMINO's Figure 3 (b), (d) and (e). Scanner, trees and parser are the engine's.
+``drawing.subterminals`` draws the same trees whole; here every token is a node, so that the tokens
+can be added one by one.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _asked(made: Planted, level: int, depth: dict[str, int], kept: set[str]) -> 
 
 
 def scanner(world: World, given: Given, *, text: str = "") -> Film:
-    """The scanner reading a text: all terminals at once, and again after each.
+    """The scanner reading a text: all terminals together, and again after each.
 
     Source: Beurer-Kellner et al. 2024, Figure 3 (b) and Lemma 3.1.
     """
@@ -201,7 +201,7 @@ def _scan_frame(
     view = View(tuple(map(str, sorted(here))))
     if not places:
         failed = visible(text[place - 1])
-        say = f"No terminal goes on with {failed}: this is no sequence of terminals."
+        say = f"No terminal continues with {failed}: this is no sequence of terminals."
         return Frame(say, (view,), reading(text, place - 1), good=False)
     if made.readings.after(made.initial, text[:place].encode()) is None:
         say = "A sequence of terminals, so the scanner reads on. The parser knows it is no text."

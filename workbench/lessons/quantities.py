@@ -153,6 +153,6 @@ QUANTITIES: dict[str, Callable[..., float]] = {
 def quantity(kind: Kind, world: World) -> float:
     """A number of a world.
 
-    Raises: LessonError for a number nobody knows, or settings it does not have.
+    Raises: LessonError for an unknown number, or settings it does not have.
     """
     return float(called(QUANTITIES, "number", kind, world))

@@ -1,6 +1,6 @@
 """The registry of questions: checks an answer and replies with the reasons.
 
-No question has its answer written down: what is right is asked of the machine each time.
+No answer is stored: the machine computes it each time.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ QUESTIONS: Mapping[str, Callable[..., Asked]] = {
 def question(kind: Kind, world: World) -> Asked:
     """The question of a step.
 
-    Raises: LessonError for a question nobody knows, or settings it does not have.
+    Raises: LessonError for an unknown question, or settings it does not have.
     """
     made = called(QUESTIONS, "question", kind, kind.world or world)
     assert isinstance(made, Asked)

@@ -1,6 +1,6 @@
 """Films of machines that read a text or tokens, with the current state.
 
-Every frame is the state of the engine's own machine; what a sentence says is read off it.
+Every frame is the state of the engine's own machine; its sentence is derived from it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def characters(world: World, given: Given, *, text: str = "") -> Film:
 
 
 def opens_at(given: Given) -> int:
-    """A film somebody plays begins at its beginning, one somebody types at its end."""
+    """A film that is played opens at its beginning, one of a typed text at its end."""
     return 0 if given is None else -1
 
 
@@ -90,7 +90,7 @@ def arcs_between(
 
 
 def nondeterministic(world: World, given: Given, *, text: str = "") -> Film:
-    """Thompson's machine reading a text: all states it can be in, at once."""
+    """Thompson's machine reading a text: all states it can be in."""
     nfa, graph = world.nfa, draw_nfa(world.nfa, name_of(world))
     read = given if isinstance(given, str) else text
     here = closure(nfa, {nfa.initial})
@@ -126,7 +126,7 @@ def _crowd(
 
 
 def set_name(states: frozenset[int] | set[int]) -> str:
-    """A set of states as it is written: ``{0, 3}``."""
+    """A set of states in braces: ``{0, 3}``."""
     return "{" + ", ".join(map(str, sorted(states))) + "}"
 
 

@@ -21,7 +21,7 @@ from workbench.pushdown.network import Network
 from workbench.pushdown.pda import pda
 from workbench.pushdown.runner import Runner
 
-#: Stacks shown at once of a machine that is in several.
+#: Stacks shown together of a machine that is in several.
 _MOST = 4
 
 
@@ -34,7 +34,7 @@ class Standing:
 
 
 def standings(runner: Runner, data: bytes) -> list[Standing] | None:
-    """All ways the text can have been read; None where there is none."""
+    """All ways the text can have been read; None where it cannot be read."""
     if (situation := runner.run(data)) == DEAD:
         return None
     found = runner.configurations(situation)
@@ -85,7 +85,7 @@ def over_characters(world: World, given: Given, *, text: str = "") -> Film:
 
 
 def rules(world: World, given: Given, *, text: str = "") -> Film:
-    """The rules as small machines that call each other; lit is where reading stands in each."""
+    """The rules as small machines that call each other; the current state of each is lit."""
     return _reading(world, draw_network(world.grammar.rules), given, text)
 
 
@@ -134,7 +134,7 @@ def _change(before: list[Standing], after: list[Standing]) -> str:
     change = len(after[0].stack) - len(before[0].stack)
     if change > 0:
         return f" and pushes {_symbols(change)}"
-    return f" after popping {_symbols(-change)}" if change < 0 else "; the stack stays as it is"
+    return f" after popping {_symbols(-change)}" if change < 0 else "; the stack is unchanged"
 
 
 def _symbols(count: int) -> str:
@@ -232,7 +232,7 @@ def _edits(runner: Runner, so_far: bytes, token: bytes) -> str:
         pops += max(0, -change)
         before = after
     told = [f"pushes {_symbols(pushes)}"] * bool(pushes) + [f"pops {_symbols(pops)}"] * bool(pops)
-    return f" {' and '.join(told)}" if told else " leaves the stack as it is"
+    return f" {' and '.join(told)}" if told else " leaves the stack unchanged"
 
 
 def _token_frame(

@@ -1,7 +1,7 @@
 """Films of DOMINO's scanner, trees and their pruning for a grammar and tokens.
 
 Source: Beurer-Kellner et al. 2024 (DOMINO), §3.2 to §3.4, Figures 3 and 4. Trees and parser are
-the engine's own.
+the engine's.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def everywhere(world: World) -> dict[TokenId, set[Pieces]]:
     found: dict[TokenId, set[Pieces]] = {}
     for at in (BETWEEN, *made.scanner.inside):
         tree = made.trees.get(at)
-        assert tree is not None, "from all of these something goes on"
+        assert tree is not None, "all of these can continue"
         for token_id, pieces, _ in read_as(made, tree):
             found.setdefault(token_id, set()).add(pieces)
     return found

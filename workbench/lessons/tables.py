@@ -40,7 +40,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 _YES, _NO = "✓", "✗"
 
-#: What a lesson writes in a row of its own.
+#: What a lesson writes in a separate row.
 _Given = Mapping[str, Any]
 
 
@@ -183,7 +183,7 @@ TABLES: dict[str, Callable[..., Table]] = {
 def table(kind: Kind, world: World) -> Table:
     """The table of a step.
 
-    Raises: LessonError for a table nobody knows, or settings it does not have.
+    Raises: LessonError for an unknown table, or settings it does not have.
     """
     made = called(TABLES, "table", kind, kind.world or world)
     assert isinstance(made, Table)

@@ -133,7 +133,7 @@ def _ended(world: World, graph: Graph, here: int, ids: tuple[TokenId, ...], so_f
 
 
 def taken_row(world: World, ids: tuple[TokenId, ...], place: int) -> Row:
-    """The tokens taken so far."""
+    """The tokens taken."""
     return Row("tokens", tuple(world.shown(i) for i in ids[:place]), place - 1)
 
 

@@ -1,6 +1,6 @@
 """Films and tables of Willard & Louf's Algorithms 3 and 4 on their own machine.
 
-The machine is interegular's, as it stands under the method ``outlines``; the paths are those of the
+The machine is interegular's, as the method ``outlines`` uses it; the paths are those of the
 engine's ``find_sub_sequences``.
 """
 
@@ -79,7 +79,7 @@ def walks(machine: CharacterMachine, token: str) -> list[Walked]:
 
 
 def drawn(machine: CharacterMachine, name: str) -> Graph:
-    """The machine as it is, not reduced; states under new numbers."""
+    """The machine, not reduced, with new state numbers."""
     numbers = numbers_of(machine)
     nodes = tuple(
         Node(

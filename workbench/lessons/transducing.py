@@ -10,7 +10,7 @@ from workbench.lessons.world import World
 
 
 def drawn(machine: Fst, name: str) -> Graph:
-    """The transducer with an edge of its own for every edge, so that each can come in its turn."""
+    """The transducer with a separate drawn edge for every edge, so that each can be added alone."""
     nodes = tuple(
         Node(str(s), "r" if s == machine.initial else str(s), _kinds(machine, s))
         for s in range(machine.states)
@@ -77,7 +77,7 @@ def _cycle_words(token: bytes, edges: list[FstEdge]) -> str:
 
 
 def merging(world: World, given: Given) -> Film:
-    """Above the cycles of Algorithm 1, below what is left when common beginnings are one."""
+    """Above the cycles of Algorithm 1, below those with common prefixes merged."""
     tokens = world.words
     plain, merged = detokenizer(tokens), merged_detokenizer(tokens)
     above, below = drawn(plain, "as Algorithm 1 builds it"), drawn(merged, "prefixes merged")

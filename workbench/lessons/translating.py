@@ -1,4 +1,4 @@
-"""Films of transducers: what is read and what is written."""
+"""Films of transducers: the input that is read and the output."""
 
 from __future__ import annotations
 

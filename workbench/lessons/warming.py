@@ -49,5 +49,5 @@ def warm_up(world: World, given: Given) -> Film:
 
 
 def counts_of(world: World, constraint: Constraint) -> Counts:
-    """What the warm-up runs chose under a constraint; no tokens before are told apart."""
+    """What the warm-up runs chose under a constraint; earlier tokens are not distinguished."""
     return Counts.learnt(constraint, warmed(world, constraint), memory=0)

@@ -38,9 +38,9 @@ STYLES = {Notation.JSON_SCHEMA: "compact"}
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A language over characters and the tokens it is spelt with; made when first asked for.
+    """A language over characters and its tokens; built on first use.
 
-    ``chances`` is a model: for each text so far how likely every token is, the end under
+    ``chances`` is a model: for each text the probability of every token after it, the end under
     the name ``end``; ``…`` before a text says so of all texts that end with it.
     """
 
@@ -67,7 +67,7 @@ class World:
     def grammar(self) -> Grammar:
         """The language.
 
-        Raises: WorkbenchError where the step names none, ParseError for one nobody can read.
+        Raises: WorkbenchError where the step names none, ParseError for one that cannot be read.
         """
         if not self.text:
             raise WorkbenchError("expected a regex or a grammar in this step")
@@ -81,7 +81,7 @@ class World:
 
     @property
     def text(self) -> str:
-        """The language as it is written; empty where the step has none."""
+        """The language as the step writes it; empty where the step has none."""
         return str(getattr(self, self.notation))
 
     @cached_property
@@ -152,7 +152,7 @@ def spelt(token: str) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class KnownModel:
-    """A language model with chances written out, so that its numbers can be checked by hand.
+    """A language model with chances written out, so that its numbers can be checked.
 
     Raises: WorkbenchError where the chances after a text are no distribution over the tokens.
     """
@@ -174,7 +174,7 @@ class KnownModel:
         return "end" if token is None else token.decode("utf-8", "backslashreplace")
 
     def encode(self, text: str) -> list[TokenId]:
-        """The end token stands before the text, since a prompt is never empty."""
+        """The end token precedes the text, since a prompt is never empty."""
         return [len(self.vocabulary) - 1]
 
     def session(self) -> KnownModel:

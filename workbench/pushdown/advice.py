@@ -241,10 +241,10 @@ def _unmatched(regex: Regex) -> Iterator[Regex]:
 
 def _endless_part(part: Regex) -> Advice:
     return Advice(
-        "this matches no text, so whatever needs it is never accepted",
+        "this matches no text, so no text that needs it is accepted",
         part.span,
         "unproductive",
-        "delete it, or let its set hold a character",
+        "delete it, or add a character to its set",
     )
 
 

@@ -53,7 +53,7 @@ class Ambiguity:
         """The two ways, and what to do about them."""
         if len(self.readings) == 2:
             return f"either {self.readings[0]} or {self.readings[1]}"
-        return "two of its alternatives read it; leave one of them out"
+        return "two of its alternatives match it; delete one of them"
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,10 +69,10 @@ def redundant_regex_advice(regex: Regex, source: Source, limits: Limits) -> tupl
 
 def _empty_rule(rule: Rule) -> Advice:
     return Advice(
-        f"the rule {rule.name!r} has no text but the empty one",
+        f"the rule {rule.name!r} matches only the empty text",
         rule.name_span,
         "empty_rule",
-        "let it read something, or leave it out where it is called",
+        "let it read something, or delete its calls",
     )
 
 
@@ -130,8 +130,8 @@ def _among(
             continue
         span, fix = _cut(options, place, text)
         yield Advice(
-            f"this alternative stands here twice: {_written(options[twin], text)}",
-            span, "duplicate_alternative", "leave one of them out", fix,
+            f"duplicate alternative: {_written(options[twin], text)}",
+            span, "duplicate_alternative", "delete one of them", fix,
         )  # fmt: skip
     if len(left) > _COMPARED:
         return
@@ -143,9 +143,9 @@ def _among(
                 out.add(place)
                 span, fix = _cut(options, place, text)
                 yield Advice(
-                    f"this alternative adds nothing: {_written(options[other], text)} "
-                    "reads all its texts",
-                    span, "included_alternative", "leave it out", fix,
+                    f"redundant alternative: {_written(options[other], text)} "
+                    "matches all its texts",
+                    span, "included_alternative", "delete it", fix,
                 )  # fmt: skip
                 break
 

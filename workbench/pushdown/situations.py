@@ -89,7 +89,7 @@ class Situations:
         waiting = list(items)
         for number, item in enumerate(waiting):  # grows while it is read
             if number % _ITEMS == 0:
-                clock.check("the grammar is too ambiguous to tell all places")
+                clock.check("the grammar is too ambiguous to list all places")
             position, reading = item
             opened = self._positions.open(position)
             added = [

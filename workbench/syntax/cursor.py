@@ -118,7 +118,7 @@ class Cursor:
         self.opened.append(bracket)
         if len(self.opened) > NESTING:
             message = f"brackets are nested deeper than {NESTING}"
-            hint = "give the inner part a rule of its own"
+            hint = "move the inner part into a separate rule"
             raise ParseError(message, self.source, Span(bracket.start, bracket.end), hint)
 
     def leave(self, wanted: str, hint: str) -> Part:

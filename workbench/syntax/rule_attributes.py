@@ -91,7 +91,7 @@ def _asked(source: Source, attribute: Attribute, want: Wanted) -> Wanted:
         return replace(want, lazy=True)
     if name in ("stop", "suffix") and value is not None and not isinstance(value, str):
         if isinstance(value, Literal) and not value.value:
-            message = f"an empty {name} cannot be read: it waits for the end token"
+            message = f"an empty {name} cannot be read: it needs the end token"
             hint = "write the text that ends it"
             raise ParseError(message, source, span, hint, "unsupported")
         return replace(want, lazy=True, end=value)

@@ -81,7 +81,7 @@ class Annotations:
         """
         self.names.read += 1
         if self.names.read > MOST:  # aliases of aliases can stand for more than fits anywhere
-            self._refuse(node, f"the definitions stand for more than {MOST:,} types")
+            self._refuse(node, f"the definitions expand to more than {MOST:,} types")
         span = self.names.text.span(node)
         match node:
             case ast.Constant(value=None):
@@ -115,7 +115,7 @@ class Annotations:
             return Named(found, span)
         if name in self.within:
             self._refuse(
-                node, f"the alias {name} stands for itself", "write a dataclass with a field of it"
+                node, f"the alias {name} refers to itself", "write a dataclass with a field of it"
             )
         if (alias := names.aliases.get(name)) is not None:
             reading = Annotations(names, "", (*self.within, name))

@@ -32,7 +32,7 @@ def check(text: PythonText, definitions: Mapping[str, Definition]) -> None:
                 match part:
                     case Named(name=name) if name not in definitions:
                         hint = f"write @dataclass above {name}"
-                        message = f"{name} is no dataclass and no Enum"
+                        message = f"{name} is neither a dataclass nor an Enum"
                         text.refuse(message, part.span, hint, "unsupported_type")
                     case OneOf(values=values):
                         _check_members(text, definitions, part, values)

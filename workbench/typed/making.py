@@ -26,9 +26,7 @@ class ClassMaker:
             return self.classes[record.name](**given)
         except Exception as error:  # whatever __post_init__ of a stranger's class raises
             what = f"{record.name} refused its fields: {error}"
-            raise WorkbenchError(
-                what, "its __post_init__ asks for more than its types say"
-            ) from error
+            raise WorkbenchError(what, "its __post_init__ requires more than its types") from error
 
     def member(self, owner: Enumeration, name: str) -> object:
         return self.classes[owner.name][name]  # type: ignore[index]  # it is an Enum

@@ -73,7 +73,7 @@ class Names:
                 self.text.refuse(
                     f"expected an import from dataclasses, enum or typing, not {name.name}",
                     name,
-                    "write a dataclass, or paste what model_json_schema() gives as a JSON Schema"
+                    "write a dataclass, or paste the output of model_json_schema() as a JSON Schema"
                     if pydantic
                     else "nothing is imported here: put the definition itself into the text",
                     "unsupported_import",

@@ -122,7 +122,7 @@ class _Body:
                 self.names.text.refuse(
                     "expected a field, as in  age: int",
                     statement,
-                    "a name without an annotation is no field of a dataclass",
+                    "a name without an annotation is not a field of a dataclass",
                     "unsupported_statement",
                 )
 
@@ -150,7 +150,7 @@ def _check_order(names: Names, fields: Iterable[Field]) -> None:
             with_default = field.name
         elif with_default:
             names.text.refuse(
-                f"{field.name} has no default and stands after {with_default}, which has one",
+                f"{field.name} has no default but follows {with_default}, which has one",
                 field.span,
                 "put it first, or write @dataclass(kw_only=True)",
             )

@@ -1,1 +1,1 @@
-"""The page: it translates between a person and the library; it decides nothing."""
+"""The page: translates between the browser and the library; contains no algorithms."""

@@ -1,4 +1,4 @@
-"""Work that does not wait for its reader: an iterator comes in, its items come out of a thread."""
+"""Runs an iterator ahead of its consumer in a separate thread."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Item = TypeVar("Item")
 
 
 def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
-    """The same items in the same order, made in a thread of their own.
+    """The same items in the same order, made in a separate thread.
 
-    A run goes on while what it has told so far is on its way to the page: Gradio asks for
+    A run continues while its earlier records are sent to the page: Gradio asks for
     the next text only when it has compared, packed and sent the last one (at 100 tokens a
     second that took 2 % of the time). Who stops reading ends the work at its next item; an
     exception of the work is raised where it is read.
@@ -33,7 +33,7 @@ def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
         finally:
             close = getattr(items, "close", None)
             if close is not None:
-                close()  # in the thread that ran it: what it holds is let go at once
+                close()  # in the thread that ran it: its resources are released immediately
 
     threading.Thread(target=work, name="run", daemon=True).start()
     try:

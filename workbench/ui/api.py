@@ -265,7 +265,7 @@ class Endpoints:
 
         Args:
             text: The grammar.
-            methods: Their names, in a list or between commas; a wrong one is told all there are.
+            methods: Their names, as a list or separated by commas; an error lists all names.
             notation: How it is written.
             prompt: What the model reads first, or a list of such texts.
             seeds: How many seeds.

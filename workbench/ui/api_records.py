@@ -1,4 +1,4 @@
-"""What programs send and are told, beside what the page is: fields become the page's records."""
+"""Arguments of the endpoints, converted to and from the page's records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An author's questions: in come a grammar's text and what is asked of it, out go plain records."""
+"""Answers of the grammar card: advice, outline, samples, timings, railroad diagrams."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from workbench.ui.requests import TextRequest, number_in
 #: Samples made at a press of the button, and texts that just miss the language.
 SAMPLES, MISSES = 6, 3
 
-#: From so many pieces on their number says something.
+#: The least number of pieces that is reported.
 _TOLD_PIECES = 2
 
-#: Rules told of; a page of more is nobody's outline.
+#: Rules in the outline at most.
 MOST_RULES = 500
 
 
@@ -47,8 +47,8 @@ def _searched(pieces: int | None) -> str:
     if pieces is None:
         return ""
     if pieces < _TOLD_PIECES:
-        return "no ambiguous text was met in the time there is; few were tried"
-    return f"no ambiguous text of up to {pieces:,} pieces; longer ones were not all tried"
+        return "no ambiguity found within the time limit; few texts were tried"
+    return f"no ambiguity found in texts of up to {pieces:,} pieces; longer ones were not all tried"
 
 
 def time_mask(handlers: Handlers, sent: Record) -> Record:
@@ -158,10 +158,10 @@ def draw_railroad(handlers: Handlers, sent: Record) -> Record:
 def _grammar(compiled: Compiled) -> Grammar:
     """Its grammar.
 
-    Raises: WorkbenchError where there is none.
+    Raises: WorkbenchError where the grammar cannot be read.
     """
     if compiled.grammar is None:
-        raise WorkbenchError("the grammar cannot be read yet", "mend its problems first")
+        raise WorkbenchError("the grammar cannot be read yet", "fix its problems first")
     return compiled.grammar
 
 

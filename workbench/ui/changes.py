@@ -1,4 +1,4 @@
-"""What an edit changed: a grammar and the one before it come in, a plain record goes out."""
+"""Compares a grammar with its version before an edit, as a record."""
 
 from __future__ import annotations
 

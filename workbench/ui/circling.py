@@ -1,6 +1,6 @@
-"""In which circle of its machine a token stays: in comes a step's path, out comes a circle's name.
+"""Names the cycle of the machine in which a token stays.
 
-A circle is a strongly connected component of the machine that a run is followed in: the character
+A cycle is a strongly connected component of the machine that a run is followed in: the character
 automaton, or that of one rule (a call counts as an edge to where it returns).
 """
 
@@ -27,7 +27,7 @@ _Path = list[list[str]]
 
 
 def circle(grammar: Grammar, path: Mapping[str, _Path]) -> int | None:
-    """The circle a token does not leave, named by its first state; None where it stays in none."""
+    """The cycle a token does not leave, named by its first state; None without a cycle."""
     kind = next((k for k in (Followed.CHARACTERS.value, Followed.NETWORK.value) if k in path), "")
     moments = path.get(kind, [])
     if not moments:
@@ -42,7 +42,7 @@ def circle(grammar: Grammar, path: Mapping[str, _Path]) -> int | None:
 
 @lru_cache(maxsize=64)
 def _circles(grammar: Grammar, kind: str) -> dict[str, int]:
-    """The circle of every state that lies on one."""
+    """The cycle of every state that is on one."""
     try:
         pictured = signed(grammar)
         machine = pictured.dfa if kind == Followed.CHARACTERS.value else pictured.network

@@ -1,6 +1,6 @@
-"""What the page does, as code to take away: in come a request and settings, out go programs.
+"""Programs that repeat what the page does: Python, ``transformers``, shell, API client.
 
-Each runs as it is printed: the library's own loop, transformers' ``generate`` with the constraint
+Each runs as printed: the library's own loop, transformers' ``generate`` with the constraint
 as a logits processor, a line for the shell, a client of this page.
 """
 

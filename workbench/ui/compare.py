@@ -38,7 +38,7 @@ from workbench.ui.turns import replayed
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Beginnings, in tokens, of the texts of a language whose distribution the page computes: unasked,
-#: and where somebody wants it all the same. Nearly each of them is a pass of the model.
+#: and where it is requested explicitly. Nearly each of them is a pass of the model.
 _FEW_BEGINNINGS = 600
 _MOST_BEGINNINGS = 6_000
 
@@ -46,7 +46,7 @@ _MOST_BEGINNINGS = 6_000
 _CHOOSING_LESS = frozenset({"picard"})
 _LESS = "it chooses among fewer tokens than its mask allows; its distribution is not computed"
 
-#: Texts of it that are told one by one.
+#: Texts of it that are listed one by one.
 _MOST_TEXTS = 24
 
 _BITS = 1 / math.log(2)
@@ -76,7 +76,7 @@ def contender_list(_: Handlers, __: Record) -> Record:
 def distribution(handlers: Handlers, sent: Record) -> Record:
     """How likely each method makes each text of a finite language, and the model itself.
 
-    The likeliest texts are told one by one, all others together.
+    The likeliest texts are listed one by one, the others together.
     """
     try:
         request = CompareRequest.of(sent)
@@ -188,11 +188,11 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         yield {"k": "stop", "good": False, "words": "stopped by you"}
     else:
         lines = [line for line in verdict(ended, failed) if line]
-        yield {"k": "stop", "good": True, "words": "all runs are over", "verdict": lines}
+        yield {"k": "stop", "good": True, "words": "all runs are done", "verdict": lines}
 
 
 def _budget(request: CompareRequest, model: LanguageModel) -> int:
-    """The tokens every run may take: as many as asked for, if the model can read so many.
+    """The tokens every run may take: the requested number, or what the model can read.
 
     Raises: WorkbenchError where a prompt leaves no room at all.
     """
@@ -201,7 +201,7 @@ def _budget(request: CompareRequest, model: LanguageModel) -> int:
     least, prompt = min(known, default=(request.max_tokens, ""))
     if least < 1:
         raise WorkbenchError(
-            f"the prompt {prompt[:40]!r} fills all that the model can read", "shorten it"
+            f"the prompt {prompt[:40]!r} fills the model's whole context", "shorten it"
         )
     return min(request.max_tokens, least)
 
@@ -233,7 +233,7 @@ class _Teller:
                 told = {name: _plain(value) for name, value in measures.as_record().items()}
                 late = [[i, _bits(trace.steps[i].surprisal)] for i in self._unknown]
                 words = WORDS[trace.stop or StopReason.STOPPED]
-                del told["kept"]  # a number a token; the steps have told it
+                del told["kept"]  # one number a token; the steps have it
                 return {"k": "ended", "r": number, **who, **told, "words": words, "late": late}
             case Failed(error=error):
                 return {"k": "failed", "r": number, **who, "why": sentence(error)}

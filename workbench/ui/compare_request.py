@@ -1,4 +1,4 @@
-"""What is to be compared: what a browser or a program sends becomes a request that can be run."""
+"""Checks a request for a comparison and converts it to a typed one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_IN_ALL = 60_000
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """What somebody wants to see side by side."""
+    """A comparison as a visitor requests it."""
 
     #: The browser's own name for the comparison.
     run: str
@@ -47,7 +47,7 @@ class CompareRequest:
         if (tokens := runs * request.max_tokens) > MOST_IN_ALL:
             raise WorkbenchError(
                 f"{runs:,} runs of {request.max_tokens} tokens are {tokens:,} tokens;"
-                f" this page takes {MOST_IN_ALL:,} at once",
+                f" this page takes at most {MOST_IN_ALL:,}",
                 "choose fewer methods, seeds or tokens, or use workbench compare",
             )
         return request
@@ -70,7 +70,7 @@ def _prompts_in(sent: Mapping[str, Any]) -> tuple[str, ...]:
 def _contenders_in(sent: Mapping[str, Any]) -> tuple[Contender, ...]:
     """The methods, by their names.
 
-    Raises: WorkbenchError for none, and for one nobody knows.
+    Raises: WorkbenchError for no method, and for an unknown one.
     """
     names = sent.get("methods", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

@@ -1,4 +1,4 @@
-"""Conversion on the page: a grammar in one notation comes in, its text in another goes out."""
+"""Converts a grammar to another notation for the page."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def convert_grammar(handlers: Handlers, sent: Record) -> Record:
     try:
         grammar = handlers.compiled(TextRequest.of(sent)).grammar
         if grammar is None:
-            return {"ok": False, "why": "The grammar cannot be read yet: mend its problems first."}
+            return {"ok": False, "why": "The grammar cannot be read yet: fix its problems first."}
         to = text_in(sent, "to", 40)
         text = export(grammar, to)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     if len(text) > LONGEST_TEXT:
-        why = f"It comes to {len(text):,} characters; this page takes {LONGEST_TEXT:,}. "
-        return {"ok": False, "why": why + "The command line has no such bound: workbench convert."}
+        why = f"The result has {len(text):,} characters; this page takes at most {LONGEST_TEXT:,}. "
+        return {"ok": False, "why": why + "The command workbench convert has no such limit."}
     return {"ok": True, "text": text, "start": _START.get(Notation(to), "start")}

@@ -1,4 +1,4 @@
-"""Endpoints: in come the page's handlers, on the page come functions that programs may call."""
+"""Registers the page's handlers as typed endpoints for programs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Why a token is forbidden: in come what the page sends, out go a sentence each, or all of it.
+"""Explains why tokens are forbidden: a short note for each, or the whole reason for one.
 
-Short notes for a list of tokens read the text so far once; the whole answer, with the places in the
-grammar and the way through the pictures, is for one token.
+Short notes for a list of tokens read the preceding text once; the whole answer, with the places in
+the grammar and the path through the pictures, is for one token.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.ui.pictures import sentence
 from workbench.ui.records import Record
 from workbench.ui.requests import TextRequest, bytes_in, switch_in, tokens_in
 
-#: A reason is a note beside a bar, not a paragraph.
+#: A reason is a short note next to a bar.
 _LONGEST = 200
 
 #: What is shown of a long token: characters before the one that fails, and after it.
@@ -48,10 +48,10 @@ def reasons(
 
     Empty where the grammar allows the token, unless the run allows ``small_tokens`` only.
 
-    Cost: the text so far is read once.
+    Cost: the preceding text is read once.
     """
     if not grammar.is_prefix(so_far):
-        return ["the text has left the grammar" for _ in tokens]
+        return ["no accepted text begins with this text" for _ in tokens]
     found = zip(tokens, explain_each(grammar, so_far, tokens), strict=True)
     return [_note(one) or _not_small(token, small_tokens) for token, one in found]
 
@@ -88,12 +88,12 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
 def why(handlers: Handlers, sent: Record) -> Record:
     """Why one token is forbidden after a text: how far it came, and what could have read on.
 
-    Without a token the end is meant; so a test string is asked for as a token after nothing.
+    Without a token it explains the end; a test string is sent as a token after an empty text.
     """
     try:
         compiled = handlers.compiled(TextRequest.of(sent))
         if compiled.grammar is None:
-            raise WorkbenchError("the grammar cannot be read", "mend its problems first")
+            raise WorkbenchError("the grammar cannot be read", "fix its problems first")
         so_far = bytes_in(sent.get("so_far", ""))
         token = None if sent.get("token") is None else bytes_in(sent["token"])
         found = explain(compiled.grammar, so_far, token)
@@ -118,12 +118,12 @@ class _Beside:
         self._taken = longest_tokens(compile_constraint(grammar, self._vocabulary), so_far)
 
     def note(self, token: bytes | None) -> str:
-        """The same in a few words; empty where nobody can say."""
+        """The same in a few words; empty where it is unknown."""
         found = self.reason(token)
         return "" if found is None else found.note
 
     def reason(self, token: bytes | None) -> Reason | None:
-        """How a token is read, or why it is not; None where nobody can say."""
+        """How a token is read, or why it is not; None where it is unknown."""
         token_id = self._vocabulary.end
         if token is not None:
             token_id = next(iter(self._vocabulary.ids_of.get(token, ())), None)
@@ -136,7 +136,9 @@ def _path(compiled: Compiled, text: bytes, read: int) -> Record:
     """The way of the last ``read`` bytes of a text through the pictures, of a long way its end."""
     follower = Follower(compiled)
     shown = len(text) - min(read, _FOLLOWED)
-    for begin in range(0, shown, _FOLLOWED):  # ways are told of each piece: of a long one for long
+    for begin in range(
+        0, shown, _FOLLOWED
+    ):  # ways are listed for each piece, which takes long for a long one
         follower.take(text[begin : min(begin + _FOLLOWED, shown)])
     return follower.take(text[shown:]).path
 
@@ -160,7 +162,7 @@ def _told(found: Explanation, source: Source) -> Record:
 
 
 def _cells(found: Explanation) -> list[Record]:
-    """The token piece by piece: what was read, what fails, what nobody came to.
+    """The token piece by piece: the part that was read, the byte that fails, the rest.
 
     A piece is a character, or a byte where that is no character by itself.
     """

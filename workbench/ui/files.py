@@ -1,4 +1,4 @@
-"""The page's own scripts and sheets: which, in what order, and what stands in the page's head."""
+"""The page's scripts and style sheets in their order, and the content of the page's head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run stands in each picture: in come a grammar and tokens, out come states passed."""
+"""Follows a run in each picture: tokens become the states they pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page asks, answered: in come plain requests, out go plain records; no Gradio here."""
+"""Answers the page's requests: plain values in, plain records out; independent of Gradio."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 #: Names of stopped runs that are remembered.
 MOST_STOPPED = 500
 
-#: Allowed tokens listed; their number is always told.
+#: Allowed tokens that are listed; their number is always reported.
 MOST_TOKENS = 500
 
 
@@ -144,7 +144,7 @@ class Handlers:
     # -- pictures --------------------------------------------------------------------------
 
     def draw(self, sent: Record) -> Record:
-        """A machine as SVG with all a reader can ask of it, or the reason there is none."""
+        """A machine as SVG with the data for its cards, or the reason why it has no picture."""
         try:
             machine, drawn, own = self.drawn(sent)
             view = View.of(sent)
@@ -201,7 +201,9 @@ class Handlers:
             assert isinstance(constraint, AutomatonConstraint), "the method asked for"
             state = constraint.step_bytes(constraint.initial, so_far.encode())
             if state is None:
-                raise WorkbenchError("no accepted text begins so", "/check says where it fails")
+                raise WorkbenchError(
+                    "no accepted text begins with this text", "/check says where it fails"
+                )
             ids = constraint.mask(state).ids.tolist()
             tokens = [token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MOST_TOKENS]]
             final = constraint.is_final(state)
@@ -223,7 +225,7 @@ class Handlers:
         return {"ok": True}
 
     def is_stopped(self, run: str) -> bool:
-        """Whether somebody asked that run to stop; a run without a name cannot be asked."""
+        """Whether that run was asked to stop; a run without a name cannot be stopped."""
         return bool(run) and run in self._stopped
 
     # -- runs made before --------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Lessons as the page asks for them: in come names and answers, out come records."""
+"""Records of lessons, figures and answers for the page."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _entry(lesson: Lesson) -> Record:
 
 
 def lesson(handlers: Handlers, sent: _Sent) -> Record:
-    """One lesson: its texts, tables and questions; pictures are asked for when they are shown."""
+    """One lesson: its texts, tables and questions; pictures are requested when they are shown."""
     try:
         return _content(shelf.lesson(text_in(sent, "lesson", 40)).name)
     except WorkbenchError as error:

@@ -1,4 +1,4 @@
-"""The page's one language model: in comes its name, out it comes once it is loaded."""
+"""Loads one language model of the page in the background."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ModelState:
 
 
 class ModelRoom:
-    """Loads a model once, off the main thread; whoever needs it waits here.
+    """Loads a model once, off the main thread; callers wait in ``model``.
 
     The vocabulary comes first and by itself: pictures need it and torch takes seconds.
     """
@@ -42,7 +42,7 @@ class ModelRoom:
         load_vocabulary: Callable[[str], Vocabulary] = Vocabulary.load,
     ) -> None:
         self.name = name
-        #: Conversations with it that go on from question to question.
+        #: Sessions that continue from one request to the next.
         self.sessions = Sessions()
         self._load = load or load_model
         self._load_vocabulary = load_vocabulary
@@ -53,7 +53,7 @@ class ModelRoom:
         self._error: WorkbenchError | None = None
 
     def start(self) -> None:
-        """Begin to load, if nobody has yet; returns at once."""
+        """Begin to load, unless loading has begun; returns immediately."""
         with self._started:
             if self._running:
                 return

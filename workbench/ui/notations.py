@@ -1,4 +1,4 @@
-"""Which notation a text looks like: in come a text and the notation chosen, out the other or none.
+"""Guesses the notation of a text from its signs, where it is not the chosen one.
 
 A guess from signs, for a hint alone: nothing is read in another notation than the chosen one.
 """
@@ -12,7 +12,7 @@ from workbench.pipeline import Notation
 from workbench.source import Source
 from workbench.syntax.regex.parser import parse_regex
 
-#: A rule begins: in a regex such colons are letters, and hardly anybody wants them so.
+#: A rule begins: in a regex such colons are letters, which is rarely intended.
 _RULE = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
 
 #: A rule of Lark's with something only a grammar has, or a statement.
@@ -37,10 +37,10 @@ _GBNF_ONLY = re.compile(r"\[\^?[^\]\n]|\{\s*\d|^[ \t]*root[ \t]*::=|\w-\w*[ \t]*
 #: Outside strings a grammar has no use for these.
 _REGEX_ONLY = re.compile(r"[\\.^$]|\[[^\]\s]-|\{\d+,?\d*\}|\(\?")
 
-#: Both have these; without any string beside them they are rather a regex's.
+#: Both have these; without any string they are rather a regex's.
 _EITHER = re.compile(r"[\[\](){}|*+?]")
 
-#: The beginning of a text as far as somebody typed it; KBNF takes a bare ``=`` too, and comments.
+#: The beginning of an incomplete text; KBNF takes a bare ``=`` too, and comments.
 _BEGUN = {
     Notation.KBNF: re.compile(r"\s*(?:\(\*|[A-Za-z_]\w*\s*(?:=|::|:?\s*\Z))"),
     Notation.GBNF: re.compile(r"\s*(?:#|[\w-]+\s*(?:::|:?\s*\Z))"),
@@ -51,7 +51,7 @@ _BEGUN = {
 
 
 def looks_like(text: str) -> tuple[Notation, ...]:
-    """The notations whose signs a text has, the likeliest first; a regex has none of its own."""
+    """The notations whose signs a text has, the likeliest first; a regex has no such signs."""
     if _JSON.match(text):
         return (Notation.JSON_SCHEMA,)
     if _PYTHON.search(text):
@@ -62,7 +62,7 @@ def looks_like(text: str) -> tuple[Notation, ...]:
 
 
 def _rules_of(text: str) -> tuple[Notation, ...]:
-    """KBNF or GBNF, which begin their rules alike; both where nothing tells."""
+    """KBNF or GBNF, which begin their rules alike; both where no sign decides."""
     bare = _COMMENTS.sub("", _STRINGS.sub(_hollow, text))
     if _KBNF_ONLY.search(bare):
         return (Notation.KBNF,)

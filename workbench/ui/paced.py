@@ -1,6 +1,6 @@
-"""The page over a model of a steady pace: ``python -m workbench.ui.paced 100`` prints its address.
+"""The page with a model of a fixed speed: ``python -m workbench.ui.paced 100`` prints its address.
 
-For the benchmark of the page: what a run takes longer than its model does is the page's own.
+For the benchmark of the page: the time of a run beyond the model's is the page's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class Paced(ToyModel):
-    """A model without weights that takes its time: so many tokens a second, no more."""
+    """A model without weights that generates a fixed number of tokens a second."""
 
     tokens_a_second: float = 100.0
 

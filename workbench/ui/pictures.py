@@ -1,4 +1,4 @@
-"""Machines as the page shows them: a machine and how a reader looks at it become a record."""
+"""Records of pictures: a machine, and the part and level that are shown."""
 
 from __future__ import annotations
 

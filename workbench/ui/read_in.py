@@ -1,7 +1,7 @@
-"""Where a run stands in the grammar's own text: in come tokens, out come the pieces that read on.
+"""Follows a run in the grammar's text: tokens become the pieces of text that read them.
 
-For notations whose rules have no lines of their own: a schema, a dataclass, a regex. Elsewhere the
-lines of the rules being read say it.
+For notations whose rules have no separate lines: a schema, a dataclass, a regex. Elsewhere the
+lines of the rules being read are enough.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from workbench.grammar import Grammar
 from workbench.pushdown.places import Places
 from workbench.source import Span
 
-#: Pieces told of; more of them are the whole text.
+#: Pieces that are reported at most; more would be the whole text.
 _MOST = 40
 
 
 class ReadIn:
-    """Runs the text of a grammar beside a generation, token by token."""
+    """Follows a generation in the text of a grammar, token by token."""
 
     def __init__(self, grammar: Grammar) -> None:
         self._grammar = grammar
@@ -28,7 +28,7 @@ class ReadIn:
 
     @cached_property
     def _places(self) -> Places:
-        """Places of its own, which go on where the last token of this run ended."""
+        """A separate copy that continues where the last token of this run ended."""
         grammar = self._grammar
         if grammar.tree is None:
             assert grammar.regex is not None, "made from the one or the other"

@@ -47,7 +47,7 @@ def step_record(step: Step, place: Place, circle: int | None, vocabulary: Vocabu
     """Everything the page shows of one token.
 
     ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
-    among what the mask allows. ``loop`` names the circle of the machine the token stays in.
+    among what the mask allows. ``loop`` names the cycle of the machine the token stays in.
     Unit: ``s``, ``sm`` (surprisal) and ``m`` (taken by the mask) in bits, null for infinite;
           ``ms`` milliseconds.
     """
@@ -79,7 +79,7 @@ def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Rec
 
 
 def turn_record(turn: Turn, index: int, place: Place, top: int) -> Record:
-    """The same of a token that is not chosen yet, as far as it is known."""
+    """The same for a token that is not chosen yet, with the fields known before the choice."""
     wanted = turn.wanted(top)
     return {
         "k": "turn",
@@ -131,7 +131,7 @@ def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> Record:
 
 
 def searched_record(turn: Turn, token_id: TokenId) -> Record:
-    """A token somebody searched for, with its rank among all and, if allowed, among those."""
+    """A token that was searched for, with its rank among all and, if allowed, among the allowed."""
     candidate = turn.candidate(token_id)
     rankm = turn.masked_rank(token_id) if candidate.allowed else None
     return {**_candidate(candidate, turn.vocabulary), "rank": turn.rank(token_id), "rankm": rankm}
@@ -155,7 +155,7 @@ def ended_record(reason: StopReason) -> Record:
 
 
 def full_record() -> Record:
-    """That the model can read no further token: a limit of its own, not of the run."""
+    """That the model can read no further token: a limit of the model, not of the run."""
     words = "cut off: the model can read no more tokens"
     return {"k": "stop", "reason": "model full", "words": words, "good": False}
 
@@ -177,7 +177,7 @@ def _probability(logprob: float) -> float:
 
 
 def _rounded(value: float) -> float:
-    """Six significant digits are more than anybody reads, and half the bytes."""
+    """Six significant digits are enough to read, and half the bytes."""
     return float(f"{value:.6g}") if math.isfinite(value) else 0.0
 
 

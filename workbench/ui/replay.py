@@ -1,8 +1,8 @@
-"""A run as one page that plays it: in come step records and pictures, out goes HTML.
+"""Builds one HTML page that replays a run from its step records and pictures.
 
 The file holds the page's own cards, scripts and sheets, so a replay looks and moves as the page
-does; what a card would ask the server stands in the file. It loads nothing and sends nothing: its
-own content security policy forbids it.
+does; what a card would ask the server is in the file. It loads nothing and sends nothing: its
+content security policy forbids it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def drawn(
     """What a page would ask for while a run is looked at.
 
     ``pictures``: every machine of the grammar, as the parts in which the run stands;
-    ``standing`` names for each kind of path the states it stood in, in order. ``reasons``:
+    ``standing`` names for each kind of path its states, in order. ``reasons``:
     for each token why what the model wanted there was forbidden.
 
     Raises: WorkbenchError where the grammar cannot be read.
@@ -126,7 +126,7 @@ def _reasons(grammar: Grammar, taken: Iterable[Taken], small_tokens: bool) -> It
     for token, wanted in taken:
         told: list[str] = []
         if wanted and time.monotonic() < until:
-            with suppress(LimitError):  # too ambiguous to be told: the run plays without
+            with suppress(LimitError):  # too ambiguous to list the states: the run plays without
                 told = reasons(grammar, so_far, wanted, small_tokens=small_tokens)
         yield told
         so_far += token or b""
@@ -150,7 +150,7 @@ def _parts(
 
 
 def standing(steps: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The states a run stood in, by the kind of path, each once."""
+    """The states of a run, by the kind of path, each once."""
     found: dict[str, dict[str, None]] = {}
     for step in steps:
         for kind, moments in step.get("path", {}).items():
@@ -165,12 +165,12 @@ def standing_in(sent: object) -> dict[str, list[str]]:
     Raises: WorkbenchError where it is none.
     """
     if not isinstance(sent, dict) or len(sent) > 20:
-        raise WorkbenchError("expected the states a run stood in")
+        raise WorkbenchError("expected the states of a run")
     for names in sent.values():
         if not isinstance(names, list) or not all(
             isinstance(name, str) and len(name) <= 40 for name in names
         ):
-            raise WorkbenchError("expected the states a run stood in as lists of their names")
+            raise WorkbenchError("expected the states of a run as lists of names")
     return {str(kind): names[:_MOST_NAMES] for kind, names in sent.items()}
 
 
@@ -198,7 +198,7 @@ def taken_in(sent: object) -> list[Taken]:
     found: list[Taken] = []
     for each in sent[:_MOST_NAMES]:
         if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], list):
-            raise WorkbenchError("expected the tokens of a run, each with those that were wanted")
+            raise WorkbenchError("expected the tokens of a run, each with its candidates")
         token, *wanted = (
             None if one is None else bytes_in(one) for one in (each[0], *each[1][:20])
         )

@@ -1,4 +1,4 @@
-"""What a browser sends becomes typed requests: nothing in it is believed before it is checked."""
+"""Checks what the browser sends and converts it to typed requests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from workbench.vocabulary.vocabulary import Vocabulary
 #: Characters a grammar or a prompt typed into the page may have.
 LONGEST_TEXT = 50_000
 
-#: Texts tried at once, and characters each may have.
+#: Texts tried in one request, and characters each may have.
 MOST_TRIED = 50
 LONGEST_TRIED = 5_000
 
 #: Tokens one run of the page may take.
 MOST_TOKENS = 1_024
 
-#: Tokens taken before a run goes on from them.
+#: Tokens of the prefix from which a run continues.
 _LONGEST_PREFIX = 2_048
 
 _Sent = Mapping[str, Any]
@@ -39,7 +39,7 @@ def text_in(sent: _Sent, name: str, most: int = LONGEST_TEXT) -> str:
         raise WorkbenchError(f"expected a text as {name}")
     if len(value) > most:
         raise WorkbenchError(
-            f"the {name} has {len(value):,} characters; this page takes {most:,}",
+            f"the {name} has {len(value):,} characters; this page takes at most {most:,}",
             "use the command line, or the library, for larger ones",
         )
     # a lone surrogate cannot be written as UTF-8; browsers send them for broken pastes
@@ -57,7 +57,7 @@ def number_in(sent: _Sent, name: str, default: float, low: float, high: float) -
 def notation_in(sent: _Sent) -> Notation:
     """The notation a grammar is written in.
 
-    Raises: WorkbenchError for one nobody knows.
+    Raises: WorkbenchError for an unknown one.
     """
     named = sent.get("notation", Notation.REGEX)
     try:
@@ -69,7 +69,7 @@ def notation_in(sent: _Sent) -> Notation:
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
-    """A grammar as it stands in the editor."""
+    """The grammar in the editor."""
 
     text: str
     notation: Notation
@@ -129,7 +129,7 @@ def prefix_in(sent: _Sent) -> tuple[int, ...]:
         raise WorkbenchError("expected a list of token ids as prefix")
     if len(prefix) > _LONGEST_PREFIX:
         raise WorkbenchError(
-            f"expected at most {_LONGEST_PREFIX:,} tokens to go on from, not {len(prefix):,}",
+            f"expected at most {_LONGEST_PREFIX:,} tokens to continue from, not {len(prefix):,}",
             "rewind to an earlier token",
         )
     return tuple(prefix)
@@ -146,14 +146,14 @@ def token_in(sent: _Sent) -> int | None:
     return token
 
 
-#: Lookaheads a method may be asked for; deeper ones forbid no more.
+#: Lookaheads that may be requested; deeper ones forbid no more.
 _DEEPEST = 1_000
 
 
 def method_in(sent: _Sent, name: str = "constraint") -> str:
     """How a text is kept inside its grammar: the name of a method.
 
-    Raises: WorkbenchError for one nobody knows.
+    Raises: WorkbenchError for an unknown one.
     """
     method = sent.get(name, "automaton")
     if not isinstance(method, str) or method not in METHODS:
@@ -181,7 +181,7 @@ def switch_in(sent: _Sent, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A generation somebody asked for."""
+    """A requested generation."""
 
     #: The browser's own name for the run, given back in its records.
     run: str

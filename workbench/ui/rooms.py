@@ -1,4 +1,4 @@
-"""The models of a page: in comes the name a visitor chose, out comes the room it is loaded in."""
+"""The models of a page by the name a visitor chooses."""
 
 from __future__ import annotations
 

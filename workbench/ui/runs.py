@@ -1,4 +1,4 @@
-"""A run of the model, as a stream of records: in comes a request, out come the page's records."""
+"""Runs the model and streams its steps as the page's records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TOP = 8
 #: The methods that allow only the tokens the tokenizer itself would write.
 _PROPER = frozenset({"proper", "vegas", "direct_merge"})
 
-#: Characters shown of what a text stands for.
+#: Characters shown of a text's value.
 _LONGEST_VALUE = 300
 
 #: More lines than any run or comparison has.
@@ -100,8 +100,8 @@ def with_faults(records: Iterator[Record]) -> Iterator[Record]:
         _log.exception("a run failed")
         yield {
             "k": "error",
-            "message": f"a fault of the workbench itself ({type(error).__name__})",
-            "hint": "the log says more",
+            "message": f"internal error ({type(error).__name__})",
+            "hint": "details are in the log",
         }
 
 
@@ -121,7 +121,7 @@ def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
 def readable(compiled: Compiled) -> Grammar:
     """The grammar.
 
-    Raises: WorkbenchError where there is none.
+    Raises: WorkbenchError where the grammar cannot be read.
     """
     if compiled.grammar is None:
         raise WorkbenchError("the grammar cannot be read", "fix its problems first")
@@ -206,7 +206,7 @@ def closing(
     taken: Sequence[TokenId],
     reason: StopReason | None,
 ) -> Record:
-    """What is told of a whole text: how it is spelt, what it stands for, whether it is accepted."""
+    """Facts about a whole text: its tokenization, its value, whether it is accepted."""
     assert compiled.grammar is not None, "it has a constraint"
     told: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
     text = model.vocabulary.decode(taken)
@@ -216,7 +216,7 @@ def closing(
         verdict = "accepts" if good else "rejects"
         told |= {"good": good, "words": f"the model ended it; the grammar {verdict} the text"}
     if good and (value := compiled.grammar.value) is not None:
-        # Python has bounds of its own: digits of a number, lists in lists
+        # Python has its own bounds: digits of a number, nesting of lists
         with suppress(ValueError, RecursionError):
             told["value"] = shorten(repr(value(text.decode("utf-8"))), _LONGEST_VALUE)
     return told

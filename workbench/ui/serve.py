@@ -1,4 +1,4 @@
-"""The page, opened: in come settings, a web server runs until it is told to stop."""
+"""Opens the page: runs a web server with the given settings until it is stopped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from workbench.ui.handlers import Handlers
 
-#: Addresses that nobody but this machine can reach.
+#: Addresses that only this machine can reach.
 _OWN = ("127.0.0.1", "localhost", "::1")
 
 
@@ -60,7 +60,7 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     The first model, torch with it, is loaded once the page answers, in the background;
     ``room`` is one that is to be used instead of the models the settings name.
 
-    Raises: WorkbenchError where the address or the port cannot be had.
+    Raises: WorkbenchError where the address or the port is not available.
     """
     # Gradio reads these when it is imported: no word about this machine goes anywhere
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
@@ -217,7 +217,7 @@ proper()
 
 
 def _warm_methods(handlers: Handlers) -> None:
-    """The same for methods a visitor may choose, compiled where nobody waits for them."""
+    """The same for methods a visitor may choose, compiled in a background process."""
     subprocess.run([sys.executable, "-c", _READY], check=False, capture_output=True)
     simple = Grammar.from_regex("a")
     for method in ("domino", "proper"):

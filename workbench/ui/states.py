@@ -1,4 +1,4 @@
-"""What a reader asks of a picture: in come a machine and a state, an edge or a search; out records.
+"""Answers about one state, one edge or a search in a picture.
 
 A state says what may be read in it and where in the grammar that is written; an edge lists all its
 tokens; a search finds states by number, rule or label, also outside the part that is drawn.

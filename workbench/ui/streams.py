@@ -1,4 +1,4 @@
-"""The lines of a run on their way to the page: records in, texts of a batch each out.
+"""Batches the lines of a run for the page.
 
 Gradio shows the page a component's latest value and may skip earlier ones. A text therefore holds
 two batches and the number of its first line; a page that lacks more asks for the missing lines,

@@ -1,6 +1,6 @@
-"""What is taken away from the page: in come requests, out go files as text, code, a replay.
+"""Files for download: machines and runs as text, code, a replay.
 
-The pictures themselves are the page's to save; what is made here needs the machines.
+The page saves the pictures itself; the files made here need the machines.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def take_machine(handlers: Handlers, sent: Record) -> Record:
     compiled = handlers.compiled(request)
     machine, form = Machine(_one_of(sent, "machine", Machine)), Form(_one_of(sent, "form", Form))
     if compiled.grammar is None:
-        raise WorkbenchError("the grammar cannot be read yet", "mend its problems first")
+        raise WorkbenchError("the grammar cannot be read yet", "fix its problems first")
     if why := compiled.missing(machine):
         raise WorkbenchError(why)
     vocabulary = handlers.room.vocabulary() if machine in OVER_TOKENS else None
@@ -68,7 +68,7 @@ def _one_of(sent: Record, name: str, known: type[StrEnum]) -> str:
 def _file(name: str, kind: str, content: bytes) -> Record:
     if len(content) > _LARGEST:
         raise WorkbenchError(
-            f"the file would have {len(content) / 1e6:.0f} MB", "use workbench draw for it"
+            f"the file would have {len(content) / 1e6:.0f} MB", "use workbench draw instead"
         )
     return {"name": name, "type": kind, "base64": base64.b64encode(content).decode()}
 
@@ -87,7 +87,7 @@ def take_code(handlers: Handlers, sent: Record) -> Record:
 
 
 def _for_engine(handlers: Handlers, wanted: programs.Wanted, engine: str) -> str:
-    """A program for another engine, or as a comment why there is none."""
+    """A program for another engine, or a comment with the reason why there is no program."""
     grammar = handlers.compiled(wanted.run.grammar).grammar
     if grammar is None:
         return "# the grammar cannot be read yet"

@@ -1,7 +1,7 @@
-"""One token at a time: in comes where a run stands, out come the next token's chances, or a step.
+"""One token at a time: the probabilities of the next token, or a step with a chosen one.
 
-Every question names the whole run by its prompt and its tokens, so nothing of a visitor is kept
-here; what a model has read is (``decoding.sessions``), lent to one question at a time.
+Every question names the whole run by its prompt and its tokens, so no visitor's data is kept
+here; what the model has read is cached (``decoding.sessions``), for one question at a time.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def replayed(handlers: Handlers, request: RunRequest, constraint: Constraint) ->
 def _standing(
     handlers: Handlers, request: RunRequest, made: Constraint | None = None
 ) -> Iterator[_Standing]:
-    """Where a run stands after its tokens; ``made`` constrains it instead of its own method.
+    """The position of a run after its tokens; ``made`` constrains it instead of the run's method.
 
     Raises: WorkbenchError where the grammar cannot be read or forbids one of them.
     """
@@ -169,7 +169,7 @@ class _Standing:
         return record | label_record(self.constraint, step.state, token_id)
 
     def next(self) -> Record:
-        """The chances of the next token, or why there is none."""
+        """The probabilities of the next token, or why no token may follow."""
         if not self.ended and room_left(self.model, self.request.prompt, len(self.taken)) == 0:
             return full_record()
         found = self.ask()

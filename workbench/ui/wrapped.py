@@ -1,7 +1,7 @@
-"""A schema inside a message: in comes what somebody pasted as a schema, out comes the part that is.
+"""Finds the JSON Schema inside a tool description or message.
 
-Tools of chat models are described by objects that hold a schema beside a name; pasted as a whole
-such an object is no schema, or one that asks for nothing.
+Tools of chat models are described by objects that hold a schema and a name; pasted as a whole
+such an object is no schema, or one that requires nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from workbench.schema.reading import Document, Node
 from workbench.source import Source
 from workbench.ui.records import Record
 
-#: What holds the schema, from the outside in; beside the last step stands a name.
+#: What holds the schema, from the outside in; the object of the last step has a name.
 _WAYS = (
     ("function", "parameters"),
     ("json_schema", "schema"),

@@ -1,4 +1,4 @@
-"""Whole machines as files: in come a grammar and which of its machines, out go record or arcs."""
+"""Whole machines as files: JSON records, or arcs for OpenFst."""
 
 from __future__ import annotations
 
@@ -87,6 +87,6 @@ def _finite(grammar: Grammar) -> Dfa:
 
 def _no_stack() -> WorkbenchError:
     return WorkbenchError(
-        "only the finite machines of a regular grammar can be written so",
+        "only the finite machines of a regular grammar have this format",
         "choose characters, tokens, proper or the detokenizer, and a grammar without nesting",
     )

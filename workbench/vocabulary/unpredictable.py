@@ -17,7 +17,7 @@ def unpredictable(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: 
     if "merges" not in model:
         return "its tokens are not made by merging pairs"
     if not known:
-        return "its text is cut in a way that patterns do not tell"
+        return "its text is cut in a way that patterns do not describe"
     if model.get("dropout"):
         return "it leaves merges out at random"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):

@@ -91,7 +91,7 @@ def test_error_where_nothing_joins() -> None:
 
 def test_error_of_a_prompt_the_tokenizer_would_spell_otherwise() -> None:
     vocabulary = toy("ab", [("a", "b")])
-    with pytest.raises(VocabularyError, match="b'b' joins what stands before it"):
+    with pytest.raises(VocabularyError, match="b'b' joins the token before it"):
         proper("a", vocabulary, joined=vocabulary.ids("a", "b"))
 
 

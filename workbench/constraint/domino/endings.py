@@ -56,7 +56,7 @@ class Endings:
             if k is None:
                 raise cannot_spell(vocabulary)
             raise VocabularyError(
-                f"with a finite lookahead texts must be spelt with the single bytes of"
+                f"with a finite lookahead texts must be spelled with the single bytes of"
                 f" {vocabulary.name}, which spell none",
                 "leave k out, or add the characters the grammar needs to the vocabulary",
             )

@@ -40,7 +40,7 @@ class Indexed(TokenByToken[State]):
         )
         if self.initial not in self.index.sigma:
             raise VocabularyError(
-                f"no accepted text can be spelt with those tokens of {vocabulary.name}"
+                f"no accepted text can be spelled with those tokens of {vocabulary.name}"
                 " that are whole characters",
                 "choose the method 'automaton', which reads half characters too",
             )

@@ -103,7 +103,7 @@ class LalrConstraint(TokenByToken[Reading]):
 
     def _rows_of(self, terminal: int) -> DfaConstraint:
         rows = self._rows[terminal]
-        assert rows is not None, "terminals that cannot be spelt are left out"
+        assert rows is not None, "terminals that cannot be spelled are left out"
         return rows
 
     def is_final(self, state: Reading) -> bool:

@@ -35,7 +35,7 @@ def regex_of(grammar: Grammar, limits: Limits = LIMITS) -> Regex:
     def leaf(node: Expression) -> Regex:
         made = plain(terminal_regex(node, source))
         if made is None:
-            raise refused(source, node.span, "a terminal that is no plain regex")
+            raise refused(source, node.span, "a terminal that is not a plain regex")
         return made
 
     try:
@@ -60,12 +60,12 @@ def terminal_regex(node: Expression, source: Source) -> Regex:
             try:
                 text = value.decode()
             except UnicodeDecodeError:
-                raise refused(source, span, "bytes that are no characters") from None
+                raise refused(source, span, "bytes that are not characters") from None
             return Concat(tuple(Characters(((ord(c), ord(c)),), span) for c in text), span)
         case Pattern(regex=regex, stop=Stop.ANYWHERE):
             return regex
         case _:
-            raise refused(source, node.span, "a terminal that is no plain regex")
+            raise refused(source, node.span, "a terminal that is not a plain regex")
 
 
 def not_read(kind: Kind) -> WorkbenchError:

@@ -33,7 +33,7 @@ def after_prompt(bpe: Bpe, token_ids: Sequence[TokenId]) -> tuple[tuple[Guess, .
         if not held:
             raise VocabularyError(
                 f"{bpe.vocabulary.name} would not spell the prompt so:"
-                f" {bpe.vocabulary.tokens[token]!r} joins what stands before it",
+                f" {bpe.vocabulary.tokens[token]!r} joins the token before it",
                 "encode the prompt with the model's own tokenizer",
             )
     return tuple(sorted(held)), last
@@ -43,6 +43,6 @@ def nothing_follows(vocabulary: Vocabulary, last: TokenId) -> VocabularyError:
     """The error of a prompt after which no accepted text is spelt properly."""
     told = repr(vocabulary.tokens[last]) if last >= 0 else "the prompt"
     return VocabularyError(
-        f"after {told} no accepted text begins with a token of its own: all would have been joined",
-        "end the prompt earlier, or let the text stand alone",
+        f"after {told} no accepted text begins with a separate token: all would be merged",
+        "end the prompt earlier, or leave the prompt out",
     )

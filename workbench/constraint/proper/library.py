@@ -60,7 +60,7 @@ class Library:
         if guess is None:
             raise VocabularyError(
                 f"{bpe.vocabulary.name} cuts text before merging, or has tokens that are taken"
-                " whole, which Vegas configurations know nothing of",
+                " whole, which Vegas configurations do not support",
                 "the method 'proper' does without them",
             )
         self._bpe, self._guess = bpe, guess

@@ -67,7 +67,7 @@ class Algebra:
         self.emptiness = Emptiness(self)
         dialect = dialect_of(root)
         if dialect is UNNAMED and root.members and "$schema" in root.members:
-            message = "nobody here knows this draft; the keywords of every draft are read"
+            message = "unknown $schema; keywords of all supported drafts are applied"
             self.tell(root.members["$schema"], message)
         self.subschemas = Subschemas(self, dialect, References(document, dialect))
 
@@ -160,11 +160,11 @@ class Algebra:
         except Untold as error:
             raise unsupported(blamed(later.node, _PARTING), str(error)) from None
         except RecursionError:
-            raise unsupported(later.node, "it is nested too deep to be told apart") from None
+            raise unsupported(later.node, "it is nested too deep to compare") from None
         except Circular as error:
             if error.later is not later:
                 raise
-            why = "through it a schema is a part of itself, with nothing between"
+            why = "it makes a schema directly a part of itself"
             raise unsupported(error.keyword or later.node, why) from None
 
     def _settled(self, values: Values) -> Values:

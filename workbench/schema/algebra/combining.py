@@ -47,7 +47,7 @@ def _reference(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
 def _dynamic(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     """As ``$ref``, where the document leaves it nothing else to mean."""
     if subschemas.references.is_open(keyword):
-        why = "several schemas have this anchor, and which of them it means depends on who asks"
+        why = "several schemas have this anchor; its target depends on the referring schema"
         raise unsupported(keyword, why, "write '$ref'")
     return _reference(subschemas, keyword, tracked)
 

@@ -81,7 +81,7 @@ def _failing_arrays(algebra: Algebra, shape: Arrays) -> Iterator[Arrays]:
     if shape.unique is not None and (shape.high is None or shape.high > 1):
         raise unsupported(
             shape.unique,
-            "arrays in which two items are equal are not told from the others",
+            "arrays with two equal items cannot be distinguished from the others",
             "leave 'uniqueItems' out of what is negated, or of options that must not overlap",
         )
 

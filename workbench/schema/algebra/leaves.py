@@ -59,7 +59,7 @@ def _format(subschemas: Subschemas, keyword: Node) -> tuple[Texts, Texts]:
         raise unsupported(keyword, f"no automaton decides the format {keyword.value!r}")
     texts = Texts.format(keyword.value)
     if texts is None:
-        message = f"nobody here knows the format {keyword.value!r}; it is taken as an annotation"
+        message = f"unknown format {keyword.value!r}, treated as an annotation"
         subschemas.algebra.tell(keyword, message)
         texts = subschemas.algebra.all_values.texts
     if keyword.value in NARROWER:

@@ -98,7 +98,7 @@ class Subschemas:
         assert node.members is not None
         for word, member in node.members.items():
             if word in self.keywords and word != "$ref":
-                self.algebra.tell(member, f"this draft ignores {word!r} beside '$ref'")
+                self.algebra.tell(member, f"this draft ignores {word!r} next to '$ref'")
 
     def _made(self, node: Node, tracked: bool) -> Later:
         algebra, value = self.algebra, node.value
@@ -120,7 +120,7 @@ class Subschemas:
             if word not in self._ordinary and word not in self._strange:
                 self._strange.add(word)
                 if not word.startswith(("x-", "_")):
-                    message = f"{word!r} is no keyword of this draft and asks for nothing"
+                    message = f"unknown keyword {word!r}, ignored"
                     self.algebra.tell(node, message)
 
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
@@ -167,7 +167,7 @@ class Subschemas:
         if "number" in types or "integer" in types:
             numbers = numbers_of(self, members, "number" not in types)
         if "format" in words and "string" not in types:
-            algebra.tell(members["format"], "a format asks only of strings")
+            algebra.tell(members["format"], "a format applies only to strings")
         if "array" in types:
             plain = ARRAY_WORDS.isdisjoint(words)
             arrays = algebra.all_values.arrays if plain else arrays_of(self, members, tracked)

@@ -168,7 +168,7 @@ class _Search:
             "what looks ahead or behind is read between the parts of a pattern, not inside them",
             self.source,
             span,
-            "write it at the start of the pattern, or say with a class what may stand there",
+            "write it at the start of the pattern, or use a class for what may come there",
             "unsupported_regex",
         )
 

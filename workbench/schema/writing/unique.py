@@ -83,7 +83,7 @@ class UniqueGraph:
         assert node is not None
         return unsupported(
             node,
-            "items can be told to differ where they have few values (about ten)",
+            "items can be compared where they have few values (about ten)",
             "list the values of the items with enum, or leave the keyword out and check afterwards",
         )
 

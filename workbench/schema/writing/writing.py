@@ -196,8 +196,8 @@ class Writing:
         if self._counted > _MOST_COUNTED:
             raise unsupported(
                 blamed(owner, _COUNTING),
-                f"to tell its members apart takes more than {_MOST_COUNTED:,} rules",
-                "lower minProperties, maxProperties or minContains, or ask for less at once",
+                f"to distinguish its members takes more than {_MOST_COUNTED:,} rules",
+                "lower minProperties, maxProperties or minContains, or require fewer",
             )
 
     def new_name(self, wanted: str) -> str:

@@ -39,7 +39,7 @@ SIGNS = Signs(
         (r"\[", "class", "']' on the same line"),
     ),
     foreign=(
-        (r"'", "strings of GBNF stand between double quotes", "write \"…\" instead of '…'"),
+        (r"'", "GBNF writes strings in double quotes", "write \"…\" instead of '…'"),
         (r"\{", "expected a number of copies in the braces",
          "write {2}, {2,} or {2,5}; an optional part is (…)?"),
         (r"\}", "this closes nothing", "write {2}, {2,} or {2,5} for a number of copies"),

@@ -29,7 +29,7 @@ from workbench.syntax.rule_attributes import Wanted, take_attributes, wanted
 from workbench.syntax.rule_counts import take_bounds
 
 _ITEM = "a string, a class, a rule's name or a bracket"
-_HINT = 'text stands between quotes, as in "text"'
+_HINT = 'write text in quotes, as in "text"'
 _RULE_HINT = "a rule is written name ::= …"
 
 

@@ -55,9 +55,9 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
     return mistake.error(f"this {what} is never closed", hint, span)
 
 
-#   what stands there     what is meant, what to type; looked at where no lexeme begins
+#   the text found        the message, the hint; tried where no lexeme begins
 _FOREIGN = [
-    (r"#\w*\s+['\"]", "nothing may stand between '#' and the quote", "write #'…' without a space"),
+    (r"#\w*\s+['\"]", "no space may follow '#' here", "write #'…' without a space"),
     (r"//|#(?!\w*['\"])", "this is no comment of KBNF", "comments are written (* … *)"),
     (r"#\w+\s*['\"]", "there is no such kind of regex",
      "the forms are #'…', #e'…', #ex'…' and #substrs'…'"),
@@ -65,7 +65,7 @@ _FOREIGN = [
     (r"<", "a rule's name is written without angle brackets", "write name instead of <name>"),
     (r":=?(?!:)|:|->|→", "expected '::='", "a rule is written name ::= … ;"),
     (r"\.\.", "there are no ranges between strings", "write a class: #'[a-z]'"),
-    (r"[‘’‚“”„`´«»]", "expected a straight quote", "strings stand between ' and ' or \" and \""),
+    (r"[‘’‚“”„`´«»]", "expected a straight quote", "write strings between ' and ' or \" and \""),
     (r"\\", "a backslash has a meaning only inside quotes", "put the text between quotes"),
     (r"\^|~|\$|@|%|&", "this sign has no meaning outside quotes",
      "put it between quotes, or write a regex: #'…'"),
@@ -73,7 +73,7 @@ _FOREIGN = [
      "any character but a line break is the regex #'.', and a rule ends with ';'"),
     (r"/", "a regex is not written between slashes", "write #'…' instead of /…/"),
     (r"[^\S \t\r\n]|\ufeff", "this white space is none of KBNF's",
-     "replace it with a plain space; only spaces, tabs and line breaks may stand here"),
+     "replace it with a plain space; only spaces, tabs and line breaks are allowed here"),
 ]  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def _no_item(mistake: Mistake, last: Lexeme) -> ParseError:
     elif last.kind == "_BAR":
         message, hint = "expected an alternative after '|'", "write '' for the empty text"
     elif last.kind == "_COMMA":
-        message, hint = f"expected {_ITEM} after ','", "a comma stands only between two items"
+        message, hint = f"expected {_ITEM} after ','", "a comma is allowed only between two items"
     else:
         message = f"expected something inside {last.shown}"
         hint = "write '' for the empty text"
@@ -213,7 +213,7 @@ def _empty(mistake: Mistake) -> ParseError | None:
 _WANTED = {
     "rule": ("a rule", "a rule is written name ::= … ;"),
     "define": ("'::='", "a rule is written name ::= … ;"),
-    "item": (_ITEM, "text stands between quotes, as in 'text'"),
+    "item": (_ITEM, "write text in quotes, as in 'text'"),
     "follow": ("';', '|' or another item", "every rule ends with ';'"),
     "bracket": ("'('", "write except!('…') or except!(name)"),
     "excepted": ("a string or a rule's name", "write except!('…') or except!(name)"),

@@ -110,7 +110,7 @@ class _Reading:
             self.opened.append(kind)
             if len(self.opened) > NESTING:
                 message = f"brackets are nested deeper than {NESTING}"
-                hint = "give the inner part a rule of its own"
+                hint = "move the inner part into a separate rule"
                 raise ParseError(message, self.source, Span(part.start, part.end), hint)
         elif self.opened and kind == CLOSING[self.opened[-1]]:
             self.opened.pop()

@@ -30,7 +30,7 @@ from workbench.syntax.lark.pieces import chunks_of
 from workbench.syntax.rule_counts import Bounds, checked_bounds, take_bounds
 
 ITEM = "a string, a regex, a rule's name or a bracket"
-ITEM_HINT = 'text stands between quotes, as in "text"'
+ITEM_HINT = 'write text in quotes, as in "text"'
 RULE_HINT = "a rule is written name: …"
 #: What an alternative ends before, but for the next definition.
 _ENDS = ("BAR", "RPAR", "RBRACKET", "RBRACE", "ALIAS", "IF", "AND", "COMMA", END)
@@ -77,7 +77,7 @@ class Bodies:
         parts = [self._sequence()]
         while sign := cursor.take("AND"):
             if cursor.ahead("AND", "BAR", "RPAR", END):
-                raise cursor.unexpected(ITEM, "'&' stands between two terminals")
+                raise cursor.unexpected(ITEM, "'&' joins two terminals")
             if sign.start == start:
                 span = Span(sign.start, sign.end)
                 raise cursor.error("expected something before '&'", span, ITEM_HINT)

@@ -91,7 +91,7 @@ class Competing:
             elif self._may_meet(atom, lazy):
                 other = self._label(expression)
                 raise ParseError(
-                    f"the lazy {name!r} stands beside {other} in some places only",
+                    f"the lazy {name!r} is next to {other} in some places only",
                     self.source,
                     span,
                     "let the one that ends it be a rule after it, instead of [lazy]",
@@ -178,7 +178,7 @@ class Competing:
                     waiting.append(call)
             if len(seen) > _LOOKS:
                 name, span = next(iter(self.lazy.items()))
-                message = f"there are too many places where the lazy {name!r} may stand"
+                message = f"the lazy {name!r} is possible in too many places"
                 hint = "let the one that ends it be a rule after it, instead of [lazy]"
                 raise ParseError(message, self.source, span, hint, "unsupported")
 

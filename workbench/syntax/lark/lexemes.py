@@ -58,7 +58,7 @@ SIGNS = Signs(
     ),
     foreign=(
         (r"/\*", "this is no comment of Lark", "comments are written // … to the end of a line"),
-        (r"'", "strings of Lark stand between double quotes", "write \"…\" instead of '…'"),
+        (r"'", "Lark writes strings in double quotes", "write \"…\" instead of '…'"),
         (r";", "a rule of Lark ends with its line", "leave the ';' out"),
         (r"→", "expected '->'", "an alias is written -> name"),
         (r"%", "expected a statement such as %import or %ignore", "put the sign between quotes"),
@@ -68,7 +68,7 @@ SIGNS = Signs(
          "put it between quotes, or write a regex: /…/"),
         (r"\\", "a backslash has a meaning only in strings and regexes",
          "put the text between quotes"),
-        (r"[‘’‚“”„`´«»]", "expected a straight quote", 'strings stand between " and "'),
+        (r"[‘’‚“”„`´«»]", "expected a straight quote", 'write strings between " and "'),
     ),
 )  # fmt: skip
 

@@ -201,7 +201,7 @@ class _Lowering:
         for option in options:
             if isinstance(option, Guarded):
                 if scope.parameter is None:
-                    hint = "%if stands in a rule with a parameter: name::_ : …"
+                    hint = "%if is allowed only in a rule with a parameter: name::_ : …"
                     raise ParseError("expected no condition", self.source, option.span, hint)
                 if not holds(option.condition, scope.parameter):
                     continue

@@ -95,4 +95,4 @@ def undefined(source: Source, call: Nonterminal, known: Mapping[str, object]) ->
     else:
         hint = f"add a line such as  {call.name}: …"
     kind = "undefined_nonterminal"
-    return BuildError(f"nothing is called {call.name!r}", source, call.span, hint, kind)
+    return BuildError(f"no rule or terminal is called {call.name!r}", source, call.span, hint, kind)

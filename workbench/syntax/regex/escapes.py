@@ -30,7 +30,7 @@ _SECOND_HALF = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _LAST_OCTAL = 0o377
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
 
-_NO_BOUNDARY = "a boundary looks at what stands beside it; say with a class what may stand there"
+_NO_BOUNDARY = "a boundary tests the neighbouring characters; use a class for what may come there"
 #: What other letters mean elsewhere: what it is called, the way out, and the kind of the error.
 _UNSUPPORTED: dict[str, tuple[str, str, str]] = {
     "b": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),

@@ -85,7 +85,7 @@ def read_extension(
             raise reader.fail(
                 f"expected nothing inside '(?P<{name}>)'",
                 reader.between(begun, max(reader.at, begun + 1)),
-                "leave it empty: the name says it all; a group of your own needs another name",
+                "leave it empty: the name says it all; choose another name for your own group",
             )
         return _EMPTY[name](reader.between(start, reader.at + 1))
     if name == _LIST:
@@ -147,7 +147,7 @@ def _delimiter(reader: Reader, name: str, alternation: Callable[[], Regex]) -> R
         raise reader.fail(
             f"expected '(?P<DELIMITER>…)' first inside '(?P<{name}>…)'",
             reader.between(begun, begun + 1),
-            f"say what stands between two items, as in '(?P<{name}>(?P<DELIMITER>, )…)'",
+            f"name the delimiter of the items, as in '(?P<{name}>(?P<DELIMITER>, )…)'",
         )
     reader.at = match.end()
     part = alternation()

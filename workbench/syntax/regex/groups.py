@@ -19,8 +19,8 @@ _FIELDS = {"i": "ignorecase", "s": "dotall", "m": "multiline", "x": "verbose", "
 _UNSUPPORTED = (
     ("?=", "lookahead", "it reads the same text twice; write out what may follow"),
     ("?!", "lookahead", "it reads the same text twice; say with a class what may follow instead"),
-    ("?<=", "lookbehind", "it reads the same text twice; write out what stands before"),
-    ("?<!", "lookbehind", "it reads the same text twice; say with a class what stands before"),
+    ("?<=", "lookbehind", "it reads the same text twice; write out what comes before"),
+    ("?<!", "lookbehind", "it reads the same text twice; use a class for what comes before"),
     ("?>", "an atomic group", "it takes texts away by how a matcher searches; use '(?:…)'"),
     ("?P=", "a backreference", "no automaton remembers a group; write the alternatives out"),
     ("?P>", "recursion", "use a KBNF grammar, where a rule may call itself"),
@@ -92,7 +92,7 @@ def take_name(reader: Reader, names: set[str]) -> str | None:
         raise reader.fail(
             f"expected a new name for the group, '{name}' is taken",
             span,
-            "give each group a name of its own, or none",
+            "give each group a different name, or none",
         )
     names.add(name)
     return name

@@ -275,7 +275,7 @@ def _made(vocabulary: Vocabulary) -> Bpe:
         raise VocabularyError(
             f"what {vocabulary.name} would produce cannot be said exactly:"
             f" {vocabulary.unpredictable}",
-            "choose another vocabulary, or a method that does not ask for it",
+            "choose another vocabulary, or a method that does not need it",
         )
     made = Bpe(vocabulary, tables_of(vocabulary))
     hold_against(vocabulary, made.encode)

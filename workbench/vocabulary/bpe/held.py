@@ -30,7 +30,7 @@ def hold_against(vocabulary: Vocabulary, encode: Callable[[str], list[TokenId]])
             raise VocabularyError(
                 f"what {vocabulary.name} would produce cannot be said exactly: its tokenizer and"
                 f" its merges differ on {text[:40]!r}",
-                "choose another vocabulary, or a method that does not ask for it",
+                "choose another vocabulary, or a method that does not need it",
             )
 
 

@@ -119,7 +119,7 @@ def _made(patterns: tuple[str, ...]) -> Pretokens:
         if (wrong := mistaken(made, kinds, words)) is None:
             return _joined(made)
     raise VocabularyError(
-        f"the pre-tokenizer cuts {wrong!r} in a way a small automaton does not tell",
+        f"the pre-tokenizer cuts {wrong!r} in a way a small automaton cannot decide",
         "choose a tokenizer whose pattern decides within three characters",
     )
 
