@@ -148,19 +148,22 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
             return whole, {}
     leaving = leaving_edges(drawn, view.centre, view.so_far)
     state = drawn.names.get(leaving.state, leaving.state)
-    base = _base(under, state, {edge.target for edge in leaving.edges})
+    edges = [
+        replace(edge, target=drawn.names.get(edge.target, edge.target)) for edge in leaving.edges
+    ]
+    base = _base(under, state, {edge.target for edge in edges})
     made = None
     for graph in base:
         width, height = view.box.width - 16, view.box.height - 12
-        made = over_lanes(graph, leaving.edges, state, width, height)
+        made = over_lanes(graph, edges, state, width, height)
         if made is not None:
             break
     else:
-        made = fan(graph, leaving.edges, state, view.box.width - 16, view.box.height - 12)
+        made = fan(graph, edges, state, view.box.width - 16, view.box.height - 12)
     opening = Opening(
         -(view.box.width - made.width) / 2, -(view.box.height - made.height) / 2, 1.0, made.height
     )
-    count = sum(edge.count for edge in leaving.edges)
+    count = sum(edge.count for edge in edges)
     drawing = Drawing(made.graph, made.svg, opening, note=made.note)
     return drawing, {
         "count": f"{count_of(count, 'token')} may follow",
