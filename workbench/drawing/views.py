@@ -19,7 +19,7 @@ from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg as lanes_svg
 from workbench.drawing.lanes import LaneLayout, lay_out
-from workbench.drawing.parts import Parts
+from workbench.drawing.parts import Parts, Whole
 from workbench.drawing.reductions import collapse_chains, merge_parallel, nearest
 from workbench.drawing.render import Renderer
 from workbench.drawing.text import columns, count_of
@@ -326,6 +326,8 @@ def draw_rules(
         drawing = replace(drawing, note=note)
     if not drawing.legible:
         around = by_lanes(_around(small, centre), box, centre)
+        if not around.legible and len(small.clusters) == 1:  # fewer states of the only rule
+            around = draw_machine(Whole(graph), box, renderer, centre, folded=folded)
         return around if around.legible else drawing
     return drawing
 
