@@ -141,7 +141,7 @@ def draw(grammar: Grammar, machine: Machine) -> Drawn:
 
 
 def _numbers(graph: Graph) -> dict[str, str]:
-    return {node.id: node.label for node in graph.states}
+    return {node.id: node.label for node in graph.states if node.label}
 
 
 def draw_tokens(grammar: Grammar, under: Drawn, vocabulary: Vocabulary, limits: Limits) -> Drawn:

@@ -85,38 +85,56 @@ def test_figure_9_left_has_three_silent_edges_for_f() -> None:
     assert sum(edge.labels.count("ε:f") for edge in figure("9-right").edges) == 1
 
 
-def _shape(name: str) -> list[tuple[str, ...]]:
-    """The labels of a stack machine, state numbers left aside."""
-    return sorted(label for edge in figure(name).edges for label in [tuple(edge.labels)])
+#: The stack symbol of ``S`` inside itself.
+PLACE = "S → a S • b"
+
+#: What an edge reads, pops and pushes.
+Effect = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+
+def _effects(name: str) -> list[Effect]:
+    """What the edges of a stack machine do, without their states."""
+    return sorted(
+        (label, edge.pops, edge.pushes) for edge in figure(name).edges for label in edge.labels
+    )
 
 
 def test_figure_6_right() -> None:
-    # S → /ab/ | /a/ S /b/: reading a inside itself pushes the place to return to, after b the
-    # machine returns there, and the last edge takes the dot off
+    # S → /ab/ | /a/ S /b/: reading a inside S pushes the state to return to, after b the machine
+    # returns there, and the last edge pops the initial symbol
     drawn = figure("6-right")
-    place = "S → a S • b"
-    assert _shape("6-right") == sorted(
-        [("a",), (f"a\n({place}",), ("b",), ("b",), (f"ε\n){place}",), ("ε\n]·",)]
-    )
+    assert _effects("6-right") == sorted(
+        [
+            ("a", (), ()), ("a", (), (PLACE,)), ("b", (), ()), ("b", (), ()),
+            ("ε", (PLACE,), ()), ("ε", ("S",), ()),
+        ]
+    )  # fmt: skip
     assert len(drawn.nodes) == 5
     (loop,) = [edge for edge in drawn.edges if edge.source == edge.target]
-    assert loop.labels == (f"a\n({place}",)
+    assert loop.labels == ("a",)
+    assert loop.pushes == (PLACE,)
     assert loop.kinds == ("push",)
+    (back,) = [edge for edge in drawn.edges if edge.pops == (PLACE,)]
+    assert loop.mark == f"▲{back.target}"
+    assert back.mark == f"▼{back.target}"
 
 
 def test_figure_7_right() -> None:
-    # brackets stand between the characters of a token: it may push or pop several symbols
+    # one token can push or pop several symbols; its mark counts them
     drawn = figure("7-right")
-    assert _shape("7-right") == sorted(
+    assert _effects("7-right") == sorted(
         [
-            ("a",), ("(a",), ("a(a(ab)",), ("(a(a(ab)",),
-            ("b)",), ("b)",), ("b]",), ("b]",),
-            ("b)b)",), ("b)b)",), ("b)b]",), ("b)b]",),
+            ("a", (), ()), ("a", (), (PLACE,)),
+            ("aaab", (), (PLACE,)), ("aaab", (), (PLACE, PLACE)),
+            ("b", (PLACE,), ()), ("b", (PLACE,), ()), ("b", ("S",), ()), ("b", ("S",), ()),
+            ("bb", (PLACE, PLACE), ()), ("bb", (PLACE, PLACE), ()),
+            ("bb", (PLACE, "S"), ()), ("bb", (PLACE, "S"), ()),
         ]
     )  # fmt: skip
     assert len(drawn.nodes) == 4
-    twice = [edge for edge in drawn.edges if edge.labels == ("b)b)",)]
-    assert all(edge.title.count(")S → a S • b") == 2 for edge in twice)
+    twice = [edge for edge in drawn.edges if edge.labels == ("bb",)]
+    assert {edge.mark for edge in twice} == {"▼2"}
+    assert all(edge.title.count("pops ") == 2 for edge in twice)
 
 
 def test_every_figure_is_there() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.drawing.graphs import arcs, states
 from workbench.constraint.compose_pda import compose_pda
 from workbench.drawing.rule_machines import draw_network
-from workbench.drawing.stack_machines import bracketed, draw_pda, draw_token_pda
+from workbench.drawing.stack_machines import draw_pda, draw_token_pda
 from workbench.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import pda
@@ -22,11 +22,25 @@ def network_of(text: str, start: str = "S") -> Network:
 
 def test_a_character_that_pushes_is_one_edge() -> None:
     drawn = draw_pda(pda(network_of(NESTED)))
-    read = {label.split("\n")[0] for _, _, label in arcs(drawn)}
+    read = {label for _, _, label in arcs(drawn)}
     assert read == {"é", "€", "ε"}
     pushing = [edge for edge in drawn.edges if "push" in edge.kinds]
     assert pushing
-    assert all("\n(S → " in label for edge in pushing for label in edge.labels)
+    for edge in pushing:
+        (rule,) = edge.pushes
+        assert rule.startswith("S → ")
+        assert edge.mark.removeprefix("▲") in states(drawn)
+
+
+def test_what_is_pushed_is_popped_by_the_mark_of_the_same_state() -> None:
+    drawn = draw_pda(pda(network_of(NESTED)))
+    pushed = {(edge.mark.removeprefix("▲"), edge.pushes) for edge in drawn.edges if edge.pushes}
+    popped = {(edge.mark.removeprefix("▼"), edge.pops) for edge in drawn.edges if edge.pops}
+    assert popped == pushed | {("S", ("S",))}
+    for edge in drawn.edges:
+        assert edge.mark[:1] == ("▲" if edge.pushes else "▼" if edge.pops else "")
+        if edge.pops and edge.pops != ("S",):
+            assert edge.target == edge.mark.removeprefix("▼"), "a rule returns there"
 
 
 def test_states_have_the_networks_numbers() -> None:
@@ -44,16 +58,18 @@ def test_every_state_of_the_machine_is_found_in_the_picture() -> None:
     assert {str(s) for s in machine.network_states if s >= 0} <= set(draw_pda(machine).where)
 
 
-def test_the_first_symbol_is_a_dot() -> None:
+def test_the_last_edge_pops_the_initial_symbol() -> None:
     drawn = draw_pda(pda(network_of(NESTED)))
     (last,) = [edge for edge in drawn.edges if edge.target == "end"]
-    assert last.labels == ("ε\n]·",)
+    assert (last.labels, last.pops, last.mark) == (("ε",), ("S",), "▼S")
     assert last.kinds == ("epsilon", "pop")
 
 
 def test_line_breaks_in_literals_are_seen() -> None:
     drawn = draw_pda(pda(network_of("S ::= 'a' | 'x\\n' S 'y\\n';")))
-    assert all(len(label.split("\n")) <= 2 for _, _, label in arcs(drawn))
+    pushed = [rule for edge in drawn.edges for rule in edge.pushes]
+    assert any("⏎" in rule for rule in pushed)
+    assert not any("\n" in text for text in (*pushed, *(label for *_, label in arcs(drawn))))
 
 
 @pytest.mark.parametrize(
@@ -65,36 +81,38 @@ def test_line_breaks_in_literals_are_seen() -> None:
         "S ::= 'x' | T; T ::= '[' S ']';",
     ],
 )
-def test_brackets_spell_the_token_and_balance(text: str) -> None:
-    network = network_of(text)
+def test_edges_over_tokens_have_the_moves_of_the_machine(text: str) -> None:
     tokens = ["a", "b", "ab", "aab", "bb", "(", ")", "((", "x)", "x", "()", "[[", "x]]", "é", "€€é"]
-    machine = compose_pda(network, toy([*tokens, b"\xe2\x82", b"\xac"]))
-    for edge in machine.edges:
-        told = bracketed(machine, network, edge)
-        token = machine.vocabulary.tokens[edge.token_id] or b""
-        if token.isalpha():
-            marks = [c for c in told if c in "()]"]
-            depth = marks.count("(") - marks.count(")") - marks.count("]")
-            assert depth == len(edge.pushes) - len(edge.pops)
-            assert "".join(c for c in told if c not in "()]") == token.decode()
+    machine = compose_pda(network_of(text), toy([*tokens, b"\xe2\x82", b"\xac"]))
+    written = {(one.source, one.target, one.pops, one.pushes) for one in machine.edges}
+    drawn = draw_token_pda(machine)
+    assert len(drawn.edges) == len(written)
+    assert sum(edge.count for edge in drawn.edges) == len(set(machine.edges))
+    for edge in drawn.edges:
+        counts = [f"▼{len(edge.pops)}"] * bool(edge.pops)
+        counts += [f"▲{len(edge.pushes)}"] * bool(edge.pushes)
+        assert edge.mark == " ".join(counts)
+        assert ("pop" in edge.kinds, "push" in edge.kinds) == (bool(edge.pops), bool(edge.pushes))
+        assert edge.title.splitlines()[1:] == [
+            *(f"pops {rule}" for rule in edge.pops), *(f"pushes {rule}" for rule in edge.pushes)
+        ]  # fmt: skip
 
 
 def test_tokens_that_do_the_same_are_one_edge() -> None:
     network = network_of("S ::= 'a' | 'b' | 'c' | '(' S ')';")
-    drawn = draw_token_pda(compose_pda(network, toy(["a", "b", "c", "(", ")"])), network)
+    drawn = draw_token_pda(compose_pda(network, toy(["a", "b", "c", "(", ")"])))
     together = [edge for edge in drawn.edges if edge.count == 3]
     assert together
-    plain = [[letter.strip("()]") for letter in edge.labels] for edge in together]
-    assert plain == [["a", "b", "c"]] * len(together)
+    assert {edge.labels for edge in together} == {("a", "b", "c")}
 
 
 def test_many_tokens_are_counted() -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
     network = network_of("S ::= #'[a-z]' | '(' S ')';")
-    drawn = draw_token_pda(compose_pda(network, toy([*letters, "(", ")"])), network)
+    drawn = draw_token_pda(compose_pda(network, toy([*letters, "(", ")"])))
     counted = [edge for edge in drawn.edges if edge.count == 26]
     assert counted
-    assert all(label.endswith("\n26 tokens") for edge in counted for label in edge.labels)
+    assert {edge.labels for edge in counted} == {("26 tokens: a  b  c  d …",)}
 
 
 RULES = "start ::= '<' item '>'; item ::= 'x' | '[' start ']' item;"

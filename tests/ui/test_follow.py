@@ -54,8 +54,8 @@ def test_the_stack_before_and_after_a_token() -> None:
     before, after = place.path["stacks"]
     assert (before["depth"], after["depth"]) == (0, 1)
     assert [box["rule"] for box in after["boxes"]] == ["start", "start"]
-    assert place.path["stack"][0][0] == before["boxes"][-1]["state"]
-    assert place.path["stack"][-1][0] == after["boxes"][-1]["state"]
+    assert place.path["rules"][0][0] == before["boxes"][-1]["state"]
+    assert place.path["rules"][-1][0] == after["boxes"][-1]["state"]
     back = run.take(b")").path["stacks"]
     assert (back[0]["depth"], back[1]["depth"]) == (1, 0)
 

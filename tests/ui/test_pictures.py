@@ -3,11 +3,16 @@ from __future__ import annotations
 import pytest
 
 from workbench.drawing.counting import fold_counts
-from workbench.drawn import Machine
+from workbench.drawing.parts import TokenFsaParts
+from workbench.drawing.views import Level
+from workbench.drawn import Machine, draw_tokens
 from workbench.errors import WorkbenchError
+from workbench.gallery import load_gallery
+from workbench.limits import LIMITS
 from workbench.pipeline import Notation, compile_text
 from workbench.ui.handlers import Handlers
 from workbench.ui.pictures import View, picture, table
+from workbench.vocabulary.toy import toy
 
 LONG = {
     "text": "(name|value): [a-z]{2,9};(one|two|three)x",
@@ -17,13 +22,24 @@ LONG = {
 
 
 def test_chains_and_edges_are_folded_as_asked(handlers: Handlers) -> None:
-    usual = handlers.draw(LONG)
+    folded = handlers.draw({**LONG, "chains": True})
     apart = handlers.draw({**LONG, "chains": False})
-    assert len(apart["states"]) > len(usual["states"])
+    assert len(apart["states"]) > len(folded["states"])
     assert not any(edge["inside"] for edge in apart["edges"])
-    spread = handlers.draw({**LONG, "merged": False})
-    assert len(spread["edges"]) >= len(usual["edges"])
-    assert all(len(edge["labels"]) <= 1 for edge in spread["edges"])
+    assert apart["folded"] == []
+    inside = [state for edge in folded["edges"] for state in edge["inside"]]
+    assert set(folded["folded"]) <= set(inside)
+    assert not set(folded["folded"]) & {state["id"] for state in folded["states"]}
+
+
+def test_chains_are_folded_where_the_box_is_small(handlers: Handlers) -> None:
+    large = handlers.draw({**LONG, "width": 1200, "height": 900})
+    small = handlers.draw({**LONG, "width": 300, "height": 200})
+    assert large["whole"]
+    assert large["folded"] == []
+    assert small["folded"]
+    assert large["legible"]
+    assert small["legible"]
 
 
 def test_as_many_states_are_shown_as_asked(handlers: Handlers) -> None:
@@ -34,14 +50,22 @@ def test_as_many_states_are_shown_as_asked(handlers: Handlers) -> None:
     assert len(handlers.draw({**sent, "size": 60})["states"]) > 20
 
 
-def test_the_direction_is_what_is_asked_for() -> None:
-    assert View.of({"narrow": True}).direction == "TB"
-    assert View.of({"narrow": True, "direction": "LR"}).direction == "LR"
-    assert View.of({"direction": "TB"}).direction == "TB"
+def test_a_view_has_what_is_asked_for() -> None:
+    view = View.of({"width": 500, "height": 400.5, "level": "calls", "so_far": "6162"})
+    assert view.box == (500, 400.5)
+    assert view.level is Level.CALLS
+    assert View.of({}).box == View().box
+    assert View.of({}).so_far is None
+    assert View.of({"level": "deeper"}).level is Level.STATES
     assert View.of({"size": 1e9}).size <= 200
+    assert min(View.of({"width": 0, "height": 1}).box) >= 100
+    assert View.of({"tab": "together"}).over
 
 
-@pytest.mark.parametrize("sent", [{"size": "many"}, {"direction": 3}, {"centre": ["0"]}])
+@pytest.mark.parametrize(
+    "sent",
+    [{"size": "many"}, {"width": "wide"}, {"level": 3}, {"centre": ["0"]}, {"so_far": "no hex"}],
+)
 def test_error_a_view_no_browser_asks_for(sent: dict[str, object]) -> None:
     with pytest.raises(WorkbenchError):
         View.of(sent)
@@ -53,6 +77,7 @@ def test_states_inside_an_edge_stand_in_order(handlers: Handlers) -> None:
             "text": "start ::= 'abcdefghijklmnopqrstuvw' 'x';",
             "notation": "kbnf",
             "tab": "characters",
+            "chains": True,
         }
     )
     (edge,) = [edge for edge in drawn["edges"] if edge["inside"]]
@@ -63,7 +88,7 @@ def test_states_inside_an_edge_stand_in_order(handlers: Handlers) -> None:
 def test_a_regex_that_explodes_is_shown_in_part() -> None:
     compiled = compile_text("(a|b)*a(a|b){20}", Notation.REGEX)
     drawn = compiled.drawn(Machine.CHARACTERS)
-    shown = picture(drawn, Machine.CHARACTERS, View(), own=False)
+    shown = picture(drawn, drawn, Machine.CHARACTERS, View(), own=False)
     assert shown["partial"]
     assert "too many" in shown["count"]
     assert "too many" in shown["note"]
@@ -92,3 +117,26 @@ def test_tokens_that_end_rules_without_end_are_drawn_in_part(handlers: Handlers)
     told = handlers.draw({"text": text, "notation": "kbnf", "tab": "tokens"})
     assert told["ok"], told
     assert told["edges"]
+
+
+def test_tokens_are_drawn_at_every_state_of_a_counted_repetition() -> None:
+    """Its first state is one that no token leads to."""
+    compiled = compile_text("(x[a-c]{0,60}y|z)*", Notation.REGEX)
+    under = compiled.drawn(Machine.CHARACTERS)
+    assert compiled.grammar is not None
+    words = toy(["xa", "a", "aa", "y", "z"])
+    drawn = draw_tokens(compiled.grammar, under, words, LIMITS)
+    assert isinstance(drawn.parts, TokenFsaParts)
+    for state in map(str, range(under.parts.states)):
+        shown = picture(drawn, under, Machine.TOKENS, View(centre=state), own=False)
+        edges = drawn.parts.leaving(drawn.names.get(state, state))
+        assert shown["count"] == f"{sum(edge.count for edge in edges)} tokens may follow"
+        assert len(shown["parts"]) >= 1
+
+
+def test_tokens_that_end_inside_a_rule_drawn_as_one_edge_are_drawn(handlers: Handlers) -> None:
+    text = load_gallery()["weather"].text
+    sent = {"text": text, "notation": "json_schema", "tab": "tokens"}
+    drawn = handlers.draw({**sent, "so_far": b'{"city": "'.hex(), "width": 900, "height": 700})
+    counts = [drawn["edges"][int(edge)]["count"] for edge in drawn["parts"]]
+    assert drawn["count"] == f"{sum(counts):,} tokens may follow"

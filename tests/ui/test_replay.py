@@ -75,13 +75,13 @@ def test_every_machine_of_the_grammar_is_in_it(handlers: Handlers, run: list[Any
 def test_where_the_run_stands_is_in_some_part(handlers: Handlers) -> None:
     long = "|".join(
         f"{word}{'abcdefghij'[i % 10]}{i}x"
-        for i, word in enumerate(["alpha", "beta", "gamma", "delta"] * 30)
+        for i, word in enumerate(["alpha", "beta", "gamma", "delta"] * 60)
     )
     sent = {"text": long, "notation": "regex", "max_tokens": 20}
     steps = [r for r in run_records(handlers, {**sent, "run": "x"}) if r["k"] == "step"]
     where = standing(steps)
     parts = drawn(handlers, sent, where, [])["pictures"]["characters"]
-    assert parts[0]["partial"]
+    assert parts[0]["folded"]
     assert len(parts) > 1
     for name in where["characters"]:
         state = parts[0]["names"].get(name, name)

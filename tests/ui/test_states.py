@@ -39,9 +39,10 @@ def test_error_a_state_there_is_not(handlers: Handlers) -> None:
 def test_an_edge_tells_all_its_tokens(handlers: Handlers) -> None:
     sent = {**TIME, "tab": "tokens"}
     drawn = handlers.draw(sent)
-    for edge in drawn["edges"]:
-        told = about_edge(handlers, {**sent, "source": edge["source"], "target": edge["target"]})
-        assert told["count"] == edge["count"]
+    assert drawn["parts"]
+    for number, parts in drawn["parts"].items():
+        told = about_edge(handlers, {**sent, "parts": parts})
+        assert told["count"] == drawn["edges"][int(number)]["count"]
         assert len(told["tokens"]) == told["count"]
     assert about_edge(handlers, {**sent, "source": "77", "target": "0"})["ok"] is False
 
@@ -52,7 +53,7 @@ def test_an_edge_tells_all_its_tokens(handlers: Handlers) -> None:
         ("rules", "item", "the first of item"),
         ("rules", "[", "reads ["),
         ("rules", "0", "its number"),
-        ("stack", "item", "in item"),
+        ("stack", "item", "the first of item"),
         ("tokens", "[", "reads ["),
     ],
 )

@@ -27,10 +27,11 @@ def test_a_call_is_passed_and_put_on_the_stack() -> None:
     after_one = runner.run(b"(")
     (way,) = [w for w in ways(network, standing(runner, after_one), b"(") if w.after[1]]
     assert len(way.after[1]) == len(way.before[1]) + 1
-    call = next(name for name in way.rules if name.startswith("call-"))
+    call = next(name for name in way.passed if name.startswith("call-"))
     back = way.after[1][-1]
     assert call == f"call-{network.start}-{back}"
-    assert way.machine == (str(way.before[0]), str(way.after[0])), "a call and a byte are one edge"
+    assert way.passed[0] == str(way.before[0])
+    assert way.passed[-1] == str(way.after[0])
 
 
 def test_a_return_goes_by_the_box_of_its_call() -> None:
@@ -41,8 +42,8 @@ def test_a_return_goes_by_the_box_of_its_call() -> None:
     assert found
     assert all(way.before in before for way in found)
     (way,) = found
-    box = next(i for i, name in enumerate(way.rules) if name.startswith("call-"))
-    assert way.rules[box] == way.rules[-2], "in and out by the same box"
+    box = next(i for i, name in enumerate(way.passed) if name.startswith("call-"))
+    assert way.passed[box] == way.passed[-2], "in and out by the same box"
     assert way.after[1] == ()
 
 

@@ -232,19 +232,21 @@ def numbered(graph: Graph, *, stack: bool = False) -> Graph:
     """The graph in reading order, its states numbered densely from 0.
 
     Clusters come in the order in which they are called, states in the order of their lane. Ids stay
-    what they are. ``stack`` marks calls with the number of the state they push.
+    what they are; a state without a label gets no number. ``stack`` marks calls with the number of
+    the state they push.
     """
     places: dict[str, None] = {}
     for name in _called(graph) or [""]:
         members = graph.members.get(name, ({}, []))[0]
         inside = {state: node for state, node in members.items() if "call" not in node.kinds}
         places.update(dict.fromkeys(ordered(inside, connectors_of(graph, name, ()))))
-    numbers = {state: str(i) for i, state in enumerate(places)}
+    states = {node.id: node for node in graph.nodes}
+    labelled = [state for state in places if states[state].label]
+    numbers = {state: str(i) for i, state in enumerate(labelled)}
     calls = sorted(
         (node for node in graph.nodes if "call" in node.kinds),
         key=lambda node: int(numbers.get(returns_to(node), 0)),
     )
-    states = {node.id: node for node in graph.nodes}
     nodes = [relabelled(states[state], numbers) for state in places]
     for node in calls:
         back = numbers.get(returns_to(node), returns_to(node))

@@ -94,6 +94,7 @@ def over_lanes(
 
     ``base`` holds the lanes; ``leaving`` are the token edges of ``centre``.
     """
+    centre = _shown(base, centre)
     graph, flags = _flags(base, leaving, centre)
     home = _cluster_of(graph)
     lane = home.get(centre)
@@ -117,7 +118,8 @@ def over_lanes(
     if len(chosen) < len(names):
         kept = [name for name in names if name in chosen]
         layout, rows = _laid_out(graph, kept, shown, centre, width)
-    if layout.height > height or layout.width > width + 1 or 2 * len(shown) < len(flags):
+    wide = any(flag.x + flag.width > width - 3 for flag in shown)
+    if wide or layout.height > height or layout.width > width + 1 or 2 * len(shown) < len(flags):
         return None
     left_out = sorted(name for name in counts if name not in chosen)
     note = ""
@@ -162,6 +164,13 @@ def _flags(base: Graph, leaving: Sequence[Edge], centre: str) -> tuple[Graph, li
         for node in base.nodes
     ]
     return replace(base, nodes=tuple(nodes), edges=tuple(edges)), flags
+
+
+def _shown(base: Graph, state: str) -> str:
+    """A state as it is drawn: one inside a counted repetition is drawn as its first state."""
+    if any(node.id == state for node in base.nodes):
+        return state
+    return _within(base, state)[0] or base.initial or base.nodes[0].id
 
 
 def _within(base: Graph, state: str) -> tuple[str, str, str]:
@@ -419,6 +428,7 @@ def fan(
     base: Graph, leaving: Sequence[Edge], centre: str, width: float, height: float
 ) -> TokenPicture:
     """The flags of the current state one below the other, those with the most tokens first."""
+    centre = _shown(base, centre)
     graph, flags = _flags(base, leaving, centre)
     flags.sort(key=lambda flag: -flag.tokens)
     nodes = {node.id: node for node in graph.nodes}
@@ -431,7 +441,8 @@ def fan(
     total = 8 + _FAN_ROW * (len(rows) + bool(hidden))
     root = root_of(graph.name, width, total, "tokenmap fan")
     parent = ElementTree.SubElement(root, "g", {"class": "graph"})
-    number = {e: i for i, e in enumerate(s.edge for flag in rows for s in flag.segments)}
+    # in the order of the graph, as ``_only`` keeps them
+    number = {e: i for i, e in enumerate(sorted(s.edge for flag in rows for s in flag.segments))}
     for flag in rows:
         flag.segments = [replace(s, edge=number[s.edge]) for s in flag.segments]
     column = _FAN_X + max((flag.width for flag in rows), default=0.0) + 32

@@ -154,22 +154,25 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
         if whole is not None:
             return whole, {}
     leaving = leaving_edges(drawn, view.centre, view.so_far)
-    state = leaving.state
+    state, edges = leaving.state, list(leaving.edges)
     if under.followed is Followed.RULES:
         state = under.names.get(state, state)
+        edges = [
+            replace(edge, target=under.names.get(edge.target, edge.target)) for edge in edges
+        ]
     width, height = view.box.width - 16, view.box.height - 12
     made = None
-    for graph in _base(under, state, {edge.target for edge in leaving.edges}):
+    for graph in _base(under, state, {edge.target for edge in edges}):
         here = shown_at(graph, state) or state
-        made = over_lanes(graph, leaving.edges, here, width, height)
+        made = over_lanes(graph, edges, here, width, height)
         if made is not None:
             break
     else:
-        made = fan(graph, leaving.edges, here, width, height)
+        made = fan(graph, edges, here, width, height)
     opening = Opening(
         -(view.box.width - made.width) / 2, -(view.box.height - made.height) / 2, 1.0, made.height
     )
-    count = sum(edge.count for edge in leaving.edges)
+    count = sum(edge.count for edge in edges)
     drawing = Drawing(made.graph, made.svg, opening, note=made.note)
     return drawing, {
         "count": f"{count_of(count, 'token')} may follow",

@@ -1,0 +1,274 @@
+"""Lane layout: nothing overlaps, everything is inside the picture, every edge has a line."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+
+import pytest
+
+from tests.drawing.boxes import boxes_of, outside, overlaps
+from tests.drawing.graphs import graph
+from workbench.drawing.connectors import LONGEST, TOKEN, connectors_of, numbered, ordered
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.lane_svg import svg
+from workbench.drawing.lanes import LaneLayout, lay_out
+from workbench.drawing.reductions import merge_parallel
+from workbench.drawing.rule_machines import draw_network
+from workbench.drawing.views import lanes_of
+from workbench.drawn import Drawn, Machine, draw, missing
+from workbench.gallery import load_gallery
+from workbench.grammar import Grammar
+
+GALLERY = load_gallery()
+WIDTHS = (320, 560, 760, 1000)
+
+#: States of which a part of a machine is made, as on the page.
+_MADE = 90
+
+
+@cache
+def drawings(name: str) -> dict[Machine, Drawn]:
+    """The machines of a gallery grammar that have lanes."""
+    example = GALLERY[name]
+    grammar = Grammar.from_text(example.text, example.notation, example.start)
+    return {
+        machine: draw(grammar, machine)
+        for machine in (Machine.CHARACTERS, Machine.RULES, Machine.STACK)
+        if not missing(grammar, machine)
+    }
+
+
+def random_graph(seed: int) -> Graph:
+    """A few states in one to three lanes with loops, calls, long labels and many labels."""
+    chance = random.Random(seed)
+    count = chance.randint(1, 9)
+    lanes = ["", "a", "a b"][: chance.randint(1, 3)] if seed % 2 else [""]
+    if len(lanes) > 1:
+        lanes = ["start", *lanes[1:]]
+    home = {str(i): chance.choice(lanes) for i in range(count)}
+    first: dict[str, str] = {}
+    for state, lane in home.items():
+        first.setdefault(lane, state)
+    nodes = [
+        Node(
+            state,
+            str(10 ** chance.choice((1, 1, 7)) + int(state)),
+            ("initial",) * (state == "0")
+            + ("rule",) * bool(lane and first[lane] == state)
+            + ("final",) * (chance.random() < 0.3),
+            cluster=lane,
+        )
+        for state, lane in home.items()
+    ]
+    edges: dict[tuple[str, str], Edge] = {}
+    for _ in range(chance.randint(0, 3 * count)):
+        source = chance.choice(list(home))
+        target = chance.choice([state for state in home if home[state] == home[source]])
+        sizes = [chance.randint(1, 40) for _ in range(chance.choice((0, 1, 1, 1, 2, 9)))]
+        edges[source, target] = Edge(source, target, tuple("x" * size for size in sizes))
+        if home[source] and chance.random() < 0.4:
+            called = chance.choice(list(first))
+            box = f"call-{lanes.index(called)}-{target}"
+            if (box, target) not in edges:
+                nodes.append(Node(box, called, ("call",), "", home[source], called, f"▲{target}"))
+            edges[box, target] = Edge(box, target)
+            edges[source, box] = Edge(source, box)
+    return Graph(f"random {seed}", tuple(nodes), tuple(edges.values()))
+
+
+HAND_WRITTEN = {
+    "one state": graph(1, [], {0}),
+    "a loop with a wide label at the first state": graph(1, [(0, 0, "x" * 28)], {0}),
+    "ways that skip": graph(6, [(i, j, f"{i}{j}") for i in range(6) for j in range(i)], {0}),
+    "ways back": graph(6, [(j, i, "x" * i) for i in range(6) for j in range(i)], {5}),
+    "complete": graph(5, [(i, j, f"{i} to {j}") for i in range(5) for j in range(5)], {4}),
+    "a star": graph(9, [(0, i, "x" * 3 * i) for i in range(1, 9)], range(1, 9)),
+    "a cycle in two rows": graph(20, [(i, (i + 1) % 20, "x" * 12) for i in range(20)], {0}),
+    "a list": graph(4, [(0, 1, "["), (1, 2, "item"), (2, 1, ","), (2, 3, "]")], {3}),
+    "a separator state": graph(4, [(0, 1, "item"), (1, 2, ","), (2, 1, "item"), (1, 3, "!")], {3}),
+    "two columns for one letter": graph(2, [(0, 1, "漢" * 40), (1, 0, "字" * 20)], {1}),
+    "many labels": Graph(
+        "many labels",
+        (Node("0", "0", ("initial",)), Node("1", "1", ("final",))),
+        (Edge("0", "1", tuple(map(str, range(30)))), Edge("1", "0", tuple("abcdefghij"))),
+    ),
+}
+
+
+def check(layout: LaneLayout) -> None:
+    """What holds for every layout of a whole graph."""
+    drawn = layout.graph
+    boxes = boxes_of(layout)
+    assert list(overlaps(boxes)) == []
+    assert outside(boxes, layout.width, layout.height) == []
+    shown = [state.node.id for lane in layout.lanes for state in lane.states]
+    assert sorted(shown) == sorted(node.id for node in drawn.states), "each state once"
+    lines = {line.edge for lane in layout.lanes for line in lane.lines}
+    assert lines == set(range(len(drawn.edges))), "a line for each edge"
+    labels = [label for lane in layout.lanes for label in lane.labels]
+    assert max((len(label.text) for label in labels), default=0) <= LONGEST
+    read = {edge for label in labels for edge in label.edges}
+    assert read == {number for number, edge in enumerate(drawn.edges) if edge.labels}
+    calls = {node.id for node in drawn.nodes if "call" in node.kinds}
+    assert {label.node for label in labels} - {""} == calls
+    for lane in layout.lanes:
+        low, high = lane.top - 0.1, lane.top + lane.height + 0.1
+        points = [point for line in lane.lines for part in line.parts for point in part]
+        assert all(-0.1 <= x <= layout.width + 0.1 and low <= y <= high for x, y in points)
+
+
+def graphs_of(name: str) -> Iterator[Graph]:
+    for drawn in drawings(name).values():
+        part = drawn.parts.around("", _MADE)
+        plain, folded = merge_parallel(part), lanes_of(part)
+        if len(plain.nodes) <= 2 * _MADE:
+            yield plain
+        if folded.nodes != plain.nodes:
+            yield folded
+
+
+@pytest.mark.parametrize("name", list(GALLERY))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_lanes_of_the_gallery(name: str, width: int) -> None:
+    for drawn in graphs_of(name):
+        check(lay_out(drawn, width, margin=26.0 if drawn.clusters else 0.0))
+
+
+@pytest.mark.parametrize("name", list(HAND_WRITTEN))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_lanes_of_hand_written_graphs(name: str, width: int) -> None:
+    check(lay_out(HAND_WRITTEN[name], width))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_lanes_of_random_graphs(seed: int) -> None:
+    for width in WIDTHS:
+        check(lay_out(random_graph(seed), width))
+
+
+@pytest.mark.parametrize("name", ["json", "date", "domino_c"])
+def test_a_layout_depends_on_graph_and_width_alone(name: str) -> None:
+    for drawn in graphs_of(name):
+        assert svg(lay_out(drawn, 560)) == svg(lay_out(drawn, 560))
+        assert svg(lay_out(drawn, 560)) != svg(lay_out(drawn, 760))
+
+
+def test_a_picture_is_as_wide_as_asked_unless_a_label_is_wider() -> None:
+    small = HAND_WRITTEN["a list"]
+    assert [lay_out(small, width).width for width in WIDTHS] == list(WIDTHS)
+    wide = lay_out(HAND_WRITTEN["a loop with a wide label at the first state"], 100)
+    assert wide.width > 100
+    assert outside(boxes_of(wide), wide.width, wide.height) == []
+
+
+def test_a_full_row_wraps() -> None:
+    cycle = HAND_WRITTEN["a cycle in two rows"]
+    rows = [len(lay_out(cycle, width).lanes[0].rows) for width in WIDTHS]
+    assert rows == sorted(rows, reverse=True)
+    assert rows[0] > rows[-1] > 1
+
+
+def test_rules_without_a_lane_are_leaves() -> None:
+    drawn = drawings("json")[Machine.STACK].graph
+    (name, *others) = drawn.clusters
+    layout = lay_out(drawn, 760, lanes=[name])
+    assert [lane.name for lane in layout.lanes] == [name]
+    calls = [label for label in layout.lanes[0].labels if label.node]
+    assert calls
+    called = {node.id: node.calls for node in drawn.nodes}
+    for label in calls:
+        assert label.kind == ("leaf" if called[label.node] in others else "call")
+        assert bool(label.mark) == (label.kind == "call"), "only a call of a lane has a mark"
+
+
+def test_token_edges_are_not_part_of_a_lane() -> None:
+    plain = HAND_WRITTEN["a list"]
+    over = Graph("over", plain.nodes, (*plain.edges, Edge("0", "3", ("[]",), (TOKEN,))))
+    layout = lay_out(over, 560)
+    assert layout.lanes[0].labels == lay_out(plain, 560).lanes[0].labels
+    assert {line.edge for line in layout.lanes[0].lines} == set(range(len(plain.edges)))
+
+
+def test_room_is_kept_above_the_rows() -> None:
+    drawn = HAND_WRITTEN["a cycle in two rows"]
+    asked: list[str] = []
+
+    def slots(lane: str, rows: object) -> list[float]:
+        assert isinstance(rows, list)
+        asked.append(lane)
+        return [10.0 * (i + 1) for i in range(len(rows))]
+
+    plain, roomy = lay_out(drawn, 560), lay_out(drawn, 560, slots=slots)
+    assert asked == [""]
+    moved = [b[0] - a[0] for a, b in zip(plain.lanes[0].rows, roomy.lanes[0].rows, strict=True)]
+    sums = [sum(10.0 * (j + 1) for j in range(i + 1)) for i in range(len(moved))]
+    assert moved == pytest.approx(sums)
+    assert roomy.height - plain.height == pytest.approx(sums[-1])
+
+
+# -- order and numbers ----------------------------------------------------------------------------
+
+
+def reading_order(drawn: Graph) -> list[str]:
+    return ordered({node.id: node for node in drawn.states}, connectors_of(drawn, "", ()))
+
+
+def test_a_chain_keeps_its_order() -> None:
+    shuffled = [3, 0, 4, 1, 2]
+    arcs = [(a, b, "x") for a, b in pairwise(shuffled)]
+    nodes = tuple(Node(str(i), str(i), ("initial",) * (i == 3)) for i in range(5))
+    chain = Graph("chain", nodes, graph(5, arcs, ()).edges)
+    assert reading_order(chain) == ["3", "0", "4", "1", "2"]
+    assert [node.label for node in numbered(chain).nodes] == ["0", "1", "2", "3", "4"]
+    assert [node.id for node in numbered(chain).nodes] == ["3", "0", "4", "1", "2"]
+
+
+def test_ways_back_do_not_change_the_order() -> None:
+    chain = [(0, 1, "a"), (1, 2, "b"), (2, 3, "c")]
+    assert reading_order(graph(4, [*chain, (3, 0, "d"), (2, 1, "e"), (1, 1, "f")], {3})) == list(
+        "0123"
+    )
+
+
+def test_every_state_comes_before_those_it_leads_to() -> None:
+    """Without cycles."""
+    for seed in range(20):
+        chance = random.Random(seed)
+        ways = [(i, j, "x") for j in range(1, 8) for i in range(j) if chance.random() < 0.4]
+        place = {state: i for i, state in enumerate(reading_order(graph(8, ways, {7})))}
+        reached = {0}
+        for source, target, _ in sorted(ways):
+            if source in reached:
+                reached.add(target)
+                assert place[str(source)] < place[str(target)]
+        assert len(place) == 8
+
+
+@pytest.mark.parametrize("name", list(GALLERY))
+def test_numbers_are_dense_and_begin_at_the_initial_state(name: str) -> None:
+    for drawn in drawings(name).values():
+        # the end of a rule that is drawn as one edge has no number
+        states = [node for node in drawn.graph.states if not node.id.endswith("-end")]
+        assert [node.label for node in states] == [str(i) for i in range(len(states))]
+        assert drawn.graph.initial == states[0].id
+        assert drawn.numbers == {node.id: node.label for node in states}
+
+
+def test_calls_are_marked_with_the_state_they_push() -> None:
+    text = "start ::= '(' item ')' | item; item ::= 'x' | '[' start ']' item;"
+    network = Grammar.from_kbnf(text).rules
+    plain = draw_network(network)
+    stack = numbered(plain, stack=True)
+    labels = {node.id: node.label for node in stack.states}
+    calls = [node for node in stack.nodes if "call" in node.kinds]
+    assert calls
+    for call in calls:
+        (back,) = [edge.target for edge in stack.edges if edge.source == call.id]
+        assert call.mark == f"▲{labels[back]}"
+        assert call.title == f"calls {call.calls}, then continues in state {labels[back]}"
+    assert not any(node.mark for node in numbered(plain).nodes)
+    assert {node.id for node in stack.nodes} == {node.id for node in plain.nodes}
+    assert stack.edges == plain.edges
