@@ -219,8 +219,9 @@
     /** In a picture of what may be read in one state: the edge of the token that was taken. */
     function lightToken(path, effect) {
       if (path.length < 2) return;
-      const end = path[path.length - 1][0];
-      const found = Object.keys(picture.landings).filter((index) => picture.landings[index].includes(end));
+      const [end, ...others] = path[path.length - 1];
+      const leads = (to) => Object.keys(picture.landings).filter((index) => picture.landings[index].some((each) => to.includes(each)));
+      const first = leads([end]), found = first.length ? first : leads(others);
       const index = found.find((each) => picture.edges[each].mark === effect) ?? found[0];
       if (index !== undefined) markEdge(index);
     }

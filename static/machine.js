@@ -45,7 +45,7 @@
     const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
     box.prepend(el("div", { class: "canvas" }), bones, busy, say);
     const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index) });
-    let record = null, tab = "", request = 0, loading = null, where = "", sent = null, current = null, last = 0, soon = 0;
+    let record = null, known = null, tab = "", request = 0, loading = null, where = "", sent = null, current = null, last = 0, soon = 0;
 
     const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };
     blank("", true);
@@ -77,6 +77,7 @@
       sent = asking;
       box.classList.remove("stale");
       record = answer.ok ? answer : null;
+      known = record ?? known;
       where = centre || "";
       busy.textContent = "";
       blank(answer.ok ? "" : answer.why, false);
@@ -88,16 +89,18 @@
     /** Light where the run is, and come along where that is wanted. */
     function go(step, atEnd = false) {
       current = [step, atEnd];
-      if (!record) return;
-      const passed = wb.passed(record, step, atEnd);
-      const found = graph.light(passed, { fails: Boolean(step?.reason), atEnd, step });
+      if (!known) return;
+      const passed = wb.passed(known, step, atEnd);
+      const found = record && graph.light(passed, { fails: Boolean(step?.reason), atEnd, step });
       const here = passed.standing[0];
       if (!here || loading !== null) return;
       if (found && chosen.follow) graph.follow(here, !state.running); // sixty repaints a move would slow a run
-      const elsewhere = record.current !== undefined
-        ? record.current !== here || (sent.so_far !== undefined && sent.so_far !== soFar())
-        : (!found && record.partial) || (!state.running && record.folded?.includes(here) && where !== here);
-      if (elsewhere && chosen.follow && (where !== here || record.current !== undefined)) {
+      const further = sent.so_far !== undefined && sent.so_far !== soFar();
+      const elsewhere = !record || (record.current !== undefined
+        ? record.current !== here || further
+        : (!found && record.partial) || (!state.running && record.folded?.includes(here)));
+      // the same request gets the same answer: to repeat it would not end
+      if (elsewhere && (where !== here || further) && chosen.follow) {
         clearTimeout(soon);
         const wait = state.running ? last + PAUSE - performance.now() : 0;
         if (wait > 0) { soon = setTimeout(() => go(...current), wait); return; }
@@ -105,6 +108,7 @@
         load(here);
         return;
       }
+      if (!record) return;
       if (!found) lost(here);
       else ahead();
     }
@@ -132,12 +136,12 @@
       get sent() { return sent; },
       /** Show a machine of the grammar as it is compiled now; where the run is if it is followed. */
       open(name, centre = "") {
-        if (name !== tab) { record = null; graph.show(null); blank("", true); busy.textContent = ""; }
+        if (name !== tab) { record = known = null; graph.show(null); blank("", true); busy.textContent = ""; }
         tab = name;
         const standing = !centre && chosen.follow && record ? wb.passed(record, current?.[0], current?.[1]).standing[0] : "";
         return load(centre || standing);
       },
-      say(text, waiting) { record = null; graph.show(null); busy.textContent = ""; blank(text, waiting); },
+      say(text, waiting) { record = known = null; graph.show(null); busy.textContent = ""; blank(text, waiting); },
       stale(on, told) { box.classList.toggle("stale", on); if (told) busy.textContent = told; },
     };
   };

@@ -15,7 +15,7 @@ Coordinates are pixels at scale 1, x to the right and y downwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.drawing.connectors import (
@@ -120,11 +120,13 @@ def lay_out(
     lanes: Sequence[str] | None = None,
     margin: float = 0.0,
     slots: Slots | None = None,
+    in_rows: Collection[str] = (),
 ) -> LaneLayout:
     """The lanes of a graph, in a picture of this width where its widest label permits.
 
     ``lanes`` are the clusters that are drawn, in this order; calls of the others are boxes of kind
-    ``leaf``. ``margin`` is kept free on the left, for lines between lanes.
+    ``leaf``. ``margin`` is kept free on the left, for lines between lanes. ``in_rows`` are states
+    that need a slot above them: they lie in a row, never on the rail of a loop.
 
     Cost: a few milliseconds for 100 states.
     """
@@ -139,7 +141,7 @@ def lay_out(
     made: list[Lane] = []
     y = 2.0
     for name in clusters:
-        builder = _Builder(graph, name, set(clusters), width - margin - names - 10)
+        builder = _Builder(graph, name, set(clusters), width - margin - names - 10, in_rows)
         lane = builder.lane(margin + names, y, PADDING + (17.0 if above else 0.0), slots)
         y += lane.height + STREET
         made.append(lane)
@@ -228,8 +230,11 @@ class _Route:
 class _Builder:
     """Lays one lane out."""
 
-    def __init__(self, graph: Graph, name: str, lanes: set[str], room: float) -> None:
+    def __init__(
+        self, graph: Graph, name: str, lanes: set[str], room: float, in_rows: Collection[str]
+    ) -> None:
         self._graph = graph
+        self._in_rows = in_rows
         nodes = graph.members.get(name, ({}, []))[0]
         self._nodes = {state: n for state, n in nodes.items() if "call" not in n.kinds}
         self._connectors = connectors_of(graph, name, lanes)
@@ -239,7 +244,8 @@ class _Builder:
     def lane(self, left: float, top: float, padding: float, slots: Slots | None) -> Lane:
         """The lane, with its left end and its top at these places."""
         order = ordered(self._nodes, self._connectors)
-        loops = loop_states(order, self._nodes, self._connectors)
+        found = loop_states(order, self._nodes, self._connectors)
+        loops = {state: ends for state, ends in found.items() if state not in self._in_rows}
         count = 0
         while True:
             pad = 30.0 + _COLUMN * count

@@ -81,11 +81,11 @@ class RuleTokens:
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         return self.composed.tokens(source, target)
 
-    def after(self, text: bytes) -> Leaving | None:
+    def after(self, text: bytes, state: str = "") -> Leaving | None:
         """The tokens that may follow a text; None where the text has left the language.
 
-        Where the text can be read in several ways, the shortest stack is the one that is shown, as
-        in a run.
+        Where the text can be read in several ways, one is shown: one that ends in ``state``, if
+        there is one, and of these the one with the shortest stack.
 
         Cost: a step for each node of the trie whose text can be read.
         Raises: LimitError where the text can be read in too many ways.
@@ -95,7 +95,7 @@ class RuleTokens:
             begin = self._runner.run(text)
             if begin == DEAD:
                 return None
-            here = self._standing(begin)
+            here = self._standing(begin, state)
             for situation, tokens in self._reached(begin).items():
                 state, stack = self._standing(situation)
                 kept = _common(here[1], stack)
@@ -108,11 +108,11 @@ class RuleTokens:
             str(here[0]), here[1], tuple(edge for edge, _ in made), tuple(ids for _, ids in made)
         )
 
-    def _standing(self, situation: Situation) -> Standing:
-        """The way to read a text that has the shortest stack."""
+    def _standing(self, situation: Situation, state: str = "") -> Standing:
+        """The way to read a text that ends in a state, else the one with the shortest stack."""
         runner = self._runner
-        ways = [(state, runner.stack(node)) for state, node in runner.configurations(situation)]
-        return min(ways, key=lambda way: (len(way[1]), way))
+        ways = [(end, runner.stack(node)) for end, node in runner.configurations(situation)]
+        return min(ways, key=lambda way: (str(way[0]) != state, len(way[1]), way))
 
     def _reached(self, begin: Situation) -> dict[Situation, list[TokenId]]:
         """The tokens that can be read, by the situation they lead to."""

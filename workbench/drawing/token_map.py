@@ -291,7 +291,14 @@ def _laid_out(
             heights.append(slot.height)
         return heights
 
-    layout = lay_out(graph, width, lanes=names if any(names) else None, margin=_MARGIN, slots=above)
+    layout = lay_out(
+        graph,
+        width,
+        lanes=names if any(names) else None,
+        margin=_MARGIN,
+        slots=above,
+        in_rows={centre, *(flag.anchor for flag in flags)},
+    )
     return layout, slots
 
 

@@ -246,7 +246,7 @@ def leaving_edges(drawn: Drawn, centre: str, so_far: bytes | None) -> Leaving:
     Raises: WorkbenchError where no accepted text begins so.
     """
     if isinstance(drawn.parts, RuleTokens):
-        found = drawn.parts.after(so_far or b"")
+        found = drawn.parts.after(so_far or b"", centre)
         if found is None:
             raise WorkbenchError(
                 "the text has left the language of the grammar", "no token may follow"
