@@ -8,13 +8,14 @@
   const TOP = 8; // pixels kept free above a picture
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** ``tap`` is called with what lies under a click that moved nothing. */
-  wb.camera = (box, tap, { top = TOP } = {}) => {
+  /** ``tap`` is called with what lies under a click that moved nothing; ``grab`` returns what moves an element under
+      a pointer, or null where the picture is moved. */
+  wb.camera = (box, tap, { top = TOP, grab = () => null } = {}) => {
     let svg = null, home = null, view = null, opening = null;
     let keep = begin, size = [1, 1]; // how the view follows a box that changes, and the box it was made for
     let glide = 0, goal = null; // a move under way, and where it ends
     const fingers = new Map();
-    let began = null, moved = false;
+    let began = null, moved = false, held = null; // ``held``: what a single finger moves instead of the picture
 
     const set = () => svg && svg.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
     const still = () => { cancelAnimationFrame(glide); glide = 0; };
@@ -171,6 +172,8 @@
       fingers.set(event.pointerId, [event.clientX, event.clientY]);
       began = [event.clientX, event.clientY];
       moved = false;
+      held?.drop();
+      held = fingers.size === 1 ? grab(event.target) : null;
     });
     box.addEventListener("pointermove", (event) => {
       const before = fingers.get(event.pointerId);
@@ -178,7 +181,8 @@
       const now = [event.clientX, event.clientY];
       if (!moved && Math.hypot(now[0] - began[0], now[1] - began[1]) < 4) return;
       if (!moved) { moved = true; box.setPointerCapture(event.pointerId); box.classList.add("drag"); }
-      if (fingers.size === 1) pan(before[0] - now[0], before[1] - now[1]);
+      if (held) held.move(now[0] - before[0], now[1] - before[1]);
+      else if (fingers.size === 1) pan(before[0] - now[0], before[1] - now[1]);
       else {
         const other = [...fingers].find(([id]) => id !== event.pointerId)[1];
         const apart = (p) => Math.max(10, Math.hypot(p[0] - other[0], p[1] - other[1]));
@@ -189,6 +193,8 @@
     const lift = (event) => {
       if (!fingers.delete(event.pointerId)) return;
       box.classList.remove("drag");
+      held?.drop();
+      held = null;
       if (!moved && event.type === "pointerup") tap(document.elementFromPoint(event.clientX, event.clientY));
     };
     box.addEventListener("pointerup", lift);

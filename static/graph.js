@@ -35,10 +35,12 @@
     return { standing: atEnd ? last : first, path, over: record.ends && record.follow === "characters" && between, mark };
   };
 
-  wb.graph = (box, picked, { edge: pickedEdge = () => {}, camera: looks = {} } = {}) => {
+  wb.graph = (box, picked, { edge: pickedEdge = () => {}, camera: looks = {}, machine = null } = {}) => {
     const canvas = box.querySelector(".canvas"), prefix = `g${++made}-`;
     let picture = null, svg = null, chosen = null, lit = [];
-    const camera = wb.camera(box, tapped, looks);
+    const drag = wb.drag(machine), glide = wb.glide();
+    const camera = wb.camera(box, tapped, { ...looks, grab: drag.grab });
+    const fit = () => { drag.reset(); camera.fit(); };
     const element = (id) => (id ? canvas.querySelector("#" + CSS.escape(prefix + id)) : null);
     const shownAt = (state) => picture?.where[state];
     const stateOf = (node) => node.dataset.id.replace(/^state-/, "");
@@ -112,13 +114,16 @@
 
     box.addEventListener("keydown", (event) => {
       if (event.target !== box || event.ctrlKey || event.metaKey) return;
+      if (event.shiftKey && chosen !== null && drag.key(chosen, event.key)) { event.preventDefault(); return; }
       const act = {
         ArrowLeft: () => camera.pan(-40, 0), ArrowRight: () => camera.pan(40, 0), ArrowUp: () => camera.pan(0, -40), ArrowDown: () => camera.pan(0, 40),
-        "+": () => camera.zoom(0.8), "=": () => camera.zoom(0.8), "-": () => camera.zoom(1.25), 0: camera.fit,
+        "+": () => camera.zoom(0.8), "=": () => camera.zoom(0.8), "-": () => camera.zoom(1.25), 0: fit,
         ".": () => move(1), ",": () => move(-1), Escape: () => { if (chosen === null) return false; pick(null); return true; },
       }[event.key];
       if (act && act() !== false) event.preventDefault();
     });
+
+    box.addEventListener("dblclick", (event) => { const node = event.target.closest(".node[data-id]"); if (node) drag.reset(stateOf(node)); });
 
     /** What belongs to a state or an edge stands out while the pointer is on it. */
     function hover(target) {
@@ -144,9 +149,9 @@
     function bead(index, state) {
       const line = element("edge-" + index)?.querySelector("path"), inside = picture.edges[index].inside || [];
       if (!line || !inside.includes(state)) return;
-      const at = line.getPointAtLength(line.getTotalLength() * (inside.indexOf(state) + 1) / (inside.length + 1));
+      const share = (inside.indexOf(state) + 1) / (inside.length + 1), at = line.getPointAtLength(line.getTotalLength() * share);
       const dot = document.createElementNS(NS, "circle");
-      for (const [name, value] of Object.entries({ cx: at.x, cy: at.y, r: 5, class: "bead" })) dot.setAttribute(name, value);
+      for (const [name, value] of Object.entries({ cx: at.x, cy: at.y, r: 5, class: "bead", "data-share": share })) dot.setAttribute(name, value);
       line.parentNode.append(dot);
       lit.push([dot, ""]);
     }
@@ -264,7 +269,8 @@
         lit = [];
         chosen = null;
         box.removeAttribute("aria-activedescendant");
-        const old = svg;
+        glide.end();
+        const old = svg, before = next && glide.from(old);
         svg = next ? parsed(next.svg, prefix) : null;
         // the old picture goes while the new one is there already: nothing blinks
         canvas.replaceChildren(...(svg ? [svg] : []), ...(svg && old ? [old] : []));
@@ -279,13 +285,15 @@
         const first = element(next.where[at || next.centre]) || element("state-" + (next.states.find((each) => each.kinds.includes("initial")) || next.states[0])?.id);
         camera.open(svg, wide ? home : markStart(home), { centre: first, wide, at: at || next.centre ? 0.5 : 0.12, ...next.opening });
         prepare();
+        drag.open(svg, next);
+        if (before) glide.to(svg, before);
       },
       light, pick,
       /** Whether a state is in the picture, itself or inside an edge. */
       has: (state) => Boolean(element(shownAt(state))),
-      follow: (state, smooth) => camera.follow(element(shownAt(state)), smooth),
+      follow: (state, smooth) => { glide.end(); camera.follow(element(shownAt(state)), smooth); },
       reveal: (id, share) => camera.reveal(element(id), { share }),
-      fit: camera.fit, zoom: camera.zoom,
+      fit, zoom: camera.zoom,
       /** Rules being read, where rules are drawn as tracks. */
       rules(names) { for (const rule of canvas.querySelectorAll("g.rule[data-rule]")) rule.classList.toggle("now", names.includes(rule.dataset.rule)); },
     };

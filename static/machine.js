@@ -44,7 +44,7 @@
     const busy = el("span", { class: "howmuch", role: "status" }), say = el("div", { class: "say", hidden: true }, el("div"));
     const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
     box.prepend(el("div", { class: "canvas" }), bones, busy, say);
-    const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index) });
+    const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), machine: () => tab });
     let record = null, known = null, tab = "", request = 0, loading = null, where = "", sent = null, current = null, last = 0, soon = 0;
 
     const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };

@@ -19,7 +19,8 @@ SHEETS = (
 SCRIPTS = (
     "core.js", "notations.js", "drafts.js", "share.js", "yours.js", "export.js", "paint.js",
     "names.js", "editor.js", "why.js",
-    "camera.js", "graph.js", "machine.js", "stack.js", "find.js", "rows.js", "edges.js", "menu.js",
+    "camera.js", "drag.js", "glide.js", "graph.js", "machine.js", "stack.js", "find.js", "rows.js",
+    "edges.js", "menu.js",
     "shade.js", "strip.js", "callout.js", "chart.js", "search.js", "inspector.js", "totals.js",
     "alarm.js", "branches.js", "walk.js", "stream.js", "questions.js", "panel.js",
     "models.js", "intro.js", "header.js", "tests.js", "problems.js", "phases.js", "outline.js",

@@ -157,9 +157,7 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
     state, edges = leaving.state, list(leaving.edges)
     if under.followed is Followed.RULES:
         state = under.names.get(state, state)
-        edges = [
-            replace(edge, target=under.names.get(edge.target, edge.target)) for edge in edges
-        ]
+        edges = [replace(edge, target=under.names.get(edge.target, edge.target)) for edge in edges]
     width, height = view.box.width - 16, view.box.height - 12
     made = None
     for graph in _base(under, state, {edge.target for edge in edges}):
