@@ -97,12 +97,12 @@ class RuleTokens:
                 return None
             here = self._standing(begin, state)
             for situation, tokens in self._reached(begin).items():
-                state, stack = self._standing(situation)
+                end, stack = self._standing(situation)
                 kept = _common(here[1], stack)
-                groups[state, len(here[1]) - kept, stack[kept:]] += tokens
+                groups[end, len(here[1]) - kept, stack[kept:]] += tokens
         made = [
-            (self._edge(here, state, pops, pushes, tokens), tuple(tokens))
-            for (state, pops, pushes), tokens in groups.items()
+            (self._edge(here, end, pops, pushes, tokens), tuple(tokens))
+            for (end, pops, pushes), tokens in groups.items()
         ]
         return Leaving(
             str(here[0]), here[1], tuple(edge for edge, _ in made), tuple(ids for _, ids in made)
