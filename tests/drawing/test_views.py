@@ -11,7 +11,6 @@ from workbench.drawing.lanes import lay_out
 from workbench.drawing.parts import Whole
 from workbench.drawing.render import renderer
 from workbench.drawing.views import (
-    SMALLEST,
     Box,
     Drawing,
     Level,
@@ -31,8 +30,11 @@ GALLERY = load_gallery()
 BUILTIN = Vocabulary.load("builtin")
 BOXES = (Box(520, 300), Box(590, 470), Box(350, 500))
 
-#: Pixels of a label at scale 1, pixels kept free around a picture, and rounding.
-_LABEL, _EDGE, _ROUNDING = 11.0, 8.0, 0.5
+#: Pixels of a state number at scale 1, pixels kept free around a picture, and rounding.
+_NUMBER, _EDGE, _ROUNDING = 10.0, 8.0, 0.5
+
+#: Pixels the text of a picture must have.
+_SMALLEST = 9.0
 
 
 @cache
@@ -70,7 +72,7 @@ def pictures(name: str) -> dict[str, bool]:
             made = drawing(one, machine, box)
             found[f"{name} {machine} {box}"] = made.legible
             if made.legible:
-                assert made.opening.scale * _LABEL >= SMALLEST
+                assert made.opening.scale * _NUMBER >= _SMALLEST
             if made.whole:
                 assert made.opening.height * made.opening.scale <= box.height + _ROUNDING
     return found
@@ -125,7 +127,7 @@ def test_graphviz_draws_only_what_can_be_read() -> None:
     calm, full = (draw_machine(Whole(one), Box(500, 400), renderer()) for one in (few, many))
     assert 'class="machine lanes' not in calm.svg
     assert 'class="machine lanes' in full.svg
-    assert calm.opening.scale * _LABEL >= SMALLEST
+    assert calm.opening.scale * _NUMBER >= _SMALLEST
 
 
 def test_chains_are_folded_only_if_asked() -> None:

@@ -77,8 +77,7 @@ def _ground(parent: Element, layout: LaneLayout, lane: Lane, number: int) -> Non
     if layout.above:
         add_text(group, name, layout.left + 10, lane.top + 15, "name", anchor="start")
     else:
-        entry = min(state.x - state.width / 2 for state in lane.states) - 24
-        add_text(group, name, entry, lane.track + 4, "name", anchor="end")
+        add_text(group, name, lane.left + 4, lane.track + 4, "name", anchor="end")
 
 
 def _draw(parent: Element, layout: LaneLayout, lane: Lane) -> None:

@@ -90,8 +90,9 @@ class Lane:
     frames: list[Frame] = field(default_factory=list)
     #: Upper and lower end of each row; the slot above a row is not part of it.
     rows: list[tuple[float, float]] = field(default_factory=list)
-    #: The track of the first row, where the lane is entered.
+    #: The track of the first row, where the lane is entered, and the left end of the rows.
     track: float = 0.0
+    left: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +260,7 @@ class _Builder:
             if columns_used <= count:
                 break
             count = columns_used
-        self._lane.top = top
+        self._lane.top, self._lane.left = top, left
         self._left = left + pad
         self._measure(top + padding, slots)
         self._emit(routes, loops)
