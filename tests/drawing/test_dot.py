@@ -69,7 +69,7 @@ def test_labels_reach_the_picture_as_they_are(label: str) -> None:
 @given(st.text(max_size=24))
 def test_any_text_reaches_the_picture(label: str) -> None:
     assume(label.count("\n") < 6)
-    cut = [shorten(line, 30).strip() for line in printable(label).split("\n")]
+    cut = [shorten(line, 28).strip() for line in printable(label).split("\n")]
     shown = spoken(renderer().draw(one_edge(label)), "edge-0")
     assert [line for line in shown if line] == [line for line in cut if line]
 
@@ -79,8 +79,8 @@ def test_any_text_reaches_the_picture(label: str) -> None:
 @given(st.binary(min_size=1, max_size=12))
 def test_any_token_reaches_the_picture(token: bytes) -> None:
     label = visible(token)
-    svg = renderer().draw(one_edge(label[:30]))
-    assert "".join(spoken(svg, "edge-0")) == label[:30]
+    svg = renderer().draw(one_edge(label[:28]))
+    assert "".join(spoken(svg, "edge-0")) == label[:28]
 
 
 def test_long_labels_are_cut_and_told_on_hover() -> None:

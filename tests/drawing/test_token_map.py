@@ -126,9 +126,9 @@ class Recorder:
             self.flags.append(Box(x, y, right, y + BOX, "flag"))
             return right
 
-        def lanes_drawn(layout: LaneLayout, kind: str) -> object:
+        def lanes_drawn(layout: LaneLayout, kind: str, *, over: Sequence[Line]) -> object:
             self.layout = layout
-            return svg_of(layout, kind)
+            return svg_of(layout, kind, over=over)
 
         monkeypatch.setattr(token_map, "_draw_flag", flag_drawn)
         monkeypatch.setattr(token_map, "svg_of", lanes_drawn)
