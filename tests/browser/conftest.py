@@ -106,8 +106,17 @@ class Visit:
     def type_grammar(self, text: str) -> None:
         self.page.fill("#wb-grammar textarea.text", text)
 
+    def open_tab(self, tab: str) -> None:
+        """Choose a tab of the picture, in its row or in the More menu, and wait for its picture."""
+        button = self.page.locator(f"#wb-picture [data-tab={tab}]")
+        if not button.is_visible():
+            self.page.click("#wb-picture .moretabs > button")
+        button.click()
+        self.page.wait_for_function("tab => wb.state.drawn?.tab === tab", arg=tab)
+        self.page.wait_for_selector("#wb-picture .pic.main:not(.stale)", state="attached")
+
     def wait_drawn(self) -> None:
-        """Until the picture is the one of this text and tab; an older one may stand there before."""
+        """Until the picture is that of this text and tab; before, an older one can be shown."""
         self.page.wait_for_function(
             "wb.state.drawn && wb.state.drawn.text === wb.state.text"
             " && wb.state.drawn.tab === wb.state.tab"

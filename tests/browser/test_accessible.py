@@ -44,11 +44,20 @@ def test_the_workbench(visit: Any, dark: bool, width: int) -> None:
         for section in ("problems", "rules", "samples", "tests"):
             v.page.click(f"#wb-grammar [data-section={section}]")
             clean(v.page, section)
-        for tab in ("together", "tokens", "stack", "railroad", "table"):
-            v.page.click(f"#wb-picture [data-tab={tab}]")
-            v.page.wait_for_function(f"wb.state.tab === '{tab}'")
-            v.page.wait_for_selector("#wb-picture .pic.stale", state="detached")
+        for tab in ("together", "tokens", "stack", "rules", "railroad", "proper", "table"):
+            v.open_tab(tab)
             clean(v.page, tab)
+        v.page.click("#wb-picture .moretabs > button")
+        clean(v.page, "the More menu")
+        v.page.keyboard.press("Escape")
+        v.open_tab("stack")
+        v.page.click("#wb-picture [data-level=calls]")
+        v.page.wait_for_selector("#wb-picture .pic.main .node.calls")
+        clean(v.page, "rules that call each other")
+        v.open_tab("together")
+        v.page.locator("#wb-picture .pic.main .flag").first.click()
+        v.page.wait_for_selector("#wb-picture .edgebox:not([hidden]) li")
+        clean(v.page, "the tokens of an edge")
 
 
 @THEMES

@@ -1,4 +1,4 @@
-"""The picture card: three machines go with one run, states are searched, tables say the same."""
+"""The picture card: it goes with the run, states are searched, tables say the same."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ from typing import Any
 
 import pytest
 
-TRIO = "#wb-picture .trio"
+pytestmark = pytest.mark.browser
 
+MAIN = "#wb-picture .pic.main .canvas svg:not(.leaving)"
 
-def open_tab(v: Any, tab: str) -> None:
-    v.page.click(f"#wb-picture [data-tab={tab}]")
-    v.page.wait_for_function("tab => wb.state.drawn?.tab === tab", arg=tab)
+#: Whether the picture is that of the selected step: of its text where the grammar has a stack, else
+#: of its state.
+ARRIVED = """() => {
+  const { steps, selected, drawn, compiled } = wb.state;
+  if (document.querySelector("#wb-picture .pic.main.stale")) return false;
+  if (!compiled.tabs.characters) return drawn.centre === steps[selected].path.characters[0][0];
+  const hex = steps.slice(0, selected).map((step) => wb.hexOf(step.token) ?? "").join("");
+  return drawn.so_far === hex;
+}"""
 
-
-def standing(v: Any) -> list[str]:
-    """What each of the three says of where the run stands."""
-    told = v.page.locator(f"{TRIO} .pane .at b").all_inner_texts()
-    return [str(each) for each in told]
+#: The number of the current state in the picture, on top of the stack, and in the inspector.
+NUMBERS = """() => {
+  const now = document.querySelector("#wb-picture .pic.main svg:not(.leaving) .node.now text"), top = document.querySelector("#wb-picture .frame.top .at");
+  const told = document.querySelector("#wb-run .tokenfacts").innerText.match(/state\\s+(?:\\S+ · )?(\\d+)/);
+  return [now?.textContent, ...(top ? [top.textContent.replace("in ", "")] : []), told?.[1]];
+}"""
 
 
 def select(v: Any, index: int) -> None:
@@ -25,33 +33,75 @@ def select(v: Any, index: int) -> None:
     v.page.wait_for_function("i => wb.state.selected === i", arg=index)
 
 
-@pytest.mark.parametrize(("example", "dark"), [("time", False), ("person", True)])
-def test_a_step_moves_three_machines_at_once(visit: Any, example: str, dark: bool) -> None:
+def press(v: Any, key: str, index: int) -> None:
+    """Step with an arrow key to a token, and wait for its picture."""
+    v.page.keyboard.press(key)
+    v.page.wait_for_function("i => wb.state.selected === i", arg=index)
+    v.page.wait_for_function(ARRIVED)
+
+
+@pytest.mark.parametrize(("example", "dark"), [("answer", False), ("expression", True)])
+def test_the_arrow_keys_move_the_picture(visit: Any, example: str, dark: bool) -> None:
     with visit(f"?example={example}&tab=together", dark=dark) as v:
         v.wait_run()
-        v.page.wait_for_function("wb.state.drawn?.tab === 'together'")
+        v.wait_drawn()
         select(v, 0)
-        v.page.wait_for_function(
-            f"document.querySelectorAll('{TRIO} .pane .now, {TRIO} .pane .bead').length >= 3"
-        )
-        first = standing(v)
-        assert len(first) == 3
+        v.page.wait_for_function(ARRIVED)
+        count = v.page.evaluate("wb.state.steps.filter((step) => !step.token.end).length")
+        seen = [v.page.evaluate(NUMBERS)]
+        for index in range(1, min(count, 6)):
+            press(v, "ArrowRight", index)
+            seen.append(v.page.evaluate(NUMBERS))
+        for numbers in seen:
+            assert len(set(numbers)) == 1, f"picture, stack and inspector agree: {numbers}"
+        assert len({numbers[0] for numbers in seen}) > 1
         v.shot(f"together_{example}")
-        v.page.keyboard.press("ArrowRight")
-        second = standing(v)
-        assert all(a != b for a, b in zip(first, second, strict=True)), (first, second)
-        # the amber state is the one the step says, in each of the pictures or in an edge of it
-        path = v.page.evaluate("wb.state.steps[1].path")
-        follows = "stack" if example == "person" else "characters"
-        assert second[1] == path[follows][0][0]
-        v.page.keyboard.press("ArrowLeft")
-        assert standing(v) == first
+        press(v, "ArrowLeft", min(count, 6) - 2)
+        assert v.page.evaluate(NUMBERS) == seen[-2]
+
+
+@pytest.mark.parametrize("example", ["time", "person", "expression"])
+def test_the_flag_of_the_token_that_was_taken_is_lit(visit: Any, example: str) -> None:
+    with visit(f"?example={example}&tab=together") as v:
+        v.wait_run()
+        v.wait_drawn()
+        v.page.evaluate("wb.on('drawn', (answer) => { window.answer = answer; })")
+        v.page.locator("#wb-run .tok").last.click()
+        select(v, 0)
+        count = v.page.evaluate("wb.state.steps.filter((step) => !step.token.end).length")
+        for index in range(min(count, 6)):
+            if index:
+                press(v, "ArrowRight", index)
+            v.page.wait_for_function(ARRIVED)
+            lit = v.page.locator(f"{MAIN} .flag.gone")
+            assert lit.count() == 1, f"token {index}"
+            edge = lit.get_attribute("data-edges")
+            ends = v.page.evaluate(
+                f"(p => p.at(-1))(wb.state.steps[{index}].path[window.answer.follow])"
+            )
+            assert set(v.page.evaluate(f"window.answer.landings[{edge}]")) & set(ends)
+        v.shot(f"flag_{example}")
+
+
+def test_the_lit_flag_lists_the_token_that_was_taken(visit: Any) -> None:
+    with visit("?example=expression&tab=together") as v:
+        v.wait_run()
+        v.wait_drawn()
+        select(v, 1)
+        v.page.wait_for_function(ARRIVED)
+        v.page.locator(f"{MAIN} .flag.gone").click()
+        v.page.wait_for_selector("#wb-picture .edgebox:not([hidden]) li")
+        token = v.page.evaluate("wb.state.steps[1].token.text")
+        v.page.wait_for_function(
+            "t => [...document.querySelectorAll('#wb-picture .edgebox li')].some(l => l.textContent === t)",
+            arg=token,
+        )
 
 
 def test_the_stack_grows_and_shrinks_with_the_run(visit: Any) -> None:
     with visit("?example=person&tab=together") as v:
         v.wait_run()
-        v.page.wait_for_function("wb.state.drawn?.tab === 'together'")
+        v.wait_drawn()
         depths = v.page.evaluate("wb.state.steps.map(s => s.path.stacks?.[0].depth ?? 0)")
         deepest = max(range(len(depths)), key=depths.__getitem__)
         assert depths[deepest] > 0
@@ -69,13 +119,82 @@ def test_the_stack_grows_and_shrinks_with_the_run(visit: Any) -> None:
         v.shot("stack_column")
 
 
-def test_a_machine_of_the_three_opens_alone(visit: Any) -> None:
+def test_a_regular_grammar_has_no_stack(visit: Any) -> None:
     with visit("?example=time&tab=together") as v:
         v.wait_run()
-        v.page.locator(f"{TRIO} .pane header button").nth(1).click()
-        v.page.wait_for_function("wb.state.drawn?.tab === 'tokens'")
-        chosen = v.page.locator("#wb-picture .tabs [aria-selected=true]")
-        assert chosen.get_attribute("data-tab") == "tokens"
+        v.wait_drawn()
+        for tab in ("stack", "rules"):
+            button = v.page.locator(f"#wb-picture [data-tab={tab}]")
+            assert button.is_disabled()
+            assert button.get_attribute("title") != ""
+        assert v.page.locator("#wb-picture .stackbox").is_hidden()
+        v.page.evaluate(
+            "wb.emit('open', { text: \"start ::= 'a' start | 'b';\", notation: 'kbnf' })"
+        )
+        v.page.wait_for_function("wb.state.compiled?.notation === 'kbnf' && wb.state.compiled.ok")
+        v.wait_drawn()
+        assert v.page.locator("#wb-picture [data-tab=stack]").is_disabled()
+        assert v.page.locator("#wb-picture [data-tab=rules]").is_enabled()
+
+
+def test_the_more_menu_opens_by_keyboard(visit: Any) -> None:
+    with visit("?example=expression&tab=together") as v:
+        v.wait_run()
+        v.wait_drawn()
+        more = v.page.locator("#wb-picture .moretabs > button")
+        entries = v.page.locator("#wb-picture .moretabs ul")
+        more.focus()
+        v.page.keyboard.press("Enter")
+        assert entries.is_visible()
+        assert more.get_attribute("aria-expanded") == "true"
+        v.page.keyboard.press("Escape")
+        assert entries.is_hidden()
+        assert v.page.evaluate("document.activeElement.matches('.moretabs > button')")
+        for tab, name in (("detokenizer", "Detokenizer"), ("table", "Table")):
+            v.page.keyboard.press("Enter")
+            while v.page.evaluate("document.activeElement.dataset.tab") != tab:
+                v.page.keyboard.press("ArrowDown")
+            v.page.keyboard.press("Enter")
+            v.page.wait_for_function("tab => wb.state.drawn?.tab === tab", arg=tab)
+            assert entries.is_hidden()
+            assert more.locator(".name").inner_text() == name
+            more.focus()
+        assert v.page.locator("#wb-picture .tablebox tbody tr").count() > 3
+        v.open_tab("together")
+        assert more.locator(".name").inner_text() == "More"
+
+
+def test_a_rule_among_the_calls_opens_among_the_states(visit: Any) -> None:
+    with visit("?example=person&tab=stack") as v:
+        v.wait_run()
+        v.wait_drawn()
+        v.page.click("#wb-picture [data-level=calls]")
+        v.page.wait_for_function("wb.state.drawn.level === 'calls'")
+        v.shot("calls")
+        rule = v.page.locator(f"{MAIN} .node.calls", has_text="string").first
+        rule.click()
+        v.page.wait_for_function("wb.state.drawn.level === 'states'")
+        v.page.wait_for_selector(f"{MAIN}.lanes .cluster[data-rule=string]")
+        chosen = v.page.locator("#wb-picture .levels [aria-checked=true]")
+        assert chosen.inner_text() == "States"
+        assert "of rule string" in v.page.locator("#wb-picture .foot").inner_text()
+        v.page.click("#wb-picture [data-level=around]")
+        v.page.wait_for_function("wb.state.drawn.level === 'around'")
+        v.page.reload()
+        v.wait_run()
+        v.wait_drawn()
+        assert chosen.inner_text() == "Around", "kept in the browser"
+
+
+def test_the_tokens_over_the_machine_can_be_switched_off(visit: Any) -> None:
+    with visit("?example=expression&tab=together") as v:
+        v.wait_run()
+        v.wait_drawn()
+        assert v.page.locator(f"{MAIN} .flag").count() > 0
+        v.page.click("#wb-picture [data-look=tokens]")
+        v.page.wait_for_function("wb.state.drawn.tab === 'stack'")
+        v.page.wait_for_selector(f"{MAIN}.lanes:not(.tokenmap)")
+        assert v.page.locator(f"{MAIN} .flag").count() == 0
 
 
 def test_the_picture_follows_the_run_until_it_is_told_not_to(visit: Any) -> None:
@@ -139,38 +258,23 @@ def test_nothing_found_is_said(visit: Any) -> None:
 
 
 def test_an_edge_tells_all_its_tokens(visit: Any) -> None:
-    with visit("?example=person&tab=tokens") as v:
+    with visit("?example=person&tab=together") as v:
         v.wait_run()
         v.wait_drawn()
-        # the part where the run stands is drawn, and the camera has come to rest there
-        v.page.wait_for_selector("#wb-picture .pic.main:not(.stale) .now")
-        v.page.wait_for_function("""() => {
-          const edges = [...document.querySelectorAll("#wb-picture .pic.main .edge")];
-          const count = (edge) => Number((edge.textContent.match(/([0-9,]+) tokens/) || ["", "0"])[1].replace(",", ""));
-          const many = edges.sort((a, b) => count(b) - count(a))[0];
-          const place = JSON.stringify(many?.querySelector("text")?.getBoundingClientRect());
-          window.still = many && many === window.many && place === window.place ? window.still + 1 : 0;
-          Object.assign(window, { many, place });
-          return window.still > 10;
+        # after the first quotation mark any letter of a name may follow
+        index = v.page.evaluate("wb.state.steps.findIndex((step) => step.allowed > 20)")
+        select(v, index)
+        v.page.wait_for_function(ARRIVED)
+        v.page.evaluate("""() => {
+          const count = (flag) => Number((flag.textContent.match(/([0-9,]+) tokens/) || ["", "0"])[1].replace(",", ""));
+          const flags = [...document.querySelectorAll("#wb-picture .pic.main .flag")];
+          flags.sort((a, b) => count(b) - count(a))[0].id = "many";
         }""")
-        at = v.page.evaluate(
-            "(b => [b.x + b.width / 2, b.y + b.height / 2])(many.querySelector('text').getBoundingClientRect())"
-        )
-        inside = v.page.evaluate(
-            "([x, y]) => many.contains(document.elementFromPoint(x, y))", arg=at
-        )
-        if not inside:  # it may stand outside the part that is seen
-            v.page.keyboard.press("0")
-            v.page.click("#wb-picture [data-act=fit]")
-            at = v.page.evaluate(
-                "(b => [b.x + b.width / 2, b.y + b.height / 2])(many.querySelector('text').getBoundingClientRect())"
-            )
-        v.page.mouse.click(*at)
-        v.page.wait_for_selector("#wb-picture .edgebox:not([hidden]) li")
+        v.page.click("#many")
         v.page.wait_for_function("document.querySelectorAll('#wb-picture .edgebox li').length > 12")
-        v.page.fill("#wb-picture .edgebox input", "mat")
+        v.page.fill("#wb-picture .edgebox input", "a")
         v.page.wait_for_function(
-            "[...document.querySelectorAll('#wb-picture .edgebox li')].every(l => /mat/i.test(l.textContent))"
+            "[...document.querySelectorAll('#wb-picture .edgebox li')].every(l => /a/i.test(l.textContent))"
         )
         v.shot("edge_tokens")
         v.page.keyboard.press("Escape")
@@ -200,22 +304,22 @@ def test_the_table_follows_and_is_filtered(visit: Any) -> None:
 
 
 def test_switches_change_the_picture_and_are_kept(visit: Any) -> None:
-    with visit("?example=person&tab=rules") as v:
+    with visit("?example=email&tab=characters") as v:
         v.wait_run()
         v.wait_drawn()
-        nodes = v.page.locator("#wb-picture .pic.main .node")
-        folded = nodes.count()
-        v.page.click("#wb-picture [data-look=chains]")
-        v.page.wait_for_function(
-            f"document.querySelectorAll('#wb-picture .pic.main .node').length > {folded}"
-        )
+        assert v.page.locator("#wb-picture .levels").is_hidden()
+        before = v.page.evaluate("wb.state.drawn.size")
         v.page.click("#wb-picture [data-size='-1']")
-        v.page.wait_for_function("wb.state.drawn.size > 0")
+        v.page.wait_for_function("before => wb.state.drawn.size !== before", arg=before)
+        chains = v.page.locator("#wb-picture [data-look=chains]")
+        assert chains.get_attribute("aria-pressed") == "true"
+        chains.click()
+        v.page.wait_for_function("wb.state.drawn.chains === false")
         v.page.reload()
-        v.page.wait_for_selector("#wb-grammar .paint .l")
+        v.wait_run()
         v.wait_drawn()
-        pressed = v.page.locator("#wb-picture [data-look=chains]").get_attribute("aria-pressed")
-        assert pressed == "false"
+        assert chains.get_attribute("aria-pressed") == "false"
+        assert v.page.evaluate("wb.state.drawn.size") > 0
 
 
 def test_a_regex_that_explodes_has_a_picture_of_a_part(visit: Any) -> None:
@@ -224,20 +328,19 @@ def test_a_regex_that_explodes_has_a_picture_of_a_part(visit: Any) -> None:
         v.type_grammar("(a|b)*a(a|b){20}")
         v.page.wait_for_selector("#wb-grammar .verdict.good")
         v.wait_drawn()
-        assert "too many" in v.page.locator("#wb-picture .pic.main .howmuch").inner_text()
+        assert "too many" in v.page.locator("#wb-picture .count").inner_text()
         assert v.page.locator("#wb-picture .pic.main .node").count() > 5
         v.shot("exploding")
 
 
-def test_a_phone_shows_three_machines_under_one_another(visit: Any) -> None:
+def test_a_phone_shows_the_stack_under_the_picture(visit: Any) -> None:
     with visit("?example=person&tab=together", width=390, height=844) as v:
         v.wait_run()
-        v.page.wait_for_function("wb.state.drawn?.tab === 'together'")
-        tops = v.page.evaluate(
-            f"[...document.querySelectorAll('{TRIO} .pane')].map(p => p.getBoundingClientRect().top)"
+        v.wait_drawn()
+        picture, stack = v.page.evaluate(
+            "['.pic.main', '.stackbox'].map((part) => document.querySelector('#wb-picture ' + part).getBoundingClientRect()).map((r) => [r.top, r.bottom])"
         )
-        assert tops == sorted(tops)
-        assert len(set(tops)) == 3
+        assert picture[1] <= stack[0] + 1
         assert v.page.evaluate("document.documentElement.scrollWidth") <= 390
         v.shot("together_phone")
 
