@@ -190,6 +190,8 @@
       }
       fingers.set(event.pointerId, now);
     });
+    // touch-action does not apply to parts of an SVG: without this the page would scroll under a finger that moves a state
+    box.addEventListener("touchmove", (event) => { if (held) event.preventDefault(); }, { passive: false });
     const lift = (event) => {
       if (!fingers.delete(event.pointerId)) return;
       box.classList.remove("drag");

@@ -6,6 +6,7 @@
   const TIP = 6, HALF = 2.1; // length of an arrow head and half its width, as Graphviz draws them
   const APART = 18; // points between the middles of two edges that join the same states
   const STEP = 7, TRIES = 24; // how far a label is shifted until it covers nothing, and how often
+  const SPACE = 5; // points of blank at both ends of a label of Graphviz that need no ground
   const NOWHERE = [0, 0];
 
   const put = (element, attributes) => { for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value); };
@@ -46,7 +47,7 @@
         const texts = [...group.querySelectorAll("text")], tip = group.querySelector("polygon");
         const edge = { group, source, target, lines, tip, texts, d: lines[0].getAttribute("d"), points: tip?.getAttribute("points"), label: texts.length ? boxOf(texts) : null };
         edge.length = Math.hypot(target.x - source.x, target.y - source.y) || 1;
-        const middle = lines[0].getPointAtLength(lines[0].getTotalLength() / 2);
+        const middle = edge.middle = lines[0].getPointAtLength(lines[0].getTotalLength() / 2);
         edge.bend = ((middle.y - (source.y + target.y) / 2) * (target.x - source.x) - (middle.x - (source.x + target.x) / 2) * (target.y - source.y)) / edge.length;
         edges.push(edge);
       }
@@ -66,6 +67,8 @@
       }
     }
 
+    /** Whether a state that was moved is over the label of an edge. */
+    const covers = (node, edge) => edge.label && moved(node.at) && overlap(...place(edge.label), edge.label, place(node), node);
     function restore(edge) {
       for (const line of edge.lines) line.setAttribute("d", edge.d);
       if (edge.tip) edge.tip.setAttribute("points", edge.points);
@@ -80,13 +83,18 @@
       if (!at) return;
       edge.ground ??= document.createElementNS(NS, "rect");
       const { x, y, w, h } = edge.label;
-      put(edge.ground, { class: "paper", x: x - w, y: y - h, width: 2 * w, height: 2 * h, transform: `translate(${at})` });
+      put(edge.ground, { class: "paper", x: x - w + SPACE, y: y - h, width: 2 * (w - SPACE), height: 2 * h, transform: `translate(${at})` });
       edge.texts[0].before(edge.ground);
     }
     function redraw(edge) {
       const { source, target } = edge;
       edge.group.removeAttribute("transform");
-      if (!moved(source.at) && !moved(target.at)) { restore(edge); return; }
+      if (!moved(source.at) && !moved(target.at)) {
+        restore(edge);
+        const normal = [(source.y - target.y) / edge.length, (target.x - source.x) / edge.length];
+        if (source !== target && [...nodes.values()].some((node) => covers(node, edge))) label(edge, free(edge, [edge.middle.x, edge.middle.y], normal));
+        return;
+      }
       if (source === target) { edge.group.setAttribute("transform", `translate(${source.at})`); edge.label && (edge.label.at = source.at); return; }
       const [ax, ay] = place(source), [bx, by] = place(target), length = Math.hypot(bx - ax, by - ay) || 1;
       const normal = [(ay - by) / length, (bx - ax) / length], bend = edge.bend * (edge.several ? 1 : Math.min(1, length / edge.length));
@@ -115,7 +123,8 @@
       node.at = at;
       if (moved(at)) offsets.set(names.get(id), at); else offsets.delete(names.get(id));
       if (moved(at)) node.group.setAttribute("transform", `translate(${at})`); else node.group.removeAttribute("transform");
-      for (const edge of edges) if (edge.source === node || edge.target === node) redraw(edge);
+      if (node.group.nextSibling) node.group.parentNode.append(node.group); // over the edges it is moved across
+      for (const edge of edges) if (edge.source === node || edge.target === node || edge.ground?.isConnected || covers(node, edge)) redraw(edge);
     }
     const offset = (id) => offsets.get(names.get(id)) ?? NOWHERE;
     /** Move a state by pixels of the screen. */

@@ -27,16 +27,15 @@
           if (mine !== request || !svg.isConnected) return;
           const unit = svg.getScreenCTM()?.a;
           if (!unit) return;
-          svg.classList.add("arriving");
-          setTimeout(() => svg.classList.remove("arriving"), LASTS); // an edge that is put elsewhere would fade in again
-          for (const [id, { group, x, y }] of places(svg)) {
-            const old = before.get(id);
-            if (!old) continue;
-            group.classList.add("stays");
-            old.group.style.visibility = "hidden";
+          const stays = [...places(svg)].map(([id, now]) => [now, before.get(id)]).filter(([, old]) => old);
+          // all animations first: each call reads styles, and a class that changed in between would make it compute them anew
+          for (const [{ group, x, y }, old] of stays) {
             const dx = (old.x - x) / unit, dy = (old.y - y) / unit;
             if (Math.hypot(dx, dy) > 0.5) running.push(group.animate({ translate: [`${dx}px ${dy}px`, "0px 0px"] }, { duration: LASTS, easing: "ease-out" }));
           }
+          for (const [{ group }, old] of stays) { group.classList.add("stays"); old.group.style.visibility = "hidden"; }
+          svg.classList.add("arriving");
+          setTimeout(() => svg.classList.remove("arriving"), LASTS); // an edge that is put elsewhere would fade in again
         });
       },
     };

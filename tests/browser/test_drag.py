@@ -105,6 +105,17 @@ def test_label_stays_clear_of_states_that_are_close(visit: Any) -> None:
         assert _apart(edge["label"], edge["target"])
 
 
+def test_labels_of_other_edges_leave_a_dragged_state(visit: Any) -> None:
+    with visit(TIME) as v:
+        _drawn(v)
+        (x, y), label = _place(v, "2"), _centre(_edge(v, "edge-0")["label"])
+        shape = _edge(v, "edge-0")["d"]
+        _drag(v, "2", label[0] - x, label[1] - y)
+        assert v.page.locator(f'{SVG} [data-id="edge-0"] .paper').count() == 1
+        assert _apart(_edge(v, "edge-0")["label"], _edge(v, "edge-1")["target"])
+        assert _edge(v, "edge-0")["d"] == shape
+
+
 def test_edges_between_two_states_stay_apart(visit: Any) -> None:
     with visit(TIME) as v:
         _drawn(v)
@@ -240,7 +251,7 @@ def test_saved_picture_has_the_dragged_places(visit: Any) -> None:
 
 
 def test_a_finger_drags_a_state(visit: Any) -> None:
-    with visit(TIME) as v:
+    with visit(TIME, height=700) as v:
         _drawn(v)
         v.page.locator(PIC).scroll_into_view_if_needed()
         x, y = _place(v, "2")
