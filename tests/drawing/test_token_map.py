@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -14,7 +14,7 @@ from workbench.drawing import token_map
 from workbench.drawing.connectors import BOX, TOKEN
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.lane_svg import svg_of
-from workbench.drawing.lanes import LaneLayout
+from workbench.drawing.lanes import LaneLayout, Line
 from workbench.drawing.rule_tokens import Leaving, RuleTokens
 from workbench.drawing.token_map import TokenPicture, fan, over_lanes
 from workbench.drawing.views import lanes_of
