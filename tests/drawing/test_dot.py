@@ -87,7 +87,7 @@ def test_long_labels_are_cut_and_told_on_hover() -> None:
     words = tuple(f"word{i}" for i in range(9))
     graph = Graph("g", (Node("0"), Node("1")), (Edge("0", "1", ("x" * 99,)), Edge("1", "0", words)))
     svg = renderer().draw(graph)
-    assert spoken(svg, "edge-0") == ["x" * 20 + "…" + "x" * 9]
+    assert spoken(svg, "edge-0") == ["x" * 18 + "…" + "x" * 9]
     assert spoken(svg, "edge-1") == ["word0", "word1", "word2", "word3", "word4", "and 4 more"]
     assert "x" * 99 in svg
     assert "word8" in svg
