@@ -154,9 +154,9 @@ def test_bits_lie_as_in_the_engines_in_use() -> None:
 
 def test_error_when_the_vocabulary_cannot_spell_it() -> None:
     for method in ("automaton", "composed"):
-        with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+        with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
             compile(Grammar.from_regex("xyz"), FIGURE_4, method)
-        with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+        with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
             compile(Grammar.from_kbnf("start ::= 'x' start 'y' | 'z';"), FIGURE_4, method)
 
 

@@ -151,7 +151,7 @@ def test_a_mask_ends_in_time_whatever_it_has_to_search() -> None:
 
 
 def test_error_nothing_is_accepted_by_both() -> None:
-    with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+    with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         Intersection(of("a+"), of("b+"))
 
 

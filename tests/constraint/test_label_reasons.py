@@ -35,8 +35,8 @@ ROWS = [
         BULLET,
         ["* "],
         "x\n",
-        "expected a token of text without a line feed (PARAGRAPH_TOKEN), or what the text goes on "
-        "with",
+        "expected a token of text without a line feed (PARAGRAPH_TOKEN), or the text that "
+        "may follow",
         "PARAGRAPH_TOKEN has it not",
     ),
     (BULLET, [], "a", "expected '*'", "needs '*'"),

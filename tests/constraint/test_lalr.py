@@ -218,9 +218,9 @@ def test_refused_tokens_change_nothing() -> None:
 
 
 def test_error_a_vocabulary_that_spells_nothing() -> None:
-    with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+    with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         compile(KOO_RULES, toy(["fo", "o(", "1"]), "lalr")
-    with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+    with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         compile(Grammar.from_regex(r"[^\s\S]"), all_bytes(), "lalr")
 
 

@@ -247,7 +247,7 @@ def test_error_code_of_its_own_is_never_run(tiny_folder: Path, tmp_path: Path) -
     (folder / "config.json").write_text(json.dumps(config))
     proof = tmp_path / "proof"
     (folder / "own.py").write_text(f"open({str(proof)!r}, 'w')\n")
-    with pytest.raises(ModelError, match="needs code of its own, which is never run"):
+    with pytest.raises(ModelError, match="needs its own code, which is never run"):
         TransformersModel(str(folder))
     assert not proof.exists()
 

@@ -87,7 +87,7 @@ def test_texts_are_cut_short(part: Expression, most: int) -> None:
 
 def test_all_but_some_are_texts() -> None:
     machine = COMBINING.but(None, Literal(b"a", SPAN), {})
-    assert not machine.accepts(b"\xff"), "no text in UTF-8"
+    assert not machine.accepts(b"\xff"), "not valid UTF-8"
 
 
 def test_rules_are_called() -> None:

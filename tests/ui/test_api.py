@@ -106,7 +106,7 @@ def test_machines_are_drawn_without_what_only_the_page_reads(told: Any) -> None:
     assert "where" not in told["drawn"]
     assert told["no_such"] == {
         "ok": False,
-        "why": "rules that nest need a stack: see Stack machine and Rules",
+        "why": "rules that call themselves need a stack: see Stack",
     }
 
 

@@ -109,7 +109,10 @@ def test_the_same_prompt_twice_is_one(handlers: Handlers) -> None:
         ({"methods": "automaton"}, "a list of methods"),
         ({"prompts": "hello"}, "a list of prompts"),
         ({"prompts": [str(i) for i in range(11)]}, "at most 10 prompts"),
-        ({"seeds": 30, "max_tokens": 512, "prompts": list("abcde")}, f"takes {MOST_IN_ALL:,}"),
+        (
+            {"seeds": 30, "max_tokens": 512, "prompts": list("abcde")},
+            f"takes at most {MOST_IN_ALL:,}",
+        ),
         ({"temperature": "hot"}, "a number as temperature"),
     ],
 )
@@ -133,7 +136,7 @@ def test_a_budget_is_what_the_model_can_read(handlers: Handlers) -> None:
     )
     assert {end["tokens"] for end in ended} == {3}, "the last token is never read"
     full = list(compare_records(Handlers(room), {**sent, "prompts": ["1" * 40]}))[-1]
-    assert "fills all" in full["message"]
+    assert "fills the model" in full["message"]
 
 
 def test_a_program_hears_of_runs_and_at_last_of_all_of_them(handlers: Handlers) -> None:

@@ -35,7 +35,7 @@ def test_why_a_token_is_forbidden(so_far: bytes, token: bytes | None, told: str,
 
 def test_small_tokens_forbid_what_the_grammar_allows(handlers: Handlers) -> None:
     assert reasons(TIME, b"14", [b":3", b":", b"x", None], small_tokens=True) == [
-        "small tokens only", "", "needs :", "the text is not finished",
+        "small tokens only", "", "needs `:`", "the text is not finished",
     ]  # fmt: skip
     sent = {"text": TIME.source.text, "so_far": b"14".hex(), "token": b":3".hex()}
     assert why(handlers, sent)["allowed"]
@@ -135,7 +135,10 @@ def test_long_tokens_and_deep_stacks_are_cut(handlers: Handlers) -> None:
         ({"text": "(", "notation": "regex", "so_far": ""}, "cannot be read"),
         ({"text": "a", "notation": "regex", "so_far": "zz"}, "hexadecimal"),
         ({"text": "a", "notation": "regex", "so_far": "", "token": 5}, "hexadecimal"),
-        ({"text": "a", "notation": "regex", "so_far": "62", "token": "61"}, "no beginning"),
+        (
+            {"text": "a", "notation": "regex", "so_far": "62", "token": "61"},
+            "no accepted text begins",
+        ),
         ({"text": "a", "notation": "what", "so_far": ""}, "expected one of"),
         ({"notation": 5}, "expected one of"),
     ],

@@ -99,7 +99,7 @@ def test_standing_names_each_state_once_in_order() -> None:
 
 @pytest.mark.parametrize("sent", [7, {"rules": "01"}, {"rules": [1]}, {"rules": ["x" * 41]}])
 def test_error_for_states_that_are_none(sent: object) -> None:
-    with pytest.raises(WorkbenchError, match="states a run stood in"):
+    with pytest.raises(WorkbenchError, match="states of a run"):
         standing_in(sent)
 
 

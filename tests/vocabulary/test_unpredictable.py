@@ -60,7 +60,7 @@ def cut_after_bytes() -> dict[str, Any]:
             r"changes texts before it cuts them \(Lowercase\)",
         ),
         (without_a_byte(), "has no token for the byte 0x0A"),
-        (cut_after_bytes(), "cut in a way that patterns do not tell"),
+        (cut_after_bytes(), "cut in a way that patterns do not describe"),
         (with_added(AddedToken("<x>", lstrip=True)), "depends on what is around it"),
         (
             with_added(AddedToken("<xy", normalized=False), AddedToken("y>", normalized=True)),

@@ -60,5 +60,5 @@ def test_error_of_an_automaton_that_grows_too_large() -> None:
 
 
 def test_error_of_a_language_that_cannot_be_spelt() -> None:
-    with pytest.raises(VocabularyError, match="no accepted text can be spelt"):
+    with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         wb.compile(Grammar.from_regex("d"), TABLE_1, "direct_merge")
