@@ -83,7 +83,7 @@ def _records(text: str) -> list[_Record]:
         except json.JSONDecodeError:
             record = None
         if not isinstance(record, dict) or "k" not in record:
-            hint = "the page exports runs as NDJSON under Take it away"
+            hint = "the page exports runs as NDJSON under Export"
             raise WorkbenchError(f"line {number} is not a record of a run", hint)
         records.append(record)
     if not any(record["k"] == "step" for record in records):

@@ -21,7 +21,7 @@ from workbench.drawing.counting import fold_tokens, foot_of
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import state_node
 from workbench.drawing.rule_machines import draw_network
-from workbench.drawing.stack_machines import token_pda_edges, token_pda_nodes
+from workbench.drawing.stack_machines import STACK_NOTE, token_pda_edges, token_pda_nodes
 from workbench.drawing.token_edges import TokenRows, token_edges
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -210,7 +210,7 @@ class TokenPdaParts:
     """The machine over tokens of a network of rules, its ladders folded."""
 
     def __init__(self, machine: TokenPda, note: str = "") -> None:
-        self._note = note or "the stack holds one dot at the beginning; the last edge takes it off"
+        self._note = note or STACK_NOTE
         self._machine = machine
         self.network = machine.network
         self._nodes = token_pda_nodes(machine)

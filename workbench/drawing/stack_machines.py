@@ -71,13 +71,13 @@ def draw_pda(pda: Pda, name: str = "push-down automaton") -> Graph:
     nodes = tuple(
         _state(ids[s], s == pda.initial, s in pda.finals, pda.state_labels[s]) for s in shown
     )
-    return Graph(name, nodes, (*reading, *silent), _NOTE)
+    return Graph(name, nodes, (*reading, *silent), STACK_NOTE)
 
 
 #: How ``compose_pda`` numbers the state after the end, and the symbol under everything.
 _END = -1
 
-_NOTE = "▲ pushes the state to return to, ▼ pops it; S lies on the stack at the beginning"
+STACK_NOTE = "▲ pushes the state to return to, ▼ pops it; S lies on the stack at the beginning"
 
 
 def _ids(network_states: tuple[int, ...], count: int) -> list[str]:
@@ -151,7 +151,7 @@ def draw_token_pda(machine: TokenPda, name: str = "token push-down automaton") -
     Source: Koo et al. 2024, Figure 7 (right).
     """
     edges = token_pda_edges(machine, range(machine.states))
-    return Graph(name, token_pda_nodes(machine), edges, _NOTE)
+    return Graph(name, token_pda_nodes(machine), edges, STACK_NOTE)
 
 
 def token_pda_nodes(machine: TokenPda) -> tuple[Node, ...]:

@@ -58,7 +58,7 @@ class Follower:
 
     def __init__(self, compiled: Compiled) -> None:
         if compiled.grammar is None:
-            raise WorkbenchError("the grammar cannot be read", "mend its problems first")
+            raise WorkbenchError("the grammar cannot be read", "fix its problems first")
         grammar = signed(compiled.grammar)
         self._characters: _Characters | None = None
         self._rules: _Rules | None = None
