@@ -37,6 +37,10 @@ _NUMBER, _EDGE, _ROUNDING = 10.0, 8.0, 0.5
 _SMALLEST = 9.0
 
 
+#: States of a machine up to which the one over tokens is looked at: composing others takes seconds.
+_COMPOSED = 300
+
+
 @cache
 def machines(name: str) -> dict[Machine, Drawn]:
     """The machines of a gallery grammar, those over tokens with the embedded vocabulary."""
@@ -48,6 +52,8 @@ def machines(name: str) -> dict[Machine, Drawn]:
         if not missing(grammar, machine)
     }
     under = found.get(Machine.CHARACTERS) or found[Machine.STACK]
+    if under.parts.states > _COMPOSED:
+        return found
     return {**found, Machine.TOKENS: draw_tokens(grammar, under, BUILTIN, LIMITS)}
 
 

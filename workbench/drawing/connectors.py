@@ -163,10 +163,11 @@ def ordered(nodes: Mapping[str, Node], connectors: Sequence[Connector]) -> list[
         depth[state] = 1 + max((depth[t] for t in forward[state]), default=0)
     ranked = {s: sorted(targets, key=lambda t: depth[t]) for s, targets in forward.items()}
     # what cannot be reached from the first state comes last
-    parts = [_depth_first([root], ranked)[1] for root in roots]
     done: dict[str, None] = {}
-    for part in parts:
-        done.update(dict.fromkeys(reversed([s for s in part if s not in done])))
+    for root in roots:
+        if root not in done:
+            part = _depth_first([root], ranked)[1]
+            done.update(dict.fromkeys(reversed([s for s in part if s not in done])))
     return list(done)
 
 

@@ -239,6 +239,9 @@ class _Builder:
         nodes = graph.members.get(name, ({}, []))[0]
         self._nodes = {state: n for state, n in nodes.items() if "call" not in n.kinds}
         self._connectors = connectors_of(graph, name, lanes)
+        self._into: dict[str, list[int]] = {}
+        for number, one in enumerate(self._connectors):
+            self._into.setdefault(one.target, []).append(number)
         self._room = room
         self._lane = Lane(name, 0.0)
 
@@ -340,8 +343,8 @@ class _Builder:
         """The connector that lies on the track between two neighbours."""
         found = [
             number
-            for number, one in enumerate(self._connectors)
-            if one.target == target and source in one.sources and source != target
+            for number in self._into.get(target, ())
+            if source in self._connectors[number].sources and source != target
         ]
         return max(found, key=lambda n: self._connectors[n].width, default=None)
 
