@@ -95,12 +95,6 @@ wb.take = (() => {
     const rows = steps().map((step, index) => Object.values(COLUMNS).map((of) => cell(of(step, index))).join(","));
     wb.download(called() + ".run.csv", "text/csv", [Object.keys(COLUMNS).join(","), ...rows].join("\r\n") + "\r\n");
   }
-  /** The states the run stood in, by the kind of path: what the pictures of a replay have to show. */
-  function standing() {
-    const found = {};
-    for (const { path } of steps()) for (const [kind, moments] of Object.entries(path ?? {})) if (kind !== "stacks" && moments[0]?.length) (found[kind] ??= new Set()).add(String(moments[0][0]));
-    return Object.fromEntries(Object.entries(found).map(([kind, names]) => [kind, [...names]]));
-  }
 
   /** The tokens, each with those the model wanted in vain: a replay says why they were forbidden. */
   const taken = () => steps().map(({ token, wanted }) => [wb.hexOf(token), wanted.filter((one) => !one.ok).map(wb.hexOf)]);
@@ -108,7 +102,7 @@ wb.take = (() => {
   /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. */
   async function replay(server) {
     const [head, ...rest] = records();
-    const answer = await wb.ask(server.take_replay, { ...wb.grammarOf(head), model: head.model, small_tokens: head.small_tokens, example: state.example?.name || "", standing: standing(), taken: taken() });
+    const answer = await wb.ask(server.take_replay, { ...wb.grammarOf(head), model: head.model, small_tokens: head.small_tokens, example: state.example?.name || "", width: state.drawn?.width, height: state.drawn?.height, taken: taken() });
     if (answer.fault) { wb.notice(answer.fault); return; }
     const { run, prefix, ...about } = head;
     const kept = { about: { ...about, model: named || about.model, title: state.example?.title || "A run under a grammar", version: answer.version, tab: state.tab }, steps: rest.filter((each) => each.k === "step"), end: rest.find((each) => each.k === "stop") ?? null, ...answer.drawn };

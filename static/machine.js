@@ -89,13 +89,13 @@
     /** Light where the run is, and come along where that is wanted. */
     function go(step, atEnd = false) {
       current = [step, atEnd];
-      if (!known) return;
+      const further = sent?.so_far !== undefined && sent.so_far !== soFar();
+      if (!known) { if (further && loading === null && chosen.follow) load(""); return; }
       const passed = wb.passed(known, step, atEnd);
       const found = record && graph.light(passed, { fails: Boolean(step?.reason), atEnd, step });
       const here = passed.standing[0];
       if (!here || loading !== null) return;
       if (found && chosen.follow) graph.follow(here, !state.running); // sixty repaints a move would slow a run
-      const further = sent.so_far !== undefined && sent.so_far !== soFar();
       const elsewhere = !record || (record.current !== undefined
         ? record.current !== here || further
         : (!found && record.partial) || (!state.running && record.folded?.includes(here)));

@@ -7,10 +7,13 @@
   const find = (selector) => document.querySelector(selector);
   const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
 
-  /** The picture of a machine that shows a state, else its first. */
-  function drawn({ tab, centre }) {
-    const made = pictures[tab] || [];
-    return made.find((picture) => !centre || picture.where[centre]) || made[0] || { ok: false, why: "this machine is not in the file" };
+  /** The picture of a machine: that of the step, the one that shows a state, else its first. */
+  function drawn({ tab, centre, so_far }) {
+    const made = pictures[tab] || (tab === "tokens" && pictures.together) || [], [first] = made;
+    if (!first) return { ok: false, why: "this machine is not in the file" };
+    if (!first.of) return made.find((picture) => !centre || picture.where[centre]) ?? first;
+    const unset = !centre && so_far === undefined;
+    return made.find(({ of }) => unset || of.includes(so_far ?? centre)) ?? { ok: false, why: `This step has no picture: the file holds ${made.length} pictures.` };
   }
   const lines = [...steps, ...(end ? [{ ...end, k: "stop" }] : [])].map((record) => JSON.stringify(record)).join("\n");
   const server = {
@@ -50,10 +53,11 @@
     find(".credits").textContent = `Made with the grammar workbench ${about.version || ""}`.trim();
   }
 
-  const missing = (tab) => (pictures[tab]?.length ? "" : "not in this replay");
-  const tabs = Object.fromEntries(["characters", "tokens", "stack", "rules", "railroad", "detokenizer", "table"].map((tab) => [tab, missing(tab)]));
+  const missing = (tab) => (pictures[tab] || (tab === "tokens" && pictures.together) ? "" : "not in this replay");
+  const tabs = Object.fromEntries(["together", "characters", "tokens", "stack", "rules", "railroad", "proper", "detokenizer", "table"].map((tab) => [tab, missing(tab)]));
+  const tab = [about.tab, ...Object.keys(tabs)].find((each) => tabs[each] === "");
   const compiled = { ok: true, ...wb.grammarOf(about), example: "", facts: [], problems: [], tabs };
-  Object.assign(state, { ...wb.grammarOf(about), prompt: about.prompt, tests: [], tab: about.tab in tabs && !tabs[about.tab] ? about.tab : "together", compiled });
+  Object.assign(state, { ...wb.grammarOf(about), prompt: about.prompt, tests: [], tab, compiled });
 
   document.body.classList.add("replay");
   find(".theme").addEventListener("click", wb.toggleTheme);
@@ -62,7 +66,7 @@
   wb.parts.picture({ element: find("#wb-picture"), server });
   wb.parts.run({ element: find("#wb-run"), trigger() {}, props: { value: "" }, watch() {}, server });
   for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";
-  state.example = { name: "recording", title: about.title, accepts: [], rejects: [] };
-  wb.emit("compiled", compiled);
+  state.example = { name: "recording", title: about.title, accepts: [], rejects: [], tab };
   wb.emit("example", state.example);
+  wb.emit("compiled", compiled);
 })();

@@ -177,7 +177,7 @@ def test_a_rule_among_the_calls_opens_among_the_states(visit: Any) -> None:
         v.page.wait_for_selector(f"{MAIN}.lanes .cluster[data-rule=string]")
         chosen = v.page.locator("#wb-picture .levels [aria-checked=true]")
         assert chosen.inner_text() == "States"
-        assert "of rule string" in v.page.locator("#wb-picture .foot").inner_text()
+        v.page.wait_for_selector("#wb-picture .foot:has-text('of rule string')")
         v.page.click("#wb-picture [data-level=around]")
         v.page.wait_for_function("wb.state.drawn.level === 'around'")
         v.page.reload()

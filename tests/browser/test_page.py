@@ -159,7 +159,7 @@ def test_stopping_keeps_the_text_so_far(visit: Any) -> None:
         v.page.fill("#wb-run .max", "5")
         v.page.click("#wb-run .go")
         v.page.wait_for_function("wb.state.steps.length === 5 && !wb.state.running")
-        assert "budget" in v.page.locator("#wb-run .outcome").inner_text()
+        assert "token limit" in v.page.locator("#wb-run .outcome").inner_text()
 
 
 def test_another_token_can_be_chosen(visit: Any) -> None:

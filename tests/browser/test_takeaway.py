@@ -162,7 +162,7 @@ def test_the_page_works_where_storage_is_blocked(visit: Visitor) -> None:
 def test_a_link_holds_all_that_was_set(visit: Visitor) -> None:
     work = {
         "text": NASTY, "notation": "kbnf", "style": "",
-        "start": "start", "prompt": PROMPT, "tab": "stack",
+        "start": "start", "prompt": PROMPT, "tab": "rules",
         "tests": [{"text": "a\n${x}", "expect": "reject"}, {"text": "λ", "expect": None}],
         "settings": {"temperature": 0, "seed": 41, "max_tokens": 7, "constraint": "unconstrained"},
     }  # fmt: skip
@@ -210,9 +210,9 @@ def test_links_that_were_cut_and_links_of_the_first_version(visit: Visitor) -> N
 
 def test_a_link_put_into_the_address_of_an_open_page_opens(visit: Visitor) -> None:
     with visit("?example=answer") as v:
-        other = v.page.evaluate("wb.fragment({ ...wb.work.now(), text: 'pasted', tab: 'rules' })")
+        other = v.page.evaluate("wb.fragment({ ...wb.work.now(), text: 'pasted', tab: 'tokens' })")
         v.page.evaluate("(fragment) => { location.hash = fragment; }", other)
-        v.page.wait_for_function("wb.state.text === 'pasted' && wb.state.drawn?.tab === 'rules'")
+        v.page.wait_for_function("wb.state.text === 'pasted' && wb.state.drawn?.tab === 'tokens'")
 
 
 def test_a_link_nobody_can_read_opens_the_page_and_says_so(visit: Visitor) -> None:
@@ -245,7 +245,9 @@ def test_pictures_look_anywhere_as_they_look_here(
         assert png.startswith(b"\x89PNG")
         wide = int.from_bytes(png[16:20], "big")
         assert abs(wide - 2 * float(svg.get("width") or 0)) <= 2
-        assert file_of(v, "DOT", tmp_path).read_text().startswith("digraph")
+        dot = file_of(v, "DOT", tmp_path).read_text("utf-8")
+        assert dot.startswith("digraph")
+        assert dot.count("->") == v.page.locator("#wb-picture .pic.main .edge").count()
 
 
 def test_grammar_tests_machines_and_run_leave_as_files(visit: Visitor, tmp_path: Path) -> None:
@@ -275,8 +277,11 @@ def test_grammar_tests_machines_and_run_leave_as_files(visit: Visitor, tmp_path:
         assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", text)
         assert "".join(json.loads(row["token"]) for row in rows if row["token"]) == text
 
-        v.page.click("#wb-picture [data-tab=stack]")
-        v.wait_drawn()
+        v.type_grammar("start ::= 'a' start? 'b';")
+        v.page.wait_for_function(
+            "wb.state.compiled?.text === wb.state.text && wb.state.compiled.ok"
+        )
+        v.open_tab("stack")
         v.page.wait_for_selector(".takeaway button:has-text('OpenFst'):disabled")
 
 
@@ -303,6 +308,17 @@ def test_the_code_is_that_of_what_stands_on_the_page(visit: Visitor) -> None:
 
 
 # -- replays ----------------------------------------------------------------------------------------
+
+
+#: The text of the page at the selected step: its state in the picture, the stack, the inspector.
+STEP = """() => [...document.querySelectorAll("#wb-picture svg:not(.leaving) :is(.node.now, .flag.gone) text, #wb-picture .stackbox, #wb-run .tokenfacts")]
+  .map((each) => each.textContent).join(" · ")"""
+
+#: The current state, and the flag of the token that was taken unless it is the end.
+LIT = """() => {
+  const { steps, selected } = wb.state, picture = document.querySelector("#wb-picture .pic.main svg:not(.leaving)");
+  return picture?.querySelector(".now") && (steps[selected].token.end || picture.querySelector(".flag.gone"));
+}"""
 
 
 def replay_of(v: Visit, folder: Path) -> Path:
@@ -343,14 +359,10 @@ def test_a_teacher_steps_through_machines_and_takes_the_replay_along(
         path = replay_of(v, tmp_path)
         count = v.page.evaluate("wb.state.steps.length")
         v.page.locator("#wb-run .tokens .tok").first.click()
-        v.page.wait_for_selector("#wb-picture .pic.main svg .now")
-        v.shot(f"teacher-1-rules-{look}")
-        v.page.click("#wb-picture [data-tab=tokens]")
-        v.wait_drawn()
-        v.page.wait_for_selector("#wb-picture .pic.main svg .now")
-        v.shot(f"teacher-2-tokens-{look}")
-        v.page.click("#wb-picture [data-tab=stack]")
-        v.wait_drawn()
+        for number, tab in enumerate(("rules", "together", "stack"), start=1):
+            v.open_tab(tab)
+            v.page.wait_for_selector("#wb-picture .pic.main svg .now")
+            v.shot(f"teacher-{number}-{tab}-{look}")
         depth = v.page.inner_text("#wb-picture .stackbox")
         v.page.locator("#wb-run .tokens .tok").first.click()
         v.page.keyboard.press("ArrowRight")
@@ -358,9 +370,9 @@ def test_a_teacher_steps_through_machines_and_takes_the_replay_along(
             "(depth) => document.querySelector('#wb-picture .stackbox').innerText !== depth",
             arg=depth,
         )
-        v.shot(f"teacher-3-stack-{look}")
     with from_disk(browser, path, dark=dark) as page:
         page.wait_for_selector("#wb-picture svg .now")
+        assert page.get_attribute("#wb-picture [data-tab=rules]", "aria-selected") == "true"
         assert page.locator("#wb-run .tokens .tok").count() == count
         page.locator("#wb-run .tokens .tok").first.click()
         before = page.inner_text("#wb-run .insp")
@@ -372,6 +384,52 @@ def test_a_teacher_steps_through_machines_and_takes_the_replay_along(
         page.screenshot(path=ARTIFACTS / f"teacher-4-replay-{look}.png", full_page=True)
         page.keyboard.press("p")
         page.wait_for_selector(f".tokens .tok:nth-child({count})[aria-selected=true]")
+
+
+def test_a_replay_has_the_picture_of_each_step(
+    visit: Visitor, browser: Browser, tmp_path: Path
+) -> None:
+    with visit("?example=person&tab=together") as v:
+        settled(v)
+        v.wait_drawn()
+        path = replay_of(v, tmp_path)
+    assert path.stat().st_size < 1_000_000
+    with from_disk(browser, path) as page:
+        page.wait_for_selector("#wb-picture svg .now")
+        assert page.evaluate("wb.state.tab") == "together"
+        page.locator("#wb-run .tokens .tok").first.click()
+        count, seen = page.evaluate("wb.state.steps.length"), []
+        for index in range(count):
+            page.wait_for_function("i => wb.state.selected === i", arg=index)
+            page.wait_for_function(LIT)
+            seen.append(page.evaluate(STEP))
+            page.keyboard.press("ArrowRight")
+        assert len(set(seen)) == len(seen) > 10
+
+
+def test_a_step_without_a_picture_in_the_replay_says_so(
+    visit: Visitor, browser: Browser, tmp_path: Path
+) -> None:
+    with visit("?example=person&tab=together") as v:
+        settled(v)
+        path = replay_of(v, tmp_path)
+    before, rest = path.read_text("utf-8").split('id="recording">')
+    held, after = rest.split("</script>", 1)
+    recording = json.loads(held)
+    first = [one for one in recording["pictures"]["together"] if "" in one["of"]]
+    recording["pictures"]["together"] = first
+    held = json.dumps(recording).replace("<", "\\u003c")
+    path.write_text(f'{before}id="recording">{held}</script>{after}', "utf-8")
+    with from_disk(browser, path) as page:
+        say = page.locator("#wb-picture .pic.main .say")
+        say.get_by_text("This step has no picture").wait_for()
+        page.locator("#wb-run .tokens .tok").first.click()
+        page.wait_for_function(LIT)
+        assert say.is_hidden()
+        page.keyboard.press("ArrowRight")
+        say.get_by_text("This step has no picture").wait_for()
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function(LIT)
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])

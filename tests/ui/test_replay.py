@@ -13,7 +13,7 @@ import pytest
 from tests.ui.toy import toy_room
 from workbench.errors import WorkbenchError
 from workbench.ui.handlers import Handlers
-from workbench.ui.replay import MARK, drawn, replay, shell, standing, standing_in, taken, taken_in
+from workbench.ui.replay import MARK, MOST_PARTS, drawn, replay, shell, taken, taken_in
 from workbench.ui.runs import run_records
 from workbench.ui.takeaway import take_replay
 
@@ -64,62 +64,71 @@ def test_nothing_a_person_or_a_model_wrote_leaves_its_block() -> None:
 
 def test_every_machine_of_the_grammar_is_in_it(handlers: Handlers, run: list[Any]) -> None:
     steps = [record for record in run if record["k"] == "step"]
-    nested = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, standing(steps), [])["pictures"]
-    assert set(nested) == {"tokens", "stack", "rules"}  # what nests has no character automaton
-    plain = drawn(handlers, {"text": "(foo)+d", "notation": "regex"}, {}, [])["pictures"]
-    assert "characters" in plain
+    nested = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["pictures"]
+    assert {"together", "stack", "rules"} <= set(nested)  # what nests has no character automaton
+    plain = drawn(handlers, {"text": "(foo)+d", "notation": "regex"}, [])["pictures"]
+    assert set(plain) == {"together", "tokens", "characters"}
     assert plain["characters"][0]["svg"].startswith("<svg")
-    assert all("dot" not in part for parts in nested.values() for part in parts)
 
 
-def test_where_the_run_stands_is_in_some_part(handlers: Handlers) -> None:
+def test_each_step_has_the_picture_of_its_text(handlers: Handlers, run: list[Any]) -> None:
+    steps = [record for record in run if record["k"] == "step"]
+    made = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["pictures"]["together"]
+    so_far = b""
+    for step, (token, _) in zip(steps, taken(steps), strict=True):
+        (picture,) = [one for one in made if so_far.hex() in one["of"]]
+        assert picture["current"] == step["path"]["rules"][0][0]
+        so_far += token or b""
+    assert any(so_far.hex() in one["of"] for one in made), "the end of the run"
+
+
+def test_steps_share_a_picture_where_they_look_the_same_and_few_have_one(
+    handlers: Handlers,
+) -> None:
+    run: list[tuple[bytes | None, list[bytes | None]]] = [(b"a", [])] * 40
+    made = drawn(handlers, {"text": "a*b", "notation": "regex"}, run)["pictures"]["together"]
+    assert [one["of"] for one in made] == [[one["current"]] for one in made]
+    assert len(made) == 1
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    apart: list[tuple[bytes | None, list[bytes | None]]] = [(x.encode(), []) for x in letters]
+    nests = {"text": f'start ::= "{letters}" start "." | "!";', "notation": "kbnf"}
+    long = drawn(handlers, nests, apart)
+    assert len(long["pictures"]["together"]) == MOST_PARTS
+
+
+def test_the_state_of_each_step_is_in_some_part(handlers: Handlers) -> None:
     long = "|".join(
         f"{word}{'abcdefghij'[i % 10]}{i}x"
         for i, word in enumerate(["alpha", "beta", "gamma", "delta"] * 60)
     )
     sent = {"text": long, "notation": "regex", "max_tokens": 20}
     steps = [r for r in run_records(handlers, {**sent, "run": "x"}) if r["k"] == "step"]
-    where = standing(steps)
-    parts = drawn(handlers, sent, where, [])["pictures"]["characters"]
+    parts = drawn(handlers, sent, taken(steps))["pictures"]["characters"]
     assert parts[0]["folded"]
     assert len(parts) > 1
-    for name in where["characters"]:
+    for step in steps:
+        name = step["path"]["characters"][0][0]
         state = parts[0]["names"].get(name, name)
         assert any(state in part["where"] for part in parts)
 
 
-def test_standing_names_each_state_once_in_order() -> None:
-    steps: list[dict[str, Any]] = [
-        {"path": {"rules": [["0"], ["1"]], "stacks": [{"boxes": []}]}},
-        {"path": {"rules": [["1"]], "characters": []}},
-        {"path": {"rules": [["0", "7"]]}},
-    ]  # fmt: skip
-    assert standing(steps) == {"rules": ["0", "1"]}
-
-
-@pytest.mark.parametrize("sent", [7, {"rules": "01"}, {"rules": [1]}, {"rules": ["x" * 41]}])
-def test_error_for_states_that_are_none(sent: object) -> None:
-    with pytest.raises(WorkbenchError, match="states of a run"):
-        standing_in(sent)
-
-
 def test_error_for_a_grammar_that_cannot_be_read(handlers: Handlers) -> None:
     with pytest.raises(WorkbenchError, match="cannot be read"):
-        drawn(handlers, {"text": "(", "notation": "regex"}, {}, [])
+        drawn(handlers, {"text": "(", "notation": "regex"}, [])
 
 
 def test_the_browser_gets_the_page_with_a_place_for_its_recording(handlers: Handlers) -> None:
-    told = take_replay(handlers, {"text": "ab", "notation": "regex", "standing": {}})
+    told = take_replay(handlers, {"text": "ab", "notation": "regex"})
     assert told["html"].count(told["mark"]) == 1
     assert told["mark"] == MARK
-    assert set(told["drawn"]["pictures"]) >= {"characters", "tokens"}
+    assert set(told["drawn"]["pictures"]) >= {"together", "characters"}
 
 
 def test_a_replay_says_why_what_the_model_wanted_was_forbidden(
     handlers: Handlers, run: list[Any]
 ) -> None:
     steps = [record for record in run if record["k"] == "step"]
-    told = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, {}, taken(steps))["reasons"]
+    told = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["reasons"]
     assert len(told) == len(steps)
     for step, reasons in zip(steps, told, strict=True):
         assert len(reasons) == sum(not one["ok"] for one in step["wanted"])

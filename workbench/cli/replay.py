@@ -50,7 +50,7 @@ def page_of(about: _Record, records: list[_Record]) -> str:
     """
     from workbench.ui.handlers import Handlers
     from workbench.ui.models import BUILTIN, ModelRoom
-    from workbench.ui.replay import drawn, standing, taken
+    from workbench.ui.replay import drawn, taken
     from workbench.ui.replay import replay as written
 
     steps = [record for record in records if record["k"] == "step"]
@@ -58,7 +58,7 @@ def page_of(about: _Record, records: list[_Record]) -> str:
     handlers = Handlers(ModelRoom(about.get("model") or BUILTIN))
     sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
     sent["small_tokens"] = about.get("small_tokens")
-    return written(about, steps, end, drawn(handlers, sent, standing(steps), taken(steps)))
+    return written(about, steps, end, drawn(handlers, sent, taken(steps)))
 
 
 def _read(trace: Path) -> str:

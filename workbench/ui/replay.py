@@ -13,44 +13,50 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from workbench.errors import LimitError, WorkbenchError
 from workbench.grammar import Grammar
-from workbench.pipeline import Machine
+from workbench.pipeline import Compiled, Followed, Machine
 from workbench.resources import STATIC
 from workbench.ui.explain import reasons
 from workbench.ui.files import SCRIPTS, SHEETS
+from workbench.ui.follow import STACKS, Follower
 from workbench.ui.handlers import Handlers
+from workbench.ui.pictures import TOGETHER
 from workbench.ui.records import Record
 from workbench.ui.requests import TextRequest, bytes_in, switch_in
 
 #: Where the recording goes in the page.
 MARK = "@@recording@@"
 
-#: Scripts and sheets of cards a replay has not.
+#: Scripts and sheets of cards a replay does not have.
 _NOT_HERE = frozenset(
     {
         *("drafts.js", "share.js", "yours.js", "export.js", "models.js", "intro.js"),
-        *("names.js", "editor.js"),
+        *("names.js", "editor.js", "tests.js", "problems.js", "phases.js", "outline.js"),
+        *("samples.js", "change.js", "convert.js", "film.js", "quiz.js"),
         *("header.js", "grammar.js", "takeaway.js", "learn.js", "footer.js"),
-        *("takeaway.css", "learn.css"),
+        *("compare-choice.js", "compare-strips.js", "compare-table.js", "compare-exact.js"),
+        *("compare-export.js", "compare.js"),
+        *("takeaway.css", "learn.css", "compare.css"),
     }
 )
 
-#: The machines shown, in the order they are drawn.
+#: The machines whose pictures are in the file besides those of the tokens at each step.
 _MACHINES = (Machine.CHARACTERS, Machine.TOKENS, Machine.STACK, Machine.RULES)
 
-#: Parts drawn of a machine that is too large for one picture.
-MOST_PARTS = 16
+#: Pictures in the file: steps of the run with one of their own, and parts of a large machine.
+MOST_PARTS = 24
 
-#: Seconds spent on parts of pictures, and on why tokens are forbidden; a long run in a tangled
-#: machine goes without the rest.
+#: Seconds for all pictures, and for the reasons why tokens are forbidden; the file is made without
+#: what is not ready then.
 _DRAWING, _SECONDS = 10.0, 2.0
 
-#: Names of states one machine may ask parts for.
-_MOST_NAMES = 2_000
+#: Tokens of a run that are read.
+_MOST_TOKENS = 2_000
 
 
 @cache
@@ -96,28 +102,49 @@ def replay(about: Record, steps: Sequence[Record], end: Record | None, drawn: Re
 Taken = tuple[bytes | None, list[bytes | None]]
 
 
-def drawn(
-    handlers: Handlers, sent: Record, standing: Mapping[str, Iterable[str]], taken: Iterable[Taken]
-) -> Record:
-    """What a page would ask for while a run is looked at.
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """The text before a token, and the state after it in each machine, by kind of path."""
 
-    ``pictures``: every machine of the grammar, as the parts in which the run stands;
-    ``standing`` names for each kind of path its states, in order. ``reasons``:
-    for each token why what the model wanted there was forbidden.
+    so_far: bytes
+    states: Mapping[str, str]
+
+
+def drawn(handlers: Handlers, sent: Record, taken: Sequence[Taken]) -> Record:
+    """What a page would request while a reader looks at a run.
+
+    ``pictures``: for each tab its pictures. Those of the tokens at a step have ``of``: the texts
+    before the steps they belong to, in hexadecimal digits, or the states where the grammar needs
+    no stack. ``reasons``: for each token why what the model wanted there was forbidden.
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
-    grammar = handlers.compiled(TextRequest.of(sent)).grammar
-    if grammar is None:
+    compiled = handlers.compiled(TextRequest.of(sent))
+    if compiled.grammar is None:
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
-    pictures = {}
+    moments = _moments(compiled, (token for token, _ in taken))
     until = time.monotonic() + _DRAWING
+    pictures = {TOGETHER: _of_steps(handlers, {**sent, "tab": TOGETHER}, moments, until)}
     for machine in _MACHINES:
         asked = {**sent, "tab": str(machine), "centre": ""}
-        if parts := _parts(handlers, asked, standing, until):
-            pictures[str(machine)] = parts
+        pictures[str(machine)] = _parts(handlers, asked, moments, until)
     small_tokens = switch_in(sent, "small_tokens")
-    return {"pictures": pictures, "reasons": list(_reasons(grammar, taken, small_tokens))}
+    return {
+        "pictures": {tab: made for tab, made in pictures.items() if made},
+        "reasons": list(_reasons(compiled.grammar, taken, small_tokens)),
+    }
+
+
+def _moments(compiled: Compiled, tokens: Iterable[bytes | None]) -> list[_Moment]:
+    """The places of a run: one before each token, and its end."""
+    follower, so_far = Follower(compiled), b""
+    found: list[_Moment] = []
+    for token in (*tokens, None):
+        path = follower.take(token or b"").path
+        states = {kind: str(way[0][0]) for kind, way in path.items() if kind != STACKS and way}
+        found.append(_Moment(so_far, states))
+        so_far += token or b""
+    return found
 
 
 def _reasons(grammar: Grammar, taken: Iterable[Taken], small_tokens: bool) -> Iterator[list[str]]:
@@ -132,46 +159,51 @@ def _reasons(grammar: Grammar, taken: Iterable[Taken], small_tokens: bool) -> It
         so_far += token or b""
 
 
-def _parts(
-    handlers: Handlers, asked: Record, standing: Mapping[str, Iterable[str]], until: float
+def _of_steps(
+    handlers: Handlers, asked: Record, moments: Sequence[_Moment], until: float
 ) -> list[Record]:
-    first = handlers.draw(asked)
-    if not first.get("ok"):
+    """The tokens that may follow at each step, drawn once where two steps look the same."""
+    made: dict[str, Record] = {}
+    nests = bool(handlers.compiled(TextRequest.of(asked)).missing(Machine.CHARACTERS))
+    for moment in (*moments[-1:], *moments):  # a replay opens at the end of its run
+        so_far = moment.so_far.hex()
+        state = moment.states.get(Followed.RULES if nests else Followed.CHARACTERS)
+        if state is None or any((so_far if nests else state) in one["of"] for one in made.values()):
+            continue
+        if len(made) == MOST_PARTS or time.monotonic() > until:
+            break
+        picture = _draw(handlers, {**asked, "centre": state, "so_far": so_far})
+        if picture is not None:
+            key = so_far if nests else picture["current"]
+            made.setdefault(json.dumps(picture), {**picture, "of": []})["of"].append(key)
+    return list(made.values())
+
+
+def _parts(
+    handlers: Handlers, asked: Record, moments: Iterable[_Moment], until: float
+) -> list[Record]:
+    """A machine as the parts the run goes through; none where it belongs to single steps."""
+    first = _draw(handlers, asked)
+    if first is None or "current" in first:
         return []
     parts = [first]
-    for name in standing.get(first.get("follow") or "", ()):
+    followed = first["follow"] or ""
+    for name in dict.fromkeys(m.states[followed] for m in moments if followed in m.states):
         state = first["names"].get(name, name)
         if len(parts) == MOST_PARTS or not first["partial"] or time.monotonic() > until:
             break
         if not any(state in part["where"] for part in parts):
-            part = handlers.draw({**asked, "centre": state})
-            parts += [part] if part.get("ok") else []
+            part = _draw(handlers, {**asked, "centre": state})
+            parts += [part] if part is not None else []
     return parts
 
 
-def standing(steps: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The states of a run, by the kind of path, each once."""
-    found: dict[str, dict[str, None]] = {}
-    for step in steps:
-        for kind, moments in step.get("path", {}).items():
-            if kind != "stacks" and moments and moments[0]:
-                found.setdefault(kind, {})[str(moments[0][0])] = None
-    return {kind: list(names)[:_MOST_NAMES] for kind, names in found.items()}
-
-
-def standing_in(sent: object) -> dict[str, list[str]]:
-    """The same, as a browser sends it.
-
-    Raises: WorkbenchError where it is none.
-    """
-    if not isinstance(sent, dict) or len(sent) > 20:
-        raise WorkbenchError("expected the states of a run")
-    for names in sent.values():
-        if not isinstance(names, list) or not all(
-            isinstance(name, str) and len(name) <= 40 for name in names
-        ):
-            raise WorkbenchError("expected the states of a run as lists of names")
-    return {str(kind): names[:_MOST_NAMES] for kind, names in sent.items()}
+def _draw(handlers: Handlers, asked: Record) -> Record | None:
+    """A picture without the place at which it opens: the file is read in windows of any size."""
+    picture = handlers.draw(asked)
+    if not picture.get("ok"):
+        return None
+    return {key: value for key, value in picture.items() if key != "opening"}
 
 
 def taken(steps: Iterable[Mapping[str, Any]]) -> list[Taken]:
@@ -196,7 +228,7 @@ def taken_in(sent: object) -> list[Taken]:
     if not isinstance(sent, list):
         raise WorkbenchError("expected the tokens of a run")
     found: list[Taken] = []
-    for each in sent[:_MOST_NAMES]:
+    for each in sent[:_MOST_TOKENS]:
         if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], list):
             raise WorkbenchError("expected the tokens of a run, each with its candidates")
         token, *wanted = (

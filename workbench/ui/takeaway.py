@@ -20,7 +20,7 @@ from workbench.ui.handlers import Handlers
 from workbench.ui.models import BUILTIN
 from workbench.ui.pictures import sentence
 from workbench.ui.records import Record
-from workbench.ui.replay import MARK, drawn, shell, standing_in, taken_in
+from workbench.ui.replay import MARK, drawn, shell, taken_in
 from workbench.ui.requests import TextRequest, text_in
 from workbench.ui.written import att, automaton
 
@@ -103,6 +103,5 @@ def take_replay(handlers: Handlers, sent: Record) -> Record:
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
-    standing, taken = standing_in(sent.get("standing", {})), taken_in(sent.get("taken", []))
-    made = drawn(handlers, sent, standing, taken)
+    made = drawn(handlers, sent, taken_in(sent.get("taken", [])))
     return {"html": shell(), "mark": MARK, "drawn": made, "version": __version__}
