@@ -1,7 +1,11 @@
 /* Measures in the page how legible its picture is. Everything is read from the screen, nothing from the layout. */
 (() => {
   const SMALLEST = 9, LONGEST = 28, ENOUGH = 12, SHARE = 0.6, CUT = 0.15, SLACK = 2.5;
-  const frames = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+  /** Two frames, and until nothing moves any more. */
+  async function frames() {
+    await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+    await Promise.allSettled(document.querySelector("#wb-picture").getAnimations({ subtree: true }).filter((one) => one.effect.getComputedTiming().iterations === 1).map((one) => one.finished));
+  }
 
   function measure() {
     const pic = document.querySelector("#wb-picture .pic.main"), frame = pic.getBoundingClientRect();
