@@ -97,7 +97,7 @@ def test_nearly_all_pictures_of_the_gallery_can_be_read() -> None:
     assert len(bad) <= 0.05 * len(all_of_them), bad
 
 
-@pytest.mark.parametrize("name", ["json", "date", "domino_c", "sql", "weather", "koo_ip"])
+@pytest.mark.parametrize("name", ["json", "date", "domino_c", "sql", "weather", "chess"])
 @pytest.mark.parametrize("box", BOXES, ids=str)
 def test_a_picture_opens_at_whole_rows_with_the_current_state(name: str, box: Box) -> None:
     small = lanes_of(machines(name)[Machine.RULES].graph)
@@ -154,6 +154,5 @@ def test_levels_of_the_rules() -> None:
     centre = next(node.id for node in drawn.states if node.cluster == here)
     around = draw_rules(drawn, box, renderer(), centre, level=Level.AROUND).graph
     called = {node.calls for node in drawn.nodes if node.cluster == here and node.calls}
-    assert around.clusters[0] == here, "the rule of the current state comes first"
-    assert called <= set(around.clusters)
+    assert {here, *called} <= set(around.clusters)
     assert len(around.clusters) < len(drawn.clusters)

@@ -260,7 +260,8 @@ def test_no_held_out_question_is_trained_on() -> None:
 def test_orderly_samples_keep_the_order_of_what_they_are_drawn_from() -> None:
     rng = Orderly("test")
     for _ in range(50):
-        assert (found := rng.sample("abcdef", 3)) == sorted(found)
+        found = rng.sample("abcdef", 3)
+        assert found == sorted(found)
     assert len({tuple(rng.sample(range(9), 2)) for _ in range(200)}) > 40
     assert len({tuple(rng.sample("ABCD", 4)) for _ in range(200)}) > 12
 
