@@ -44,7 +44,7 @@ def test_the_workbench(visit: Any, dark: bool, width: int) -> None:
         for section in ("problems", "rules", "samples", "tests"):
             v.page.click(f"#wb-grammar [data-section={section}]")
             clean(v.page, section)
-        for tab in ("together", "tokens", "stack", "rules", "railroad", "proper", "table"):
+        for tab in ("together", "tokens", "stack", "rules", "railroad", "detokenizer", "table"):
             v.open_tab(tab)
             clean(v.page, tab)
         v.page.click("#wb-picture .moretabs > button")
