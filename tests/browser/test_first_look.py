@@ -186,8 +186,9 @@ def test_a_phone_has_a_bar_that_leads_to_the_parts(visit: Any) -> None:
             ".map((s) => document.querySelector(s).getBoundingClientRect().top)"
         )
         assert tops == sorted(tops), "the run comes before the tests"
-        card = "document.querySelector('#wb-picture .card').offsetHeight / innerHeight"
-        assert 0.5 < v.page.evaluate(card) < 0.7
+        shares = "['.pic.main', '.card'].map((part) => document.querySelector('#wb-picture ' + part).offsetHeight / innerHeight)"
+        picture, card = v.page.evaluate(shares)
+        assert 0.5 < picture < card < 0.9
         here = ".parts button[aria-current=true]"
         assert v.page.inner_text(here) == "Write"
         for name, part in (("See", "#wb-picture .card"), ("Run", "#wb-run .card")):
@@ -204,7 +205,7 @@ def test_a_phone_has_a_bar_that_leads_to_the_parts(visit: Any) -> None:
 def test_a_phone_has_targets_for_a_finger(visit: Any) -> None:
     small = """() => [...document.querySelectorAll('.wb :is(button, a[href], select, input, textarea, summary)')]
       .filter((each) => each.checkVisibility({ visibilityProperty: true }))
-      .map((each) => [each, each.getBoundingClientRect()])
+      .map((each) => [each, (each.closest('label') ?? each).getBoundingClientRect()])
       .filter(([, box]) => box.height > 0 && (box.height < 32 || box.width < 32))
       .map(([each, box]) => `${each.outerHTML.slice(0, 90)} ${box.width}×${box.height}`)"""
     with visit("?example=person", **PHONE) as v:

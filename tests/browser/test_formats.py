@@ -61,7 +61,8 @@ def test_a_schema_runs_and_says_where_it_is_wrong(visit: Any) -> None:
         v.type_grammar('{"enum": ["yes", "no"]}')
         v.page.wait_for_selector("#wb-grammar .verdict.good")
         v.page.click("#wb-run .go")
-        v.page.wait_for_function("document.querySelector('#wb-run').innerText.includes('accepted')")
+        v.page.wait_for_selector("#wb-run .meaning code:text-matches('yes|no')")
+        assert "valid and complete" in v.page.inner_text("#wb-run .outcome")
 
 
 def test_a_grammar_is_converted_into_the_tab_of_another_notation(visit: Any) -> None:

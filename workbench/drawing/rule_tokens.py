@@ -81,10 +81,10 @@ class RuleTokens:
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         return self.composed.tokens(source, target)
 
-    def after(self, text: bytes, state: str = "") -> Leaving | None:
+    def after(self, text: bytes, end: str = "") -> Leaving | None:
         """The tokens that may follow a text; None where the text has left the language.
 
-        Where the text can be read in several ways, one is shown: one that ends in ``state``, if
+        Where the text can be read in several ways, one is shown: one that ends in ``end``, if
         there is one, and of these the one with the shortest stack.
 
         Cost: a step for each node of the trie whose text can be read.
@@ -95,7 +95,7 @@ class RuleTokens:
             begin = self._runner.run(text)
             if begin == DEAD:
                 return None
-            here = self._standing(begin, state)
+            here = self._standing(begin, end)
             for situation, tokens in self._reached(begin).items():
                 end, stack = self._standing(situation)
                 kept = _common(here[1], stack)
