@@ -81,10 +81,10 @@ class RuleTokens:
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         return self.composed.tokens(source, target)
 
-    def after(self, text: bytes, end: str = "") -> Leaving | None:
+    def after(self, text: bytes, state: str = "") -> Leaving | None:
         """The tokens that may follow a text; None where the text has left the language.
 
-        Where the text can be read in several ways, one is shown: one that ends in ``end``, if
+        Where the text can be read in several ways, one is shown: one that ends in ``state``, if
         there is one, and of these the one with the shortest stack.
 
         Cost: a step for each node of the trie whose text can be read.
@@ -95,14 +95,14 @@ class RuleTokens:
             begin = self._runner.run(text)
             if begin == DEAD:
                 return None
-            here = self._standing(begin, end)
+            here = self._standing(begin, state)
             for situation, tokens in self._reached(begin).items():
-                end, stack = self._standing(situation)
+                target, stack = self._standing(situation)
                 kept = _common(here[1], stack)
-                groups[end, len(here[1]) - kept, stack[kept:]] += tokens
+                groups[target, len(here[1]) - kept, stack[kept:]] += tokens
         made = [
-            (self._edge(here, end, pops, pushes, tokens), tuple(tokens))
-            for (end, pops, pushes), tokens in groups.items()
+            (self._edge(here, target, pops, pushes, tokens), tuple(tokens))
+            for (target, pops, pushes), tokens in groups.items()
         ]
         return Leaving(
             str(here[0]), here[1], tuple(edge for edge, _ in made), tuple(ids for _, ids in made)
