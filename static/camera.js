@@ -4,13 +4,15 @@
   "use strict";
   const READABLE = 0.85; // pixels a point: 11-point labels are then 9.3 pixels high
   const LARGEST = 1.5;
+  const FAR = 1.6, NEAR = 2.6; // times the whole picture, and pixels a point: beyond them another level says more
   const LEAST = 40; // pixels of a box that is laid out
   const TOP = 8; // pixels kept free above a picture
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   /** ``tap`` is called with what lies under a click that moved nothing; ``grab`` returns what moves an element under
-      a pointer, or null where the picture is moved. */
-  wb.camera = (box, tap, { top = TOP, grab = () => null } = {}) => {
+      a pointer, or null where the picture is moved; ``beyond`` with -1 or 1 where a zoom passes the smallest or the
+      largest useful scale, and with what lies under it: it returns whether another picture comes. */
+  wb.camera = (box, tap, { top = TOP, grab = () => null, beyond = () => false } = {}) => {
     let svg = null, home = null, view = null, opening = null;
     let keep = begin, size = [1, 1]; // how the view follows a box that changes, and the box it was made for
     let glide = 0, goal = null; // a move under way, and where it ends
@@ -125,8 +127,10 @@
       return [found[0] - view[2] * share, found[1] - view[3] * 0.5 - top * view[3] / box.clientHeight / 2, view[2], view[3]];
     }
 
+    let turned = 0; // when a zoom last went to another level: the rest of the same gesture does nothing
     function zoom(factor, x, y) {
       if (!view) return;
+      if (x !== undefined && performance.now() - turned < 300) { turned = performance.now(); return; }
       still();
       unclip();
       keep = stay;
@@ -136,6 +140,8 @@
       const h = view[3] * (w / view[2]);
       view = [view[0] + (view[2] - w) * fx, view[1] + (view[3] - h) * fy, w, h];
       set();
+      const passed = w > FAR * Math.max(home[2], width / LARGEST) && h > FAR * home[3] ? -1 : width / w > NEAR ? 1 : 0;
+      if (passed && (passed > 0) === factor < 1 && beyond(passed, document.elementFromPoint(left + fx * width, above + fy * height))) turned = performance.now();
     }
     function pan(dx, dy) {
       if (!view || !box.clientWidth) return;

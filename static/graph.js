@@ -125,9 +125,11 @@
 
     box.addEventListener("dblclick", (event) => { const node = event.target.closest(".node[data-id]"); if (node) drag.reset(stateOf(node)); });
 
-    /** What belongs to a state or an edge stands out while the pointer is on it. */
+    /** What belongs to a state or an edge stands out while the pointer is on it; where a rule ends, its returns are drawn. */
     function hover(target) {
       for (const near of canvas.querySelectorAll(".near")) near.classList.remove("near");
+      for (const line of hovered) line.remove();
+      hovered = [];
       const group = target?.closest?.(".node, .edge, .label");
       canvas.classList.toggle("looking", Boolean(group && picture?.edges.length));
       if (!group || !picture) return;
@@ -140,8 +142,14 @@
       });
       if (state?.startsWith("call-")) lane(picture.states.find((one) => one.id === state)?.label.replace(/^→ /, ""))?.classList.add("near");
       group.classList.add("near");
+      const ended = state !== null && svg.matches(".lanes") && picture.states.find((one) => one.id === state && one.kinds.includes("final"));
+      if (ended?.rule) callsOf(ended.rule).forEach(([call, back], index) => {
+        element("state-" + call)?.classList.add("near");
+        element("state-" + back)?.classList.add("near");
+        hovered.push(...returning(state, back, index));
+      });
     }
-    let waiting = 0;
+    let waiting = 0, hovered = [];
     box.addEventListener("pointerover", (event) => { clearTimeout(waiting); const target = event.target; waiting = setTimeout(() => hover(target), 90); });
     box.addEventListener("pointerleave", () => { clearTimeout(waiting); hover(null); });
 
@@ -193,7 +201,10 @@
       if (fails) mark(element(shownAt(last || standing[0])), "fail");
       if (last && last !== standing[0]) { const goal = element(shownAt(last)); if (goal && !goal.classList.contains("now") && goal.matches(".node")) mark(goal, "next"); }
       const stacks = step?.path?.stacks, boxes = (atEnd ? stacks?.[stacks.length - 1] : stacks?.[0])?.boxes;
-      if (boxes && svg.matches(".lanes") && picture.follow === "rules") lightStack(boxes);
+      if (boxes && svg.matches(".lanes") && picture.follow === "rules") {
+        lightStack(boxes);
+        if (!atEnd && stacks.length > 1) lightReturns(stacks, path);
+      }
       return found;
     }
     /** Where a rule that has no lane is being read: the box of its call. */
@@ -203,6 +214,8 @@
       const id = callId(boxes[boxes.length - 2].state, boxes[boxes.length - 1].rule);
       return id ? "state-" + id : null;
     }
+    /** The drawn calls of a rule, each with the state in which its caller goes on. */
+    const callsOf = (rule) => picture.states.filter((one) => one.id.startsWith("call-") && one.label === "→ " + rule).map((one) => [one.id, one.id.split("-").pop()]);
     const callId = (back, rule) => picture.states.find((one) => one.id.startsWith("call-") && one.id.endsWith("-" + back) && one.label === "→ " + rule)?.id;
 
     /** Everything on the way of a token: states, calls, edges. */
@@ -241,19 +254,43 @@
         mark(box, "on");
         if (drawn.has(id)) return;
         drawn.add(id);
-        const home = lane(boxes[index].rule)?.querySelector("rect");
-        if (!goal || !home) return;
-        const number = (one, name) => Number(one.getAttribute(name)), rect = box.querySelector("rect");
-        const x = number(rect, "x") + number(rect, "width") / 2, y = number(rect, "y") + number(rect, "height");
-        const left = number(goal, "x"), column = left - 4 - 4 * (drawn.size % 5), street = number(home, "y") + number(home, "height") + 2 + 2 * (drawn.size % 4);
-        const first = canvas.querySelector(`.node.rule[data-id="state-${CSS.escape(picture.states.find((one) => one.rule === rule && one.kinds.includes("rule"))?.id ?? "")}"] ellipse`);
+        if (!goal || !lane(boxes[index].rule)) return;
+        const first = element("state-" + picture.states.find((one) => one.rule === rule && one.kinds.includes("rule"))?.id)?.querySelector("ellipse");
         const end = first ? number(first, "cy") : number(goal, "y") + number(goal, "height") / 2;
-        const line = document.createElementNS(NS, "path");
-        line.setAttribute("d", `M${x} ${y}V${street}H${column}V${end}H${left + 5}m-6 -3.2l6 3.2l-6 3.2`);
-        line.setAttribute("class", "calling");
-        svg.querySelector("g").append(line);
-        lit.push([line, ""]);
+        wire(box, boxes[index].rule, drawn.size, number(goal, "x") - 4 - 4 * (drawn.size % 5), `V${end}h${9 + 4 * (drawn.size % 5)}`, "calling");
       });
+    }
+    /** The rules a token leaves: a line from the end of each to the state its caller goes on in. */
+    function lightReturns([before, after], path) {
+      if (after?.kept === undefined) return;
+      const hidden = before.depth + 1 - before.boxes.length;
+      before.boxes.slice(0, -1).forEach((caller, index) => {
+        if (index + hidden < after.kept) return;
+        const rule = before.boxes[index + 1].rule, passed = path.map(([state]) => state).findLast((state) => endsOf(rule).some((one) => one.id === state));
+        returning(passed ?? endsOf(rule)[0]?.id, caller.state, index).forEach((line) => lit.push([line, ""]));
+      });
+    }
+    const number = (one, name) => Number(one.getAttribute(name));
+    const endsOf = (rule) => picture.states.filter((one) => one.rule === rule && one.kinds.includes("final"));
+    /** The line of a return: from a state where a rule ends to one in which a call of it goes on. */
+    function returning(from, to, order) {
+      const end = element("state-" + from), goal = element("state-" + to)?.querySelector("ellipse"), ruleOf = (id) => picture.states.find((one) => one.id === id)?.rule;
+      const frame = lane(ruleOf(to))?.querySelector("rect");
+      if (!end?.querySelector("ellipse") || !goal || !frame) return [];
+      const x = number(goal, "cx"), y = number(goal, "cy") - number(goal, "ry") - 2, street = number(frame, "y") - 2 - 2 * (order % 4);
+      return [wire(end, ruleOf(from), order, number(frame, "x") - 4 - 4 * (order % 5), `V${street}H${x}V${y}`, "returning")];
+    }
+    /** A line over the lanes: down from an element to the street below its lane, along the margin, and on. */
+    function wire(shown, rule, order, column, rest, kind) {
+      const home = lane(rule).querySelector("rect"), shape = shown.querySelector("rect, ellipse"), round = shape.matches("ellipse");
+      const x = round ? number(shape, "cx") : number(shape, "x") + number(shape, "width") / 2;
+      const y = round ? number(shape, "cy") + number(shape, "ry") : number(shape, "y") + number(shape, "height");
+      const street = number(home, "y") + number(home, "height") + 2 + 2 * (order % 4);
+      const line = document.createElementNS(NS, "path"), tip = kind === "calling" ? "m-6 -3.2l6 3.2l-6 3.2" : "m-3.2 -6l3.2 6l3.2 -6";
+      line.setAttribute("d", `M${x} ${y}V${street}H${column}${rest}${tip}`);
+      line.setAttribute("class", kind);
+      svg.querySelector("g").append(line);
+      return line;
     }
     /** The edge between two states: of several the one for tokens that pass over others or do not, and that do the same to the stack. */
     function between(source, target, over, effect) {

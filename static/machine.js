@@ -38,13 +38,13 @@
   }
 
   /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
-      that is there, ``lost(state)`` that the run has left it and is not followed. */
-  wb.machine = (box, server, { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {} } = {}) => {
+      that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``wb.camera``). */
+  wb.machine = (box, server, { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {}, beyond = () => false } = {}) => {
     const { el, state } = wb;
     const busy = el("span", { class: "howmuch", role: "status" }), say = el("div", { class: "say", hidden: true }, el("div"));
     const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
     box.prepend(el("div", { class: "canvas" }), bones, busy, say);
-    const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), machine: () => tab });
+    const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), machine: () => tab, camera: { beyond } });
     let record = null, known = null, tab = "", request = 0, loading = null, where = "", sent = null, current = null, last = 0, soon = 0;
 
     const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };

@@ -9,7 +9,7 @@ wb.parts.picture = ({ element, server }) => {
 
   /** A state somebody picked in the picture. */
   const pick = (id) => { picked = id === null ? null : { id, record: shown, tab: state.tab }; if (picked) edges.close(); describe(); };
-  const main = wb.machine(pic, server, { picked: pick, edge: (one, index) => one && edges.show(one, shown, pic, index), shown: arrived, lost: (id) => { lost = id; describe(); } });
+  const main = wb.machine(pic, server, { picked: pick, edge: (one, index) => one && edges.show(one, shown, pic, index), shown: arrived, lost: (id) => { lost = id; describe(); }, beyond: (by, under) => beyond(by, under) });
   const stack = wb.stack(stackbox);
   const asked = (more) => ({ ...wb.grammarOf(state.compiled), example: state.compiled.example, tab: state.tab, ...more });
   const edges = wb.edges(find(".edgebox"), (edge, index) => wb.ask(server.about_edge, { ...main.sent, source: edge.source, target: edge.target, ...(shown?.parts?.[index] ? { parts: shown.parts[index] } : {}) }));
@@ -204,6 +204,15 @@ wb.parts.picture = ({ element, server }) => {
     }
     if (button.dataset.look || button.dataset.size) draw(picked?.id || "");
   });
+  /** A zoom beyond a picture's useful scales goes to the next level, around what lies under the pointer. */
+  function beyond(by, under) {
+    const { level } = wb.looks.get(), next = LEVELS[LEVELS.findIndex(([name]) => name === level) + by]?.[0];
+    if (find(".levels").hidden || !next) return false;
+    const node = under?.closest?.(".node"), rule = node?.matches(".calls") ? node.querySelector("text").textContent : under?.closest?.(".cluster")?.dataset.rule;
+    wb.looks.set({ level: next });
+    draw(by < 0 ? "" : shown?.rules?.[rule] ?? node?.dataset.id?.replace(/^state-/, "") ?? "");
+    return true;
+  }
   /** A rule of the call picture opens among the states. */
   wb.on("open rule", (name) => {
     const first = shown?.rules?.[name] ?? "";

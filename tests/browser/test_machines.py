@@ -186,6 +186,44 @@ def test_a_rule_among_the_calls_opens_among_the_states(visit: Any) -> None:
         assert chosen.inner_text() == "Around", "kept in the browser"
 
 
+def test_a_zoom_goes_to_the_next_level(visit: Any) -> None:
+    """One turn of the wheel passes one level at most: calls, states, the rule under the pointer."""
+    with visit("?example=arithmetic&tab=stack") as v:
+        v.wait_run()
+        v.wait_drawn()
+        box = v.page.locator("#wb-picture .pic.main").bounding_box()
+        v.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        for turn, level in ((60, "calls"), (-60, "states"), (-60, "around"), (60, "states")):
+            v.page.keyboard.down("Control")
+            for _ in range(14):
+                v.page.mouse.wheel(0, turn)
+                v.page.wait_for_timeout(20)
+            v.page.keyboard.up("Control")
+            v.page.wait_for_function("level => wb.state.drawn.level === level", arg=level)
+            v.page.wait_for_timeout(400)
+
+
+def test_returns_are_drawn_while_a_run_takes_them_and_under_the_pointer(visit: Any) -> None:
+    pops = """wb.state.steps.findIndex(({ path }) => {
+      const [before, after] = path?.stacks ?? [];
+      return after?.kept < before?.depth;
+    })"""
+    lines = f"{MAIN} .returning"
+    with visit("?example=arithmetic&tab=stack") as v:
+        v.wait_run()
+        v.wait_drawn()
+        v.page.locator("#wb-run .tok").nth(v.page.evaluate(pops)).click()
+        v.page.wait_for_function("lines => document.querySelector(lines)", arg=lines)
+        v.page.locator("#wb-run .tok").nth(0).click()
+        v.page.wait_for_function("lines => !document.querySelector(lines)", arg=lines)
+        ends = v.page.locator(f"{MAIN} .node:has(ellipse + ellipse)")
+        ends.nth(0).hover()
+        v.page.wait_for_timeout(200)
+        assert not v.page.locator(lines).count(), "nothing calls the first rule"
+        ends.nth(1).hover()
+        v.page.wait_for_function("lines => document.querySelector(lines)", arg=lines)
+
+
 def test_the_tokens_over_the_machine_can_be_switched_off(visit: Any) -> None:
     with visit("?example=expression&tab=together") as v:
         v.wait_run()
