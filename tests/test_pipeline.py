@@ -49,7 +49,7 @@ def test_the_first_mask_is_timed_once() -> None:
     phases = compiled.first_mask(KOO)
     assert [phase.name for phase in phases] == ["tokens", "first mask"]
     assert compiled.first_mask(KOO) is phases
-    with pytest.raises(WorkbenchError, match="spelt"):
+    with pytest.raises(WorkbenchError, match="spelled"):
         compile_text("x+", Notation.REGEX).first_mask(KOO)
 
 
@@ -98,7 +98,7 @@ def test_error_a_vocabulary_that_cannot_spell_it_is_a_problem() -> None:
     compiled = compile_text("x+", Notation.REGEX, vocabulary=KOO)
     assert compiled.grammar is not None
     (problem,) = compiled.problems
-    assert "spelt" in problem.message
+    assert "spelled" in problem.message
     assert problem.span is None
 
 

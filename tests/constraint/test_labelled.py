@@ -118,7 +118,7 @@ def test_error_when_a_method_reads_no_labels(method: str) -> None:
 
 def test_error_when_a_label_stands_where_a_match_ends_by_its_text() -> None:
     grammar = Grammar.from_kbnf("start ::= #e'a(?P<TEXT_TOKEN>)' ;")
-    with pytest.raises(BuildError, match="TEXT_TOKEN cannot stand where a match ends") as caught:
+    with pytest.raises(BuildError, match="TEXT_TOKEN is not allowed where a match ends") as caught:
         compile(grammar, AB)
     assert grammar.source.text[caught.value.span.start :].startswith("(?P<TEXT_TOKEN>)")
 

@@ -198,7 +198,7 @@ def test_direct_merge_splits_a_state_with_two_roles() -> None:
 
 def test_direct_merge_tells_even_runs_from_odd_ones() -> None:
     made = _shipped("direct", 5)
-    assert made.frames[2].say.startswith("State 0 stands for even runs of a, state 1 for odd ones.")
+    assert made.frames[2].say.startswith("State 0 is for even runs of a, state 1 for odd ones.")
     assert made.frames[-1].say.startswith("2 states and 2 edges")
 
 

@@ -32,7 +32,8 @@ def test_a_regex_is_told_with_its_facts(handlers: Handlers) -> None:
     assert answer["ok"]
     assert answer["facts"] == ["regular", "2 states"]
     assert answer["problems"] == []
-    assert not any(answer["tabs"].values())
+    missing = {tab for tab, why in answer["tabs"].items() if why}
+    assert missing == {"stack", "rules"}
 
 
 def test_a_grammar_that_nests_has_no_character_automaton(handlers: Handlers) -> None:
@@ -88,20 +89,31 @@ def test_a_text_fails_in_characters_not_bytes(handlers: Handlers) -> None:
     assert told["offset"] == 2
 
 
+_REGEX = {"text": "(Ada|name)+", "notation": "regex"}
+
+
 @pytest.mark.parametrize("machine", [m for m in Machine if m is not Machine.PROPER])
-def test_every_machine_of_a_regex_is_drawn(handlers: Handlers, machine: Machine) -> None:
-    answer = handlers.draw({"text": "(Ada|name)+", "notation": "regex", "tab": str(machine)})
+def test_every_machine_is_drawn(handlers: Handlers, machine: Machine) -> None:
+    nests = machine in (Machine.STACK, Machine.RULES)
+    grammar = {"text": NESTED, "notation": "kbnf"} if nests else _REGEX
+    answer = handlers.draw({**grammar, "tab": str(machine)})
     assert answer["ok"], answer
     assert answer["svg"].startswith("<svg")
-    assert "digraph" in answer["dot"]
     known = {state["id"] for state in answer["states"]}
     assert all(edge["source"] in known and edge["target"] in known for edge in answer["edges"])
     assert known <= answer["where"].keys()
     assert json.loads(encoded(answer)) == answer
 
 
-def test_without_merges_nobody_knows_the_tokenizers_own_spelling(handlers: Handlers) -> None:
-    answer = handlers.draw({"text": "(Ada|name)+", "notation": "regex", "tab": "proper"})
+@pytest.mark.parametrize("machine", [Machine.STACK, Machine.RULES])
+def test_error_a_regex_has_no_rules_and_no_stack(handlers: Handlers, machine: Machine) -> None:
+    answer = handlers.draw({**_REGEX, "tab": str(machine)})
+    assert not answer["ok"]
+    assert "see Characters" in answer["why"]
+
+
+def test_error_a_tokenizer_without_merge_rules_has_no_proper_machine(handlers: Handlers) -> None:
+    answer = handlers.draw({**_REGEX, "tab": "proper"})
     assert not answer["ok"]
     assert "no merge rules" in answer["why"]
 

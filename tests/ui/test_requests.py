@@ -26,7 +26,7 @@ def test_a_grammar_as_the_editor_sends_it() -> None:
     [
         ({"text": 3}, "expected a text as text"),
         ({"text": None}, "expected a text as text"),
-        ({"text": "a" * (LONGEST_TEXT + 1)}, "this page takes 50,000"),
+        ({"text": "a" * (LONGEST_TEXT + 1)}, "this page takes at most 50,000"),
         (
             {"text": "a", "notation": "perl"},
             "expected one of regex, kbnf, json_schema, .*, not 'perl'",

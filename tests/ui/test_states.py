@@ -10,7 +10,7 @@ NESTED = {"text": LIST, "notation": "kbnf"}
 TIME = {"text": "([01][0-9]|2[0-3]):[0-5][0-9]", "notation": "regex"}
 
 
-@pytest.mark.parametrize("tab", ["characters", "tokens", "stack", "rules"])
+@pytest.mark.parametrize("tab", ["characters", "tokens"])
 def test_a_state_tells_what_it_reads_and_where_that_is_written(
     handlers: Handlers, tab: str
 ) -> None:

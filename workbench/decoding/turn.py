@@ -129,22 +129,29 @@ class Turn:
 
     def candidate(self, token_id: TokenId) -> Candidate:
         """A token with its probability before the mask and after it."""
-        allowed = token_id in self.mask
-        return Candidate(
-            token_id,
-            self.vocabulary.tokens[token_id],
-            math.exp(min(0.0, float(self.logprobs[token_id]))),
-            math.exp(self.masked_logprob(token_id)) if allowed else 0.0,
-            allowed,
+        return self._candidates(np.array([token_id]))[0]
+
+    def _candidates(self, token_ids: npt.NDArray[np.integer]) -> tuple[Candidate, ...]:
+        logprobs = self.logprobs[token_ids]
+        before = np.exp(np.minimum(logprobs, 0.0)).tolist()
+        if self.log_kept == -math.inf:
+            after = [1 / max(1, len(self.ids))] * len(before)
+        else:
+            after = np.exp(np.minimum(logprobs - self.log_kept, 0.0)).tolist()
+        tokens, ids = self.vocabulary.tokens, token_ids.tolist()
+        allowed = [i in self.mask for i in ids]
+        return tuple(
+            Candidate(i, tokens[i], own, masked if ok else 0.0, ok)
+            for i, own, masked, ok in zip(ids, before, after, allowed, strict=True)
         )
 
     def wanted(self, top: int) -> tuple[Candidate, ...]:
         """The model's likeliest tokens, allowed or not, likeliest first."""
-        return tuple(self.candidate(int(i)) for i in likeliest(self.logits, top))
+        return self._candidates(likeliest(self.logits, top))
 
     def allowed(self, top: int) -> tuple[Candidate, ...]:
         """The likeliest of the allowed tokens, likeliest first."""
-        return tuple(self.candidate(int(self.ids[i])) for i in likeliest(self.within, top))
+        return self._candidates(self.ids[likeliest(self.within, top)])
 
     def taken(
         self,

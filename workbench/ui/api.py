@@ -182,7 +182,7 @@ class Endpoints:
             model: Whose tokens, for machines over tokens; empty for the page's first model.
 
         Returns:
-            svg and dot, texts; count, how much of it is shown; states and edges of the picture.
+            svg, a text; count, how much of it is shown; states and edges of the picture.
         """
         sent = {**grammar_sent(text, notation, start, style), "tab": machine}
 

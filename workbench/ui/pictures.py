@@ -171,9 +171,12 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
         -(view.box.width - made.width) / 2, -(view.box.height - made.height) / 2, 1.0, made.height
     )
     count = sum(edge.count for edge in edges)
+    told = f"{count_of(count, 'token')} may follow"
+    if not edges and not any(n.id == here and "final" in n.kinds for n in made.graph.nodes):
+        told = "no token ends in this state"
     drawing = Drawing(made.graph, made.svg, opening, note=made.note)
     return drawing, {
-        "count": f"{count_of(count, 'token')} may follow",
+        "count": told,
         "centre": state,
         "partial": True,
         "current": state,
