@@ -187,13 +187,22 @@ class Compiled:
         return self.grammar
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
+        """What ``make`` returns, made once; a refusal that does not depend on time is kept too."""
         # a lock a thing: who asks for a quick picture does not wait for a slow one
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
             if key not in self._made:
-                self._made[key] = make()
-            return self._made[key]  # type: ignore[return-value]  # the key names the type
+                try:
+                    self._made[key] = make()
+                except LimitError as error:
+                    if error.budget == "seconds":
+                        raise
+                    self._made[key] = error
+            made = self._made[key]
+        if isinstance(made, LimitError):
+            raise LimitError(made.message, made.budget, made.hint)
+        return made  # type: ignore[return-value]  # the key names the type
 
 
 def compile_text(

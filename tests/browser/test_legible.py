@@ -23,9 +23,8 @@ _MORE = Path(__file__).parents[1] / "data" / "legible_grammars.toml"
 TABS = ("together", "characters", "tokens", "stack", "rules", "railroad", "proper", "detokenizer")
 SIZES = ((1280, 720), (1400, 900), (390, 844))
 
-#: The share of pictures that are legible as they open, and after one click. Measured on a busy
-#: machine: 96.5 % and 100 % at 1280×720; the aims are 95 % and 100 % at every size.
-_OPENED, _CLICKED = 0.9, 0.96
+#: The share of pictures that are legible as they open; after one click all are.
+_OPENED = 0.95
 
 
 def _grammars() -> Iterator[dict[str, Any]]:
@@ -42,7 +41,8 @@ def _grammars() -> Iterator[dict[str, Any]]:
 def test_pictures_are_legible(
     browser: Browser, builtin_page: str, width: int, height: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    context = browser.new_context(viewport={"width": width, "height": height})
+    size = {"width": width, "height": height}
+    context = browser.new_context(viewport=size, reduced_motion="reduce")
     page: Page = context.new_page()
     page.set_default_timeout(120_000)
     page.goto(builtin_page)
@@ -59,7 +59,7 @@ def test_pictures_are_legible(
     bad = [row for row in rows if not row["ok"]]
     assert len(bad) <= (1 - _OPENED) * len(rows), [(r["name"], r["tab"], r["why"]) for r in bad]
     stuck = [(row["name"], row["tab"], row["why"]) for row in rows if not row["clicked"]]
-    assert len(stuck) <= (1 - _CLICKED) * len(rows), stuck
+    assert not stuck
 
 
 def _table(rows: list[dict[str, Any]], width: int, height: int) -> str:

@@ -211,12 +211,17 @@ def loop_states(
     place = {state: i for i, state in enumerate(order)}
     found: dict[str, tuple[int, int]] = {}
     ends: set[str] = set()
+    entering: dict[str, list[int]] = {}
+    leaving: dict[str, list[int]] = {}
+    for number, one in enumerate(connectors):
+        entering.setdefault(one.target, []).append(number)
+        for source in dict.fromkeys(one.sources):
+            leaving.setdefault(source, []).append(number)
     for state in order:
-        entering = [n for n, one in enumerate(connectors) if one.target == state]
-        leaving = [n for n, one in enumerate(connectors) if state in one.sources]
-        if len(entering) != 1 or len(leaving) != 1 or state in ends:
+        ways_in, ways_out = entering.get(state, []), leaving.get(state, [])
+        if len(ways_in) != 1 or len(ways_out) != 1 or state in ends:
             continue
-        (entry,), (leave,) = entering, leaving
+        (entry,), (leave,) = ways_in, ways_out
         sources, target = connectors[entry].sources, connectors[leave].target
         if len(sources) != 1 or state in (sources[0], target):
             continue

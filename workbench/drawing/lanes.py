@@ -15,6 +15,7 @@ Coordinates are pixels at scale 1, x to the right and y downwards.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -175,11 +176,12 @@ class _Rails:
     def place(self, left: float, right: float, high: float) -> float:
         """The lowest free height for something as high as this: its lower end."""
         at = RADIUS + 3
-        while hit := [
-            end
+        near = [
+            (begin, end)
             for one, other, begin, end in self._taken
-            if one < right + 3 and left - 3 < other and begin < at + high and at < end
-        ]:
+            if one < right + 3 and left - 3 < other
+        ]
+        while hit := [end for begin, end in near if begin < at + high and at < end]:
             at = max(hit)
         self._taken.append((left, right, at, at + high))
         return at
@@ -729,16 +731,19 @@ def _head(end: Point, side: int) -> tuple[Point, Point]:
 
 def _assign_columns(routes: Sequence[_Route]) -> int:
     """Columns of the margin so that no two routes share a piece of one; returns how many."""
+    # the intervals of each column, sorted
     taken: list[list[tuple[float, float]]] = []
     for route in sorted(routes, key=lambda r: r.span[1] - r.span[0] if r.span else 0.0):
         assert route.span is not None, "routes within a row need no column"
         low, high = route.span
         for number, column in enumerate(taken):  # noqa: B007
-            if all(end < low or high < begin for begin, end in column):
+            after = bisect_left(column, (low, high))
+            free = not after or column[after - 1][1] < low
+            if free and (after == len(column) or high < column[after][0]):
                 break
         else:
             number = len(taken)
             taken.append([])
-        taken[number].append((low, high))
+        insort(taken[number], (low, high))
         route.column = number
     return len(taken)

@@ -34,6 +34,9 @@ _MARGIN, _BUS, _FLAG, _ARROW = 34.0, 9.0, BOX + 5, 11.0
 #: A flag lies in the lowest line that has room within this distance of its state.
 _NEAR = 90.0
 
+#: Square pixels that a state takes in lanes at least: with its way on, in a row with a rail.
+_STATE_AREA = 38 * 30
+
 #: Rows of a fan: their height, and x of their flags.
 _FAN_ROW, _FAN_X = 27.0, 52.0
 
@@ -94,6 +97,8 @@ def over_lanes(
 
     ``base`` holds the lanes; ``leaving`` are the token edges of ``centre``.
     """
+    if not base.clusters and len(base.states) * _STATE_AREA > width * height:
+        return None
     centre = _shown(base, centre)
     graph, flags = _flags(base, leaving, centre)
     home = _cluster_of(graph)

@@ -69,7 +69,9 @@ def spelt_out(constraint: ProperConstraint) -> SpeltOut:
         row = edges[numbers[here]] = dict[Label, State]()
         if constraint.is_final(here):
             finals.add(numbers[here])
-        for token_id in constraint.mask(here).ids.tolist():
+        mask = constraint.mask(here)
+        limits.check("token_edges", count + len(mask), _HINT)
+        for token_id in mask.ids.tolist():
             text = constraint.vocabulary.tokens[token_id]
             if text is None or text in row:
                 continue
@@ -82,6 +84,5 @@ def spelt_out(constraint: ProperConstraint) -> SpeltOut:
             row[text] = numbers[there]
             clock.check(_HINT)
         count += len(row)
-        limits.check("token_edges", count, _HINT)
     least = smallest(TokenDfa(0, frozenset(finals), edges), limits)
     return SpeltOut(constraint.vocabulary, limits, least)
