@@ -48,7 +48,7 @@ Record = dict[str, Any]
 TICK = 1e-5
 
 #: The same for the search for ambiguous texts, which continues until its time is over.
-LINT_TICK = 5e-5
+LINT_TICK = 1e-4
 
 _now = 0.0
 
@@ -212,8 +212,13 @@ QUESTIONS: Mapping[str, Callable[[Handlers, Record], Record]] = {
     "find_states": states.find_states,
     "turn": turns.turn,
     "find_tokens": turns.find_tokens,
-    "run": lambda page, sent: {"records": list(run_records(page, sent))},
+    "run": lambda page, sent: {"records": [*_run(page, sent)]},
 }
+
+
+def _run(page: Handlers, sent: Record) -> Iterator[Record]:
+    """A run without the record that depends on whether the model was loaded before."""
+    return (record for record in run_records(page, sent) if record["k"] != "status")
 
 
 def ask(question: str, sent: Record) -> Record:

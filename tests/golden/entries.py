@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 DATA = Path(__file__).parent / "data"
 INPUTS = Path(__file__).parent / "inputs"
 
@@ -40,6 +42,8 @@ class Bulk:
     """A value that is stored as its digest; ``python -m tests.golden --show KEY`` prints it."""
 
     value: Any
+    #: The same for a reader, where ``value`` is bytes; arrays are written as lists.
+    readable: Any = None
 
     @property
     def digest(self) -> str:
@@ -77,9 +81,11 @@ def full(value: object) -> object:
     """The value with everything that ``Bulk`` hides."""
     match value:
         case Bulk():
-            return full(value.value)
+            return full(value.value if value.readable is None else value.readable)
+        case np.ndarray():
+            return value.tolist()
         case bytes():
-            return value.hex()
+            return value.decode("utf-8", "backslashreplace")
         case Mapping():
             return {str(key): full(one) for key, one in value.items()}
         case list() | tuple():

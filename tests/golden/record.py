@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -45,17 +44,11 @@ def made(area: str, subject: str) -> dict[str, str]:
     return lines
 
 
-def kept(area: str, subject: str) -> dict[str, str]:
-    """The lines of a subject by key, as the file has them."""
-    return {key: line for key, line in stored(area).items() if subject_of(key) == subject}
-
-
 def rerecord(area: str) -> tuple[int, list[str]]:
     """Write the file of an area; how many entries it has, and the keys that differ from before."""
     old = stored(area)
     new: dict[str, str] = {}
     for subject in AREAS[area].subjects():
         new |= made(area, subject)
-    gc.collect()
     write(area, new)
     return len(new), changed_keys(old, new)
