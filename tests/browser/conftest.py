@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-#: Where pictures of the page are put, for whoever wants to look.
+#: Where pictures of the page are put.
 ROOT = Path(__file__).resolve().parents[2]
 ARTIFACTS = ROOT / "artifacts"
 
@@ -100,8 +100,10 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
 
     def shot(self, name: str) -> None:
-        ARTIFACTS.mkdir(exist_ok=True)
-        self.page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
+        """A picture of the page, where WORKBENCH_SHOTS asks for pictures."""
+        if os.environ.get("WORKBENCH_SHOTS"):
+            ARTIFACTS.mkdir(exist_ok=True)
+            self.page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
 
     def type_grammar(self, text: str) -> None:
         self.page.fill("#wb-grammar textarea.text", text)
@@ -143,11 +145,13 @@ def visit(browser: Browser, address: str) -> Visitor:
         width: int = 1400,
         height: int = 1000,
         dark: bool = False,
+        motion: bool = False,
         before: str = "",
     ) -> Iterator[Visit]:
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
+            reduced_motion="no-preference" if motion else "reduce",
         )
         page = context.new_page()
         page.set_default_timeout(PATIENCE)

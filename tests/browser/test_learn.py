@@ -31,7 +31,7 @@ def _from_start(v: Any) -> None:
 
 
 def test_a_student_steps_answers_and_opens_the_workbench(visit: Any) -> None:
-    with visit("?learn=tokens&step=3") as v:
+    with visit("?learn=tokens&step=3", motion=True) as v:
         _shown(v)
         assert v.page.locator(f"{LEARN} .lesson h3").inner_text() == "The same language over tokens"
         v.shot("learn_tokens")
@@ -70,7 +70,7 @@ def test_a_student_steps_answers_and_opens_the_workbench(visit: Any) -> None:
 
 
 def test_a_typed_text_moves_the_machine(visit: Any) -> None:
-    with visit("?learn=stacks&step=2", dark=True) as v:
+    with visit("?learn=stacks&step=2", dark=True, motion=True) as v:
         _shown(v)
         v.page.fill(f"{LEARN} .hand input", "aab")
         v.page.wait_for_function(
@@ -84,7 +84,7 @@ def test_a_typed_text_moves_the_machine(visit: Any) -> None:
 
 
 def test_steps_turn_by_key_and_keep_their_place_in_the_address(visit: Any) -> None:
-    with visit("?learn=machines") as v:
+    with visit("?learn=machines", motion=True) as v:
         _shown(v)
         v.page.keyboard.press("n")
         v.page.wait_for_function("new URLSearchParams(location.search).get('step') === '2'")
@@ -97,13 +97,13 @@ def test_steps_turn_by_key_and_keep_their_place_in_the_address(visit: Any) -> No
         v.page.wait_for_function("location.search.includes('learn=stacks')")
         where = v.page.evaluate("location.search")
     # what stands in the address is what another visitor sees
-    with visit(where) as v:
+    with visit(where, motion=True) as v:
         _shown(v)
         assert v.page.locator(f"{LEARN} .lesson h2").inner_text() == "Stacks"
 
 
 def test_a_construction_grows_and_plays(visit: Any) -> None:
-    with visit("?learn=machines&step=5") as v:
+    with visit("?learn=machines&step=5", motion=True) as v:
         _shown(v)
         hidden = v.page.locator(f"{LEARN} .screen >> nth=1 >> .node.later")
         _from_start(v)
@@ -120,7 +120,7 @@ AT = "document.querySelector('#wb-learn .count').textContent"
 
 
 def test_a_film_plays_once_when_it_is_seen(visit: Any) -> None:
-    with visit("?learn=machines&step=1") as v:
+    with visit("?learn=machines&step=1", motion=True) as v:
         _shown(v)
         v.page.wait_for_function(f"{AT}.startsWith('2')")
         # it reads a: the chip of a is lit, the next one outlined
@@ -138,7 +138,7 @@ def test_a_film_plays_once_when_it_is_seen(visit: Any) -> None:
 
 
 def test_a_film_opens_at_its_end_for_readers_who_want_no_motion(visit: Any) -> None:
-    with visit() as v:
+    with visit(motion=True) as v:
         v.page.emulate_media(reduced_motion="reduce")
         v.page.goto(v.page.url.split("?")[0] + "?learn=machines&step=1")
         _shown(v)
@@ -147,7 +147,7 @@ def test_a_film_opens_at_its_end_for_readers_who_want_no_motion(visit: Any) -> N
 
 
 def test_a_column_with_the_answer_is_hidden_until_the_question_is_checked(visit: Any) -> None:
-    with visit("?learn=subterminals&step=2") as v:
+    with visit("?learn=subterminals&step=2", motion=True) as v:
         _shown(v)
         covered = v.page.locator(f"{LEARN} .worked td.later")
         assert covered.count() == 13
@@ -161,7 +161,7 @@ def test_a_column_with_the_answer_is_hidden_until_the_question_is_checked(visit:
 
 
 def test_lessons_fit_a_phone(visit: Any) -> None:
-    with visit("?learn=composition&step=6", width=390, height=844) as v:
+    with visit("?learn=composition&step=6", width=390, height=844, motion=True) as v:
         _shown(v)
         wide = v.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 390
@@ -169,7 +169,7 @@ def test_lessons_fit_a_phone(visit: Any) -> None:
 
 
 def test_a_phone_chooses_lessons_from_a_list(visit: Any) -> None:
-    with visit("?learn=tokens", width=390, height=844) as v:
+    with visit("?learn=tokens", width=390, height=844, motion=True) as v:
         _shown(v)
         assert not v.page.locator(f"{LEARN} .shelves").is_visible()
         shelves = v.page.locator(f"{LEARN} .pick optgroup")
@@ -180,7 +180,7 @@ def test_a_phone_chooses_lessons_from_a_list(visit: Any) -> None:
 
 
 def test_two_methods_part_and_a_method_says_why_it_forbids(visit: Any) -> None:
-    with visit("?learn=bridge&step=2") as v:
+    with visit("?learn=bridge&step=2", motion=True) as v:
         _shown(v)
         _from_start(v)
         for _ in range(4):
@@ -201,6 +201,6 @@ def test_two_methods_part_and_a_method_says_why_it_forbids(visit: Any) -> None:
 
 
 def test_a_lesson_nobody_knows_opens_the_first(visit: Any) -> None:
-    with visit("?learn=nothing&step=99") as v:
+    with visit("?learn=nothing&step=99", motion=True) as v:
         _shown(v)
         assert v.page.locator(f"{LEARN} .shelf [aria-current]").count() == 1

@@ -110,40 +110,48 @@ def draw_machine(
     folded: bool | None = None,
     size: int = 0,
 ) -> Drawing:
-    """A machine without rules: whole where that is legible, else folded, else around a state.
+    """A machine without rules: whole where that is legible, else with folded chains.
+
+    Where neither is legible as a whole, a part of the first that has enough states in view; else
+    the states around one.
 
     ``folded`` decides whether chains are folded, ``size`` how many states are shown.
 
     Raises: LimitError where nothing can be laid out in time.
     """
-    last: Drawing | None = None
-    for graph in _variants(parts, centre, folded, size):
+    last = part = None
+    for graph, is_cut in _variants(parts, centre, folded, size):
+        if is_cut and part is not None:
+            return part
         for drawing in _layouts(graph, box, renderer, centre):
-            if drawing.legible and (drawing.whole or len(graph.states) > _ENOUGH):
+            if drawing.legible and drawing.whole:
                 return drawing
-            last = last or drawing
-            if drawing.legible and not last.legible:
+            if drawing.legible and len(graph.states) > _ENOUGH:
+                part = part or drawing
+            if last is None or (drawing.legible and not last.legible):
                 last = drawing
     if last is None:
         raise LimitError("the machine has no state", "states")
-    return last
+    return part or last
 
 
-def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iterator[Graph]:
-    """The graphs that are tried, from the whole machine to a few states."""
+def _variants(
+    parts: Parts, centre: str, folded: bool | None, size: int
+) -> Iterator[tuple[Graph, bool]]:
+    """The graphs that are tried, from the whole machine to a few states, and whether it is cut."""
     most = size or _SIZES[0]
     part = parts.around(centre, max(_MADE, 2 * most))
     keep = {centre} if centre else set()
     plain = merge_parallel(part)
     small = collapse_chains(fold_counts(part), keep=keep)
     if folded is not True and len(plain.nodes) <= most:
-        yield plain
+        yield plain, False
     if folded is not False and small.nodes != plain.nodes and len(small.nodes) <= most:
-        yield small
+        yield small, False
     chosen = plain if folded is False else small
     for count in [most] if size else _SIZES:
         if count < len(chosen.nodes):
-            yield nearest(chosen, shown_at(chosen, centre), count)
+            yield nearest(chosen, shown_at(chosen, centre), count), True
 
 
 def shown_at(graph: Graph, state: str) -> str | None:
