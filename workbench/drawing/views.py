@@ -2,7 +2,7 @@
 
 A picture is *legible* when, as it opens, every label is at least 9 pixels high, no label
 overlaps another, and enough of the drawn states are in view. The layout knows all boxes, so the
-view is chosen by trying: the whole machine where it fits, else folded chains, else fewer states.
+view is chosen by trying: the machine as it is, folded chains, fewer states.
 """
 
 from __future__ import annotations
@@ -110,48 +110,43 @@ def draw_machine(
     folded: bool | None = None,
     size: int = 0,
 ) -> Drawing:
-    """A machine without rules: whole where that is legible, else with folded chains.
+    """A machine without rules: the first legible of the whole, folded chains, fewer states.
 
-    Where neither is legible as a whole, a part of the first that has enough states in view; else
-    the states around one.
+    A machine that does not fit is legible with enough of its states in view: a part of it says
+    more than all of it folded into a few edges.
 
     ``folded`` decides whether chains are folded, ``size`` how many states are shown.
 
     Raises: LimitError where nothing can be laid out in time.
     """
-    last = part = None
-    for graph, is_cut in _variants(parts, centre, folded, size):
-        if is_cut and part is not None:
-            return part
+    last: Drawing | None = None
+    for graph in _variants(parts, centre, folded, size):
         for drawing in _layouts(graph, box, renderer, centre):
-            if drawing.legible and drawing.whole:
+            if drawing.legible and (drawing.whole or len(graph.states) > _ENOUGH):
                 return drawing
-            if drawing.legible and len(graph.states) > _ENOUGH:
-                part = part or drawing
-            if last is None or (drawing.legible and not last.legible):
+            last = last or drawing
+            if drawing.legible and not last.legible:
                 last = drawing
     if last is None:
         raise LimitError("the machine has no state", "states")
-    return part or last
+    return last
 
 
-def _variants(
-    parts: Parts, centre: str, folded: bool | None, size: int
-) -> Iterator[tuple[Graph, bool]]:
-    """The graphs that are tried, from the whole machine to a few states, and whether it is cut."""
+def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iterator[Graph]:
+    """The graphs that are tried, from the whole machine to a few states."""
     most = size or _SIZES[0]
     part = parts.around(centre, max(_MADE, 2 * most))
     keep = {centre} if centre else set()
     plain = merge_parallel(part)
     small = collapse_chains(fold_counts(part), keep=keep)
     if folded is not True and len(plain.nodes) <= most:
-        yield plain, False
+        yield plain
     if folded is not False and small.nodes != plain.nodes and len(small.nodes) <= most:
-        yield small, False
+        yield small
     chosen = plain if folded is False else small
     for count in [most] if size else _SIZES:
         if count < len(chosen.nodes):
-            yield nearest(chosen, shown_at(chosen, centre), count), True
+            yield nearest(chosen, shown_at(chosen, centre), count)
 
 
 def shown_at(graph: Graph, state: str) -> str | None:
