@@ -41,8 +41,9 @@ def _grammars() -> Iterator[dict[str, Any]]:
 def test_pictures_are_legible(
     browser: Browser, builtin_page: str, width: int, height: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    size = {"width": width, "height": height}
-    context = browser.new_context(viewport=size, reduced_motion="reduce")
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, reduced_motion="reduce"
+    )
     page: Page = context.new_page()
     page.set_default_timeout(120_000)
     page.goto(builtin_page)
