@@ -50,6 +50,9 @@ _MARGIN = 26.0
 #: Over the rules that call each other.
 _RECURSIVE = "these rules call each other: here the stack grows"
 
+#: Names that a note lists.
+_LISTED = 4
+
 #: Rules up to which those that call nothing have a lane like the others.
 _LANES = 8
 
@@ -317,7 +320,7 @@ def draw_rules(
     drawing = by_lanes(small, box, centre)
     leaves = _leaves(small, centre)
     if not drawing.whole and len(small.clusters) > _LANES and leaves:
-        note = f"rules that call nothing are grey boxes: {', '.join(sorted(leaves))}"
+        note = "rules that call nothing are grey boxes"
         callers = _only_rules(small, set(small.clusters) - leaves)
         drawing = replace(by_lanes(callers, box, centre), note=note)
     if drawing.legible:
@@ -346,8 +349,14 @@ def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
     if not kept:
         kept = {_nearest_rules(graph, centre)[0]}
     hidden = [name for name in graph.clusters if name not in kept]
-    note = f"not drawn: {', '.join(hidden)}" if hidden else ""
+    note = f"not drawn: {_listed(hidden)}" if hidden else ""
     return replace(by_lanes(_only_rules(graph, kept), box, centre), note=note)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _only_rules(graph: Graph, names: set[str]) -> Graph:
