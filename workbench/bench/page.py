@@ -40,6 +40,9 @@ _TRIES = 5
 #: Tokens of the run whose overhead is measured, and of the long one.
 _STEADY, _LONG = 300, 1_000
 
+#: Tokens a second of the model in these runs.
+_PACE = "100"
+
 #: A grammar no run of so many tokens comes to the end of.
 _ENDLESS = "[a-z ]{9000,}"
 
@@ -201,16 +204,29 @@ def edited(opened: Browser, address: str, outside: list[str]) -> Row:
     return Row(f"edit to picture, {len(times)} grammars", "ms", 400, max(times.values()), note)
 
 
+def plain() -> float:
+    """Milliseconds of the steady run in the library, without a page."""
+    command = [sys.executable, "-P", "-m", "workbench.ui.paced", _PACE, str(_STEADY), _ENDLESS]
+    return float(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
+
+
 def ran(opened: Browser, address: str, outside: list[str]) -> list[Row]:
-    """What the page adds to a run at a steady pace, and its longest silence in a long one."""
+    """What the page adds to a run at a steady pace, and its longest silence in a long one.
+
+    The page is compared with the same run in the library, just before and just after it.
+    """
+    before = plain()
     with visit(opened, address, outside) as page:
         page.goto(address)
         page.wait_for_function("window.wb?.state.compiled && !wb.state.running")
         page.evaluate(RUN, {"text": _ENDLESS, "tokens": 20})  # masks and pictures are made once
         steady = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _STEADY})
         long = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _LONG})
-    share = 100 * (steady["wall"] / steady["engine"] - 1)
+    alone = (before + plain()) / 2
+    share = 100 * (steady["wall"] / alone - 1)
+    own = 100 * (steady["wall"] / steady["engine"] - 1)
     rate = f"{1000 * steady['tokens'] / steady['wall']:.1f} tokens/s, {steady['tokens']} tokens"
+    rate += f"; over the model, masks and states alone {own:.0f} %"
     silence = f"longest silence in {long['tokens']:,} tokens"
     return [
         Row("added by the page at 100 tokens/s", "%", 5.0, share, rate),
@@ -229,7 +245,7 @@ def measured() -> Iterator[Row]:
         with served("workbench", "serve", "--port", "0", "--no-open") as (address, _, _pid):
             yield from painted(opened, address, outside)
             yield edited(opened, address, outside)
-        with served("workbench.ui.paced", "100") as (address, _, _pid):
+        with served("workbench.ui.paced", _PACE) as (address, _, _pid):
             yield from ran(opened, address, outside)
     seen = ", ".join(sorted(set(outside))[:4])
     yield Row("requests to anywhere outside", "", 0, len(outside), seen)

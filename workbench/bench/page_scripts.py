@@ -27,8 +27,14 @@ EDIT = """async (name) => {
   await sleep(300);
   const area = document.querySelector("#wb-grammar textarea.text"), text = wb.state.text;
   // the machine changes too, or its old picture would be known
-  const inside = (grammar) => grammar.replace(/(::=[^;]*?['"])/s, "$1q");
-  const edited = wb.state.notation === "kbnf" ? inside(text) : text + "q?";
+  const property = text.match(/"properties"\\s*:\\s*{\\s*("\\w+)"/)?.[1];
+  const edits = {
+    regex: () => text + "q?",
+    json_schema: () => text.replaceAll(property + '"', property + 'q"'),
+    dataclass: () => text.replace(/^( {4}[a-z]\\w*):/m, "$1q:"),
+    lark: () => text.replace(/(:[^\\n]*?")/, "$1q"),
+  };
+  const edited = (edits[wb.state.notation] ?? (() => text.replace(/(::=[^;]*?['"])/s, "$1q")))();
   const begun = performance.now();
   area.value = edited;
   area.dispatchEvent(new Event("input", { bubbles: true }));

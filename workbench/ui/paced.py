@@ -1,6 +1,7 @@
 """The page with a model of a fixed speed: ``python -m workbench.ui.paced 100`` prints its address.
 
-For the benchmark of the page: the time of a run beyond the model's is the page's.
+With a number of tokens and a regex after the speed the command makes that run without a page and
+prints its milliseconds. The benchmark of the page compares the two.
 """
 
 from __future__ import annotations
@@ -10,9 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.constraint.compile import compile
+from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits
+from workbench.decoding.sampling import Sampling
 from workbench.decoding.toy_model import ToyModel
+from workbench.grammar import Grammar
 from workbench.ui.models import TOY, ModelRoom
+from workbench.ui.runs import TOP
 from workbench.ui.serve import ServeSettings, start
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -30,7 +36,21 @@ class Paced(ToyModel):
         return found
 
 
-def main(rate: float) -> None:
+def run(rate: float, tokens: int, text: str) -> float:
+    """Milliseconds of a run in the library alone, as the page makes it; the second of two."""
+    vocabulary = Vocabulary.load("builtin")
+    model = Paced(vocabulary, tokens_a_second=rate)
+    constraint = compile(Grammar.from_regex(text), vocabulary)
+    sampling = Sampling(temperature=1, seed=1)
+    started = 0.0
+    for count in (20, tokens):  # masks are computed once
+        started = time.perf_counter()
+        for _ in generate(model, constraint, "", sampling, max_tokens=count, top=TOP):
+            pass
+    return 1000 * (time.perf_counter() - started)
+
+
+def serve(rate: float) -> None:
     """Serve until interrupted."""
     vocabulary = Vocabulary.load("builtin")
     room = ModelRoom(TOY, lambda _: Paced(vocabulary, tokens_a_second=rate), lambda _: vocabulary)
@@ -40,4 +60,8 @@ def main(rate: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 100.0)
+    speed = float(sys.argv[1]) if len(sys.argv) > 1 else 100.0
+    if len(sys.argv) > 3:
+        print(f"{run(speed, int(sys.argv[2]), sys.argv[3]):.1f}")
+    else:
+        serve(speed)
