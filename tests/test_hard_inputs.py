@@ -120,7 +120,7 @@ LIMITED: list[tuple[str, Callable[[], Grammar], str]] = [
     ("a million letters",       lambda: regex("a" * 1_000_000),                     "states"),
     ("a million bytes, rules",  lambda: kbnf(f"start ::= '{'a' * 1_000_000}';"),    "states"),
     ("a long piece of text",    lambda: kbnf(f"start ::= #substrs'{''.join(WORDS) * 2}';"), "states"),
-    ("explodes, rules",         lambda: kbnf(r"start ::= #'(a|b)*a(a|b){20}' '(' start ')' | 'x';"), "states"),
+    ("explodes, rules",         lambda: kbnf(r"start ::= #'(a|b)*a(a|b){20}' '(' start ')' | 'x';"), "states seconds"),
     ("explodes, complement",    lambda: kbnf("start ::= #ex'(a|b)*a(a|b){18}' 'x';"), "states"),
 ]  # fmt: skip
 
@@ -135,7 +135,8 @@ def test_error_names_the_budget_and_a_way_out(
     def refused() -> None:
         with pytest.raises(LimitError) as caught:
             make()
-        assert caught.value.budget == budget
+        # where two budgets are named, the slower the processor the sooner the seconds are over
+        assert caught.value.budget in budget.split()
         assert caught.value.hint
 
     assert taken(refused) < LIMITS.seconds + SMALL
