@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 #: What keeps somebody from using the page; axe's lesser words are advice.
 GRAVE = {"serious", "critical"}
@@ -33,7 +33,9 @@ def clean(page: Any, where: str, part: str | None = None) -> None:
     """Fail for a serious finding; ``part`` is what has changed since the last call."""
     # text has less contrast while it fades in or out, and while its picture is replaced
     page.wait_for_function("document.getAnimations().every((a) => a.playState !== 'running')")
-    page.wait_for_selector("#wb-picture .pic.main:not(.stale)", state="attached")
+    page.wait_for_function(
+        "!wb.state.compiled?.ok || !document.querySelector('#wb-picture .pic.main.stale')"
+    )
     assert list(findings(page, part)) == [], where
 
 
