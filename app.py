@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from workbench.ui.serve import ServeSettings, serve
+from workbench.app.ui.serve import ServeSettings, serve
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import time
 from itertools import count
 from types import SimpleNamespace
 
-from workbench import limits
+from workbench.base import limits
 
 
 def count_own_work() -> None:

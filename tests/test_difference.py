@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.laws.test_mask_laws import slow, trees
 from tests.oracles import texts
-from workbench.difference import Difference, equivalent
-from workbench.errors import BuildError
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.notations import Notation
+from workbench.analysis.difference import Difference, equivalent
+from workbench.base.errors import BuildError
+from workbench.base.limits import Limits
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
 from workbench.syntax.grammar_tree import GrammarTree
 

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.errors import WorkbenchError
-from workbench.explanation import explain_each
-from workbench.grammar import Grammar
-from workbench.limits import Limits
+from workbench.analysis.earley import Places
+from workbench.analysis.explain import explain_each
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import Limits
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
 JSON = Grammar.from_kbnf(
@@ -22,6 +23,7 @@ array ::= '[' (value (',' value)*)? ']';
 string ::= '"' #'[^"\\\\x00-\\\\x1f]*' '"';
 number ::= #'[0-9]+';"""
 )
+JSON_PLACES = Places.of(JSON)
 DATE = Grammar.from_regex("[0-9]{4}-[0-9]{2}é?")
 
 #   grammar  so far          token       read      fails     said
@@ -144,4 +146,6 @@ def test_law_the_longest_beginning_is_the_longest(so_far: str, token: str) -> No
     assert why.allowed == JSON.is_prefix(so_far + token)
     if not why.allowed:
         assert not JSON.is_prefix(data + token.encode()[: len(read) + 1])
-        assert why.expected == JSON.places.after(why.text).reads  # type: ignore[union-attr]
+        reached = JSON_PLACES.after(why.text)
+        assert reached is not None
+        assert why.expected == reached.reads

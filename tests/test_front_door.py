@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import workbench as wb
-from workbench.cli.main import app
-from workbench.resources import BUILTIN_MODEL
+from workbench.app.cli.main import app
+from workbench.base.resources import BUILTIN_MODEL
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 NAMES = [

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
+from workbench.app.pipeline import compile_text
+from workbench.app.ui.replay import GROUPS
+from workbench.base.errors import ParseError, WorkbenchError
+from workbench.base.resources import GRAMMARS
 from workbench.constraint.small_tokens import is_small
-from workbench.errors import ParseError, WorkbenchError
-from workbench.gallery import Example, load_gallery, recorded_run, refused_choices
-from workbench.grammar import Grammar
-from workbench.pipeline import compile_text
-from workbench.resources import GRAMMARS
-from workbench.training.mixture import FORMATS
-from workbench.ui.follow import Follower
-from workbench.ui.record import GROUPS
+from workbench.grammar.gallery import Example, load_gallery, recorded_run, refused_choices
+from workbench.grammar.grammar import Grammar
+from workbench.lab.training.corpus.mixture import FORMATS
 
 GALLERY = load_gallery()
 EXAMPLES = list(GALLERY.values())
@@ -100,7 +99,7 @@ def spelt(token: dict[str, Any]) -> bytes:
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_recorded_states_are_those_of_the_machines(name: str) -> None:
     example = RECORDED[name]
-    follower = Follower(compile_text(example.text, example.notation, example.start))
+    follower = compile_text(example.text, example.notation, example.start).follower()
     for record in map(json.loads, recorded_run(name).splitlines()):
         if record["k"] == "step":
             place = follower.take(spelt(record["token"]))
@@ -108,7 +107,7 @@ def test_the_recorded_states_are_those_of_the_machines(name: str) -> None:
             assert found == [record["state"], record["path"], record["stack"]], RECORD_AGAIN
 
 
-RECORD_AGAIN = "run python -m workbench.ui.record"
+RECORD_AGAIN = "run python -m workbench.app.ui.replay"
 
 
 def test_files_and_rows_belong_together() -> None:

@@ -8,8 +8,8 @@ from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import TransformersModel, load_model
-from workbench.gallery import Example, load_gallery
-from workbench.grammar import Grammar
+from workbench.grammar.gallery import Example, load_gallery
+from workbench.grammar.grammar import Grammar
 
 EXAMPLES = list(load_gallery().values())
 SAMPLINGS = {"greedy": Sampling(temperature=0.0), "sampled": Sampling(temperature=0.7, seed=1)}

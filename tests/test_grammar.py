@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 
 JSON = Grammar.from_kbnf(
     """start ::= value;

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import SourceError
-from workbench.grammar import Grammar
+from workbench.base.errors import SourceError
+from workbench.grammar.grammar import Grammar
 
 DATA = Path(__file__).parent / "data"
 CASES: dict[str, dict[str, Any]] = json.loads(

@@ -13,11 +13,11 @@ from random import Random
 
 import pytest
 
+from workbench.base.errors import LimitError, ParseError, WorkbenchError
+from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compiled
-from workbench.constraint.ready import ready
-from workbench.errors import LimitError, ParseError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.constraint.engine.automaton import ready
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import all_bytes
 
 #: What a stage may take after the budget is over, before it looks at the clock, on a slow machine

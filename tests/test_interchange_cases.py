@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import SourceError
-from workbench.grammar import Grammar
-from workbench.notations import Notation
+from workbench.base.errors import SourceError
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 
 DATA = Path(__file__).parent / "data"
 ROWS: dict[str, dict[str, Any]] = {

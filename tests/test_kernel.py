@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 BELOW = """
-from workbench.kernel import inner
+from workbench.base.kernels import inner
 
 @inner
 def answer(number: int) -> int:
@@ -19,7 +19,7 @@ def answer(number: int) -> int:
 """
 
 ABOVE = """
-from workbench.kernel import inlined, njit, when_compiling
+from workbench.base.kernels import inlined, njit, when_compiling
 from below import answer
 
 when_compiling(lambda: print("compiling"))
@@ -52,7 +52,7 @@ def told(folder: Path) -> tuple[int, bool]:
 
 
 WATCHED = """
-from workbench.kernel import compile_watch, njit
+from workbench.base.kernels import compile_watch, njit
 
 compiling = compile_watch()
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from workbench.errors import LimitError
-from workbench.limits import LIMITS, Limits
-from workbench.source import Source
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.syntax.regex.parser import parse_regex
 
 

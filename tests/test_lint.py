@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.lint import lint
+from workbench.analysis.lint import lint
+from workbench.base.limits import Limits
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
 
 ALL = """start ::= 'x' list | old | 'x' list;
 list ::= '[' #'[0-9]+' (',' list)? ']';

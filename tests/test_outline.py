@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 
 from tests.laws.test_mask_laws import slow, trees
-from workbench.errors import WorkbenchError
-from workbench.grammar import Grammar
-from workbench.outline import RuleFacts, outline
+from workbench.analysis.outline import RuleFacts, outline
+from workbench.base.errors import WorkbenchError
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.syntax.grammar_tree import GrammarTree

@@ -6,10 +6,13 @@ import threading
 
 import pytest
 
-from workbench.errors import LimitError, SourceError, WorkbenchError
-from workbench.limits import Limits
-from workbench.pipeline import Machine, Notation, Pipeline, Problem, compile_text
-from workbench.source import Source, Span
+from workbench.app.pipeline import Pipeline, compile_text
+from workbench.base.errors import LimitError, SourceError, WorkbenchError
+from workbench.base.limits import Limits
+from workbench.base.problems import Problem
+from workbench.base.source import Source, Span
+from workbench.drawing.drawable import Machine
+from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
 
 KOO = Vocabulary((b"f", b"oo", b"foo", b"for", b"food", b"<end>"), end=5)
@@ -180,8 +183,8 @@ def test_no_example_meets_a_kernel_that_was_not_made_ready() -> None:
     code = """
 import sys
 from numba.core.dispatcher import Dispatcher
-from workbench.gallery import load_gallery
-from workbench.pipeline import Notation, compile_text
+from workbench.grammar.gallery import load_gallery
+from workbench.app.pipeline import Notation, compile_text
 
 def compiled():
     modules = [m for name, m in list(sys.modules.items()) if name.startswith("workbench.")]

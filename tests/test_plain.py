@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from workbench.plain import finite
+from workbench.base.problems import finite
 
 
 def test_numbers_json_has_no_word_for_are_none_however_deep() -> None:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given
 
 from tests.laws.test_mask_laws import slow, trees
-from workbench.automata.paths import Paths, character
-from workbench.errors import WorkbenchError
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.notations import Notation
+from workbench.analysis.random_texts import near_misses, samples
+from workbench.automata.draw_texts import Paths, character
+from workbench.base.errors import WorkbenchError
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
-from workbench.samples import near_misses, samples
 from workbench.syntax.grammar_tree import GrammarTree
 
 GALLERY = load_gallery()
@@ -84,7 +84,9 @@ HARD = {
 
 @pytest.mark.parametrize("why", HARD)
 def test_error_hard_grammars_are_sampled_soon(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.samples._SECONDS", 10.0)  # a busy machine is no fault of theirs
+    monkeypatch.setattr(
+        "workbench.analysis.random_texts._SECONDS", 10.0
+    )  # a busy machine is no fault of theirs
     grammar = HARD[why]
     began = time.perf_counter()
     found = samples(grammar, 5, seed=7)

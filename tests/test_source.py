@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from workbench import limits
-from workbench.errors import BuildError, LimitError, WorkbenchError
-from workbench.limits import Limits
-from workbench.source import Source, Span
+from workbench.base import limits
+from workbench.base.errors import BuildError, LimitError, WorkbenchError
+from workbench.base.limits import Limits
+from workbench.base.source import Source, Span
 
 #   text          offset  line, column   because
 PLACES = [

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.grammar import Grammar
-from workbench.lint import lint
-from workbench.spelling import Speller
+from workbench.analysis.lint import lint
+from workbench.analysis.unspellable import Speller
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

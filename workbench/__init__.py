@@ -10,10 +10,9 @@
     c.mask(c.initial).ids                    # which tokens may come first
     c.advance(c.initial, 4)                  # the state after b"food"
 
-Text goes one way: ``syntax`` reads it to a tree; ``automata`` and ``pushdown`` build a machine
-over bytes; ``vocabulary`` knows tokens as bytes; the two meet in ``constraint``, whose masks
-``decoding`` lays on a model's logits; ``drawing``, ``pipeline`` and ``ui`` show it. No floor looks
-up.
+``syntax`` parses texts to trees; ``automata`` and ``pushdown`` build machines over bytes;
+``vocabulary`` holds tokens as bytes; ``constraint`` combines both into masks, which ``decoding``
+applies to a model's logits; ``drawing`` and ``app`` show it. Imports go one way.
 """
 
 from __future__ import annotations
@@ -22,25 +21,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.constraint.compile import compile
-    from workbench.constraint.intersection import Intersection
-    from workbench.constraint.label_reasons import label_reason
-    from workbench.constraint.mask import TokenMask
-    from workbench.constraint.protocol import Constraint
-    from workbench.decoding.engine import Advance, Engine
-    from workbench.decoding.generate import generate
-    from workbench.decoding.healing import heal
-    from workbench.decoding.logits_processor import LogitsProcessor
-    from workbench.decoding.opportunistic import Opportunistic
-    from workbench.decoding.proposers import Counts, Forced
-    from workbench.decoding.sampling import Sampling
-    from workbench.decoding.speculative import speculative
-    from workbench.decoding.strategy import Skipping, Speculating
-    from workbench.decoding.template import Template
-    from workbench.decoding.trace import Step, StopReason, Trace
-    from workbench.decoding.transformers_model import TransformersModel
-    from workbench.difference import Difference, equivalent
-    from workbench.errors import (
+    from workbench.analysis.difference import Difference, equivalent
+    from workbench.analysis.explain import Explanation, explain, explain_id
+    from workbench.base.errors import (
         BuildError,
         LimitError,
         ModelError,
@@ -49,9 +32,25 @@ if TYPE_CHECKING:
         VocabularyError,
         WorkbenchError,
     )
-    from workbench.explanation import Explanation, explain, explain_id
-    from workbench.grammar import Grammar, Verdict
-    from workbench.limits import Limits
+    from workbench.base.limits import Limits
+    from workbench.constraint.compile import compile
+    from workbench.constraint.intersection import Intersection
+    from workbench.constraint.label_reasons import label_reason
+    from workbench.constraint.mask import TokenMask
+    from workbench.constraint.protocol import Constraint
+    from workbench.decoding.generate import generate
+    from workbench.decoding.kbnf_engine import Advance, Engine
+    from workbench.decoding.logits_processor import LogitsProcessor
+    from workbench.decoding.opportunistic import Opportunistic
+    from workbench.decoding.retokenize import heal
+    from workbench.decoding.sampling import Sampling
+    from workbench.decoding.speculative import Counts, Forced, speculative
+    from workbench.decoding.strategy import Skipping, Speculating
+    from workbench.decoding.template import Template
+    from workbench.decoding.trace import Step, StopReason, Trace
+    from workbench.decoding.transformers_model import TransformersModel
+    from workbench.grammar.grammar import Grammar
+    from workbench.grammar.recognition import Verdict
     from workbench.vocabulary.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -59,20 +58,33 @@ __version__ = "0.1.0"
 #: Where each public name lives; imported when it is first asked for, so that the command line
 #: and the page start without torch.
 _HOMES = {
+    "Difference": "analysis.difference",
+    "equivalent": "analysis.difference",
+    "Explanation": "analysis.explain",
+    "explain": "analysis.explain",
+    "explain_id": "analysis.explain",
+    "BuildError": "base.errors",
+    "LimitError": "base.errors",
+    "ModelError": "base.errors",
+    "ParseError": "base.errors",
+    "TokenNotAllowed": "base.errors",
+    "VocabularyError": "base.errors",
+    "WorkbenchError": "base.errors",
+    "Limits": "base.limits",
     "compile": "constraint.compile",
     "Intersection": "constraint.intersection",
     "label_reason": "constraint.label_reasons",
     "TokenMask": "constraint.mask",
     "Constraint": "constraint.protocol",
-    "Advance": "decoding.engine",
-    "Engine": "decoding.engine",
     "generate": "decoding.generate",
-    "heal": "decoding.healing",
+    "Advance": "decoding.kbnf_engine",
+    "Engine": "decoding.kbnf_engine",
     "LogitsProcessor": "decoding.logits_processor",
     "Opportunistic": "decoding.opportunistic",
-    "Counts": "decoding.proposers",
-    "Forced": "decoding.proposers",
+    "heal": "decoding.retokenize",
     "Sampling": "decoding.sampling",
+    "Counts": "decoding.speculative",
+    "Forced": "decoding.speculative",
     "speculative": "decoding.speculative",
     "Skipping": "decoding.strategy",
     "Speculating": "decoding.strategy",
@@ -81,21 +93,8 @@ _HOMES = {
     "StopReason": "decoding.trace",
     "Trace": "decoding.trace",
     "TransformersModel": "decoding.transformers_model",
-    "Difference": "difference",
-    "equivalent": "difference",
-    "BuildError": "errors",
-    "LimitError": "errors",
-    "ModelError": "errors",
-    "ParseError": "errors",
-    "TokenNotAllowed": "errors",
-    "VocabularyError": "errors",
-    "WorkbenchError": "errors",
-    "Explanation": "explanation",
-    "explain": "explanation",
-    "explain_id": "explanation",
-    "Grammar": "grammar",
-    "Verdict": "grammar",
-    "Limits": "limits",
+    "Grammar": "grammar.grammar",
+    "Verdict": "grammar.recognition",
     "Vocabulary": "vocabulary.vocabulary",
 }
 

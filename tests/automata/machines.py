@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.limits import LIMITS, Limits
-from workbench.source import Source
-from workbench.syntax.regex.parser import Dialect, Flags, parse_regex
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect, Flags
 from workbench.syntax.regex.tree import Regex
 
 

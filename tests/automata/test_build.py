@@ -8,7 +8,7 @@ import pytest
 
 from tests.automata.machines import machine, tree
 from workbench.automata.build import pattern_dfa
-from workbench.source import Span
+from workbench.base.source import Span
 from workbench.syntax.grammar_tree import Pattern, Stop
 
 ISO = r"\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d([+-][0-2]\d:[0-5]\d|Z)"

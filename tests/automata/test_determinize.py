@@ -9,11 +9,11 @@ import pytest
 from tests.automata.machines import machine, rows, tree
 from workbench.automata.build import regex_dfa
 from workbench.automata.determinize import determinize
-from workbench.automata.dfa import DEAD
 from workbench.automata.nfa import NfaBuilder
 from workbench.automata.thompson import thompson
-from workbench.errors import LimitError
-from workbench.limits import Limits
+from workbench.base.dfa import DEAD
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
 
 
 def test_the_textbook_example() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.automata.machines import machine
-from workbench.automata.dfa import DEAD
+from workbench.base.dfa import DEAD
 
 #   text        end is      accepted    because
 RUNS = [

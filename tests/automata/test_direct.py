@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.automata.determinize import determinize
-from workbench.automata.direct import direct_dfa
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa, NfaBuilder
+from workbench.automata.small_dfa import direct_dfa
 from workbench.automata.thompson import thompson
-from workbench.limits import Limits
-from workbench.source import Source
+from workbench.base.limits import Limits
+from workbench.base.source import Source
 from workbench.syntax.regex.parser import parse_regex
 
 

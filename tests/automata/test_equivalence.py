@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.automata.machines import machine
-from workbench.automata.equivalence import equivalent, shortest, witness
+from workbench.automata.operations import equivalent, shortest, witness
 
 #   left            right           witness     because
 CASES = [

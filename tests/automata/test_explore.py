@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.automata.machines import rows
-from workbench import limits
 from workbench.automata.explore import explore, nothing, trimmed
-from workbench.errors import LimitError
-from workbench.limits import Limits
+from workbench.base import limits
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
 
 ONE_CLASS = np.zeros(256, np.uint16)
 

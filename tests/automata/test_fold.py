@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from tests.automata.machines import machine, tree
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.automata.fold import CharacterFsa, character_edges, fold
+from workbench.automata.code_points import CharacterFsa, character_edges, fold
 from workbench.automata.operations import complement, substrings, without_match
-from workbench.syntax.ranges import ANY_CHARACTER, normalized
-from workbench.syntax.regex.tree import Ranges
+from workbench.base.dfa import DEAD, Dfa
+from workbench.syntax.ranges import ANY_CHARACTER, Ranges, normalized
 from workbench.syntax.regex.unicode_sets import property_set, python_class
 
 

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.dfa import DEAD
-from workbench.automata.lazy import LazyDfa
+from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.nfa import NfaBuilder
 from workbench.automata.thompson import thompson
-from workbench.constraint.automaton import DfaConstraint, LazyConstraint
-from workbench.constraint.compile import automaton, compile
-from workbench.errors import LimitError, VocabularyError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
-from workbench.source import Source
+from workbench.base.dfa import DEAD
+from workbench.base.errors import LimitError, VocabularyError
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source
+from workbench.constraint.compile import compile
+from workbench.constraint.engine.automaton import DfaConstraint, LazyConstraint, automaton
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.automata.machines import machine, rows, tree
 from workbench.automata.determinize import determinize
-from workbench.automata.dfa import Dfa
 from workbench.automata.minimize import minimize, normalized
 from workbench.automata.thompson import thompson
+from workbench.base.dfa import Dfa
 
 #   pattern                 states  because
 SIZES = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.automata.machines import machine
+from workbench.automata.code_points import utf8_sequences
 from workbench.automata.determinize import determinize
-from workbench.automata.equivalence import equivalent
 from workbench.automata.nfa import NfaBuilder, class_runs
-from workbench.automata.utf8 import utf8_sequences
+from workbench.automata.operations import equivalent
 
 
 def test_build_freezes_what_was_added() -> None:

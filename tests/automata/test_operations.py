@@ -9,13 +9,12 @@ import pytest
 
 from tests import oracles
 from tests.automata.machines import machine, tree
-from workbench.automata.dfa import Dfa
-from workbench.automata.equivalence import equivalent
 from workbench.automata.explore import nothing
 from workbench.automata.operations import (
     complement,
     concatenation,
     difference,
+    equivalent,
     excluding,
     first_match,
     intersection,
@@ -25,8 +24,9 @@ from workbench.automata.operations import (
     union,
     without_match,
 )
-from workbench.errors import LimitError
-from workbench.limits import Limits
+from workbench.base.dfa import Dfa
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
 
 PAIRS = [("(ab)*", "a(ba)*b|a"), ("a*b", "[ab]{2}"), ("", "a"), (r"[^\s\S]", "a+"), ("é", "è|é")]
 SHORT = list(oracles.byte_texts(b"ab\xc3\xa9\xff", 4))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from workbench.automata.determinize import determinize
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa, NfaBuilder
-from workbench.automata.small import SMALL, small_dfa
+from workbench.automata.small_dfa import SMALL, small_dfa
 from workbench.automata.thompson import thompson
-from workbench.source import Source
+from workbench.base.source import Source
 from workbench.syntax.regex.parser import parse_regex
 
 

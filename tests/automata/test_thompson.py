@@ -7,10 +7,10 @@ import time
 import pytest
 
 from tests.automata.machines import machine, tree
-from workbench.automata.measure import simple_repeat
+from workbench.automata.regex_program import simple_repeat
 from workbench.automata.thompson import thompson
-from workbench.errors import LimitError
-from workbench.limits import Limits
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
 from workbench.syntax.regex.tree import Repeat
 
 

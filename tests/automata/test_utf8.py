@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from workbench.automata.utf8 import character_machine, utf8_sequences
+from workbench.automata.code_points import character_machine, utf8_sequences
 
 #   low       high      sequences                                     because
 CASES = [

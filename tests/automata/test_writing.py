@@ -7,10 +7,19 @@ import pytest
 
 from tests.automata.machines import machine
 from workbench.automata.build import smallest
-from workbench.automata.equivalence import equivalent
 from workbench.automata.nfa import BYTES
-from workbench.automata.program import CALL, CHOICE, EMPTY, LONGER, REPEAT, SEQUENCE, SOME, Program
-from workbench.automata.writing import program_nfa, rule_nfa
+from workbench.automata.operations import equivalent
+from workbench.automata.program_nfa import program_nfa, rule_nfa
+from workbench.automata.regex_program import (
+    CALL,
+    CHOICE,
+    EMPTY,
+    LONGER,
+    REPEAT,
+    SEQUENCE,
+    SOME,
+    Program,
+)
 
 
 def program(*instructions: int | str | bytes) -> Program:

@@ -8,11 +8,11 @@ import pytest
 from lark import Lark
 from lark.exceptions import LarkError
 
-from workbench.bench.cases import CASES, Case
-from workbench.bench.peers.llguidance import lark_of
-from workbench.bench.peers.ours import grammar_of
-from workbench.bench.peers.peer import spelt
 from workbench.constraint.compile import compile
+from workbench.lab.bench.cases import CASES, Case
+from workbench.lab.bench.peers.others import lark_of
+from workbench.lab.bench.peers.ours import grammar_of
+from workbench.lab.bench.peers.peer import spelt
 from workbench.vocabulary.toy import all_bytes
 
 ALL = [*CASES.values()]

@@ -8,8 +8,8 @@ from dataclasses import fields
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.bench.records import CaseRecord, EngineRecord
-from workbench.cli.main import app
+from workbench.app.cli.main import app
+from workbench.lab.bench.measurements import CaseRecord, EngineRecord
 
 
 def run(*arguments: str) -> Result:

@@ -12,18 +12,17 @@ from typer.testing import CliRunner
 
 from tests import oracles
 from tests.grammar_oracle import GrammarOracle
-from workbench.bench.exactness import made_up, run, walk
-from workbench.bench.exactness.columns import DEAD, Recogniser
-from workbench.bench.exactness.deciding import Decider, Spellings
-from workbench.bench.exactness.subjects import Subject, known_subjects
-from workbench.bench.exactness.terms import characters_from
-from workbench.bench.exactness.walk import walked
-from workbench.cli.main import app
-from workbench.constraint.automaton import DfaConstraint
+from workbench.app.cli.main import app
+from workbench.base.source import Source
+from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.mask import TokenMask
-from workbench.notations import Notation
-from workbench.source import Source
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.grammar.notations import Notation
+from workbench.lab.bench.exactness import check
+from workbench.lab.bench.exactness import subjects as made_up
+from workbench.lab.bench.exactness.check import Decider, Spellings, walked
+from workbench.lab.bench.exactness.recogniser import DEAD_COLUMN, Recogniser, characters_from
+from workbench.lab.bench.exactness.subjects import Subject, known_subjects
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.vocabulary.toy import all_bytes, toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -54,7 +53,7 @@ def test_recogniser_agrees_with_re(pattern: str, alphabet: str, reason: str) -> 
     for text in oracles.texts(alphabet, 3):
         for end in range(len(text.encode()) + 1):
             beginning = text.encode()[:end]
-            assert (slow.run(beginning) != DEAD) == (beginning in begun), beginning
+            assert (slow.run(beginning) != DEAD_COLUMN) == (beginning in begun), beginning
 
 
 def test_recogniser_agrees_with_the_slow_one_on_grammars() -> None:
@@ -68,7 +67,7 @@ def test_recogniser_agrees_with_the_slow_one_on_grammars() -> None:
         for tried in Random(0).sample(texts, 60):
             oracle = GrammarOracle(tree, tried)
             column = slow.run(tried)
-            assert (column != DEAD) == oracle.is_prefix, (name, tried)
+            assert (column != DEAD_COLUMN) == oracle.is_prefix, (name, tried)
             assert slow.accepts(column) == oracle.accepts, (name, tried)
 
 
@@ -96,7 +95,7 @@ def test_terminals_are_what_their_definition_says(
         column = slow.run(text)
         assert slow.accepts(column) == language(text), text
         if len(text) < 4:
-            assert (column != DEAD) == oracles.is_viable(language, text, b"abc", 3), text
+            assert (column != DEAD_COLUMN) == oracles.is_viable(language, text, b"abc", 3), text
 
 
 def test_beginnings_of_characters() -> None:
@@ -163,7 +162,7 @@ def test_grammars_of_every_notation_are_subjects() -> None:
 
 
 def test_a_fault_is_counted_as_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "automaton", lambda *_: 1 // 0)
+    monkeypatch.setattr(check, "automaton", lambda *_: 1 // 0)
     vocabulary = all_bytes()
     found = walked(KNOWN, vocabulary, Spellings(vocabulary), Random(1), 5)
     assert found.wrong == 1
@@ -193,7 +192,7 @@ def test_made_up_subjects_are_read_and_vocabularies_vary() -> None:
     random = Random(5)
     grammars = [recogniser("kbnf", made_up.grammar(random)) for _ in range(30)]
     regexes = [recogniser("regex", made_up.regex(random)) for _ in range(30)]
-    assert sum(slow.initial != DEAD for slow in grammars + regexes) > 40
+    assert sum(slow.initial != DEAD_COLUMN for slow in grammars + regexes) > 40
     vocabularies = [made_up.vocabulary(random, number) for number in range(8)]
     assert {Spellings(v).whole for v in vocabularies} == {True, False}
     assert all(len(v.ids_of) < len(v) - v.tokens.count(None) for v in vocabularies), (
@@ -229,8 +228,8 @@ def test_command_is_told_by_its_seed() -> None:
 
 
 def test_command_exits_with_1_where_something_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "known_subjects", lambda: [KNOWN])
-    monkeypatch.setattr(walk._Walk, "_decided", property(lambda _: np.ones(257, np.bool_)))
+    monkeypatch.setattr(check, "known_subjects", lambda: [KNOWN])
+    monkeypatch.setattr(check._Walk, "_decided", property(lambda _: np.ones(257, np.bool_)))
     right = Decider.mask
     monkeypatch.setattr(
         Decider, "mask", lambda *a: ((m := right(*a))[0] ^ (np.arange(len(m[0])) == 5), m[1])

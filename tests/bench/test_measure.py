@@ -8,11 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.bench.cases import CASES, Case
-from workbench.bench.measure import RefusedError, goes_on, masks_of, measure
-from workbench.bench.peers.ours import Ours
-from workbench.bench.peers.peer import Compiled, Peer, Walker, spelt
-from workbench.bench.records import median, percentile_99
+from workbench.lab.bench.cases import CASES, Case
+from workbench.lab.bench.measurements import (
+    RefusedError,
+    goes_on,
+    masks_of,
+    measure,
+    median,
+    percentile_99,
+)
+from workbench.lab.bench.peers.ours import Ours
+from workbench.lab.bench.peers.peer import Compiled, Peer, Walker, spelt
 from workbench.vocabulary.toy import all_bytes
 
 BYTES = all_bytes()

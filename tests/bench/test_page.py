@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from workbench.bench import page
-from workbench.bench.page import PageBenchError, Row, browser, line, main, served
+from workbench.lab.bench import page_bench
+from workbench.lab.bench.page_bench import PageBenchError, Row, browser, line, main, served
 
 
 def test_a_budget_is_held_up_to_its_target() -> None:
@@ -43,7 +43,7 @@ def test_it_ends_with_2_where_nothing_can_be_measured(
     def nothing() -> object:
         raise PageBenchError("no browser here")
 
-    monkeypatch.setattr(page, "measured", nothing)
+    monkeypatch.setattr(page_bench, "measured", nothing)
     assert main([]) == 2
     assert capsys.readouterr().err == "error: no browser here\n"
 
@@ -52,7 +52,7 @@ def test_it_ends_with_1_where_a_budget_is_broken(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        page, "measured", lambda: iter([Row("a", "s", 1, 0.5), Row("b", "s", 1, 2)])
+        page_bench, "measured", lambda: iter([Row("a", "s", 1, 0.5), Row("b", "s", 1, 2)])
     )
     assert main(["--json"]) == 1
     assert '"good": false' in capsys.readouterr().out

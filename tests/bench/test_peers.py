@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.bench.cases import CASES
-from workbench.bench.check import compared
-from workbench.bench.measure import masks_of
-from workbench.bench.peers.ours import Ours
-from workbench.bench.peers.peer import spelt
-from workbench.bench.peers.registry import ENGINES, OURS, Entry, chosen_engines
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
+from workbench.lab.bench.cases import CASES
+from workbench.lab.bench.measurements import compared, masks_of
+from workbench.lab.bench.peers.ours import Ours
+from workbench.lab.bench.peers.peer import ENGINES, OURS, Entry, chosen_engines, spelt
 from workbench.vocabulary.toy import all_bytes
 
 BYTES = all_bytes()

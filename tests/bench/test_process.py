@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.bench.process import ProcessError, first_mask_seconds
+from workbench.lab.bench.measurements import ProcessError, first_mask_seconds
 
 
 def test_process_that_fails_says_why() -> None:

@@ -6,8 +6,8 @@ import json
 
 from typer.testing import CliRunner
 
-from workbench.bench.proper import REFERENCE, REGEXES, Cost, best, costs, table
-from workbench.cli.main import app
+from workbench.app.cli.main import app
+from workbench.lab.bench.proper_costs import REFERENCE, REGEXES, Cost, best, costs, table
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

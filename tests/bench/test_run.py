@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from workbench.bench.records import CaseRecord, CheckRecord, EngineRecord
-from workbench.bench.run import Plan, bench
+from workbench.lab.bench.benchmark import Plan, bench
+from workbench.lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord
 
 #: What a worker begins with: its job, and a way to tell events.
 _HEAD = """

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.bench.schemas.declared import in_declared_order, spellings
-from workbench.bench.schemas.records import SchemaRecord, Tally
-from workbench.bench.schemas.report import report
-from workbench.bench.schemas.run import Plan, measured
-from workbench.bench.schemas.worker import judged
-from workbench.cli.main import app
+from workbench.app.cli.main import app
+from workbench.lab.bench.schema_worker import (
+    SchemaRecord,
+    Tally,
+    in_declared_order,
+    judged,
+    spellings,
+)
+from workbench.lab.bench.schemas import Plan, measured, report
 
 A_B: dict[str, Any] = {"properties": {"a": {}, "b": {}}}
 B_A: dict[str, Any] = {"properties": {"b": {}, "a": {}}}

@@ -6,8 +6,8 @@ import sys
 
 from tests.own_time import count_own_work
 from tests.ui.toy import Paced, toy_room
-from workbench.constraint.ready import ready
-from workbench.ui.serve import ServeSettings, start
+from workbench.app.ui.serve import ServeSettings, start
+from workbench.constraint.engine.automaton import ready
 
 if __name__ == "__main__":
     count_own_work()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from workbench.gallery import load_gallery
+from workbench.grammar.gallery import load_gallery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.cli.asking import STRATEGIES
-from workbench.cli.main import app, main
-from workbench.resources import BUILTIN_MODEL, GRAMMARS
+from workbench.app.cli.main import app, main
+from workbench.app.cli.options import STRATEGIES
+from workbench.base.resources import BUILTIN_MODEL, GRAMMARS
 
 needs_model = pytest.mark.skipif(
     not (BUILTIN_MODEL / "model.safetensors").exists(), reason="the embedded model is not here"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import needs_model, records, run
-from workbench.evaluate.experiments.registry import EXPERIMENTS
+from workbench.lab.experiments.results_page import EXPERIMENTS
 
 COMPARE = ("compare", "--example", "date", "--seeds", "1", "--max-tokens", "12")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.cli.main import app
+from workbench.app.cli.main import app
 
 GBNF = 'root ::= "x" root | number # end\nnumber ::= [0-9]+\n'
 KBNF = "(* end *)\nstart ::= 'x' start | number;\nnumber ::= #'[0-9]' +;\n"

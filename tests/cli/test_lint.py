@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.cli.main import app
-from workbench.resources import GRAMMARS
+from workbench.app.cli.main import app
+from workbench.base.resources import GRAMMARS
 
 
 def lint(*arguments: str, stdin: str | None = None) -> Result:

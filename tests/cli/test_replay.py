@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.cli.main import app
-from workbench.resources import GRAMMARS
+from workbench.app.cli.main import app
+from workbench.base.resources import GRAMMARS
 
 STEP = {
     "k": "step", "i": 0, "id": 1, "token": {"id": 1, "text": "a"}, "s": 1.0, "m": 0.0, "p": 0.5, "kept": 1.0,

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.constraint.automaton import DfaConstraint
-from workbench.constraint.compose import TokenFsa, compose
-from workbench.constraint.layout import BORROWED, BORROWED_END, EDGE, STAYS
-from workbench.constraint.staying import Circles
-from workbench.errors import LimitError, VocabularyError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
+from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.errors import LimitError, VocabularyError
+from workbench.base.limits import Limits
+from workbench.constraint.engine.automaton import DfaConstraint
+from workbench.constraint.engine.compose import TokenFsa, compose
+from workbench.constraint.engine.compose_kernel import BORROWED, BORROWED_END, EDGE, STAYS
+from workbench.constraint.engine.compose_loops import Circles
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 BYTES = tuple(bytes([i]) for i in range(256))

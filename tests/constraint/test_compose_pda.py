@@ -10,13 +10,18 @@ from hypothesis import strategies as st
 
 from tests.constraint.test_compose import BYTES, PIECES, vocabulary_of
 from tests.laws.test_mask_laws import grammar_of, slow, trees
-from workbench.automata.dfa import State
-from workbench.constraint.compose_pda import TokenPda, TokenPdaEdge, compose_pda
-from workbench.constraint.layout import STAYS
-from workbench.constraint.relative import END, RelativeMachine
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.base.dfa import State
+from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.engine.compose_kernel import STAYS
+from workbench.constraint.engine.compose_pda import (
+    END,
+    RelativeMachine,
+    TokenPda,
+    TokenPdaEdge,
+    compose_pda,
+)
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -6,14 +6,14 @@ import threading
 
 import pytest
 
-from workbench.constraint.compile import automaton, compile
-from workbench.constraint.compose import compose
+from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.compile import compile
+from workbench.constraint.engine.automaton import StackConstraint, automaton
+from workbench.constraint.engine.compose import compose
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
-from workbench.constraint.stack import StackConstraint
-from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
 FIGURE_4 = Vocabulary((b"f", b"oo", b"foo", b"for", b"food", b"<end>"), end=5)

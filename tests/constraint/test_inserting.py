@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.constraint.automaton import AutomatonConstraint
-from workbench.constraint.inserting import Inserting
+from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.constraint.engine.automaton import AutomatonConstraint
+from workbench.constraint.forced_text import Inserting
 from workbench.decoding.generate import generate
+from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping
 from workbench.decoding.template import Template
-from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import Trace
-from workbench.errors import TokenNotAllowed, WorkbenchError
 from workbench.vocabulary.toy import toy
 
 LISTING = """{{

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 
 from tests.constraint.test_outlines import regexes
 from workbench.automata.operations import intersection
-from workbench.constraint.automaton import DfaConstraint
-from workbench.constraint.compile import automaton, compile
+from workbench.base.errors import TokenNotAllowed, VocabularyError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.compile import compile
+from workbench.constraint.engine.automaton import DfaConstraint, automaton
 from workbench.constraint.intersection import Intersection
 from workbench.constraint.protocol import Constraint, State
-from workbench.errors import TokenNotAllowed, VocabularyError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import all_bytes, toy
 
 WORDS = toy(["a", "b", "c", "ab", "bc", "abc", "aa", "é", "0", "1"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.analysis.explain import explain_id
+from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.label_reasons import label_reason
-from workbench.errors import TokenNotAllowed, WorkbenchError
-from workbench.explanation import explain_id
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
 WORDS = toy(["*", " ", "* ", "a", " a", "\n", "do", "ne", "un", "x\n"])

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.constraint.compile import compile
 from workbench.constraint.protocol import State
-from workbench.errors import TokenNotAllowed, VocabularyError
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 # -- the twin --------------------------------------------------------------------------------------

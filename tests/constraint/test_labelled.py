@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.base.errors import BuildError, TokenNotAllowed, WorkbenchError
+from workbench.base.source import Source, Span
 from workbench.constraint.compile import METHODS, compile
-from workbench.constraint.labelled import Labelled, longest_tokens
+from workbench.constraint.labels import Labelled, longest_tokens
 from workbench.constraint.protocol import State
-from workbench.errors import BuildError, TokenNotAllowed, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.signs import labels_of, signed
-from workbench.source import Source, Span
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.label_encoding import labels_of, signed
 from workbench.syntax.grammar_tree import Choice, Pattern, Sequence, Stop
-from workbench.syntax.regex.dialect import Dialect
-from workbench.syntax.regex.labels import labels_in
+from workbench.syntax.regex.extensions import labels_in
 from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Bytes
 from workbench.vocabulary.toy import toy
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.base.errors import VocabularyError
 from workbench.constraint.compile import compile
 from workbench.constraint.labels import signed_vocabulary
-from workbench.errors import VocabularyError
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from tests.laws.test_mask_laws import grammar_of, trees
-from workbench.constraint.compile import automaton, compile
-from workbench.constraint.outlines import parser
-from workbench.constraint.outlines.lalr import LalrConstraint
+from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.compile import compile
+from workbench.constraint.engine.automaton import automaton
+from workbench.constraint.methods import lalr
+from workbench.constraint.methods.lalr import LalrConstraint
 from workbench.constraint.protocol import Constraint, State
-from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.vocabulary.toy import all_bytes, toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -251,7 +252,7 @@ def test_error_tables_take_too_long() -> None:
 
 
 def test_error_tables_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser, "_STEPS", 500)
+    monkeypatch.setattr(lalr, "_STEPS", 500)
     with pytest.raises(LimitError, match="too many rules to make LALR"):
         compile(chain(20), all_bytes(), "lalr")
 

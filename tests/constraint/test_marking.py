@@ -7,18 +7,18 @@ from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.automata.lazy import LazyDfa
+from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.thompson import thompson
-from workbench.constraint.compile import automaton
-from workbench.constraint.loops import Loops
-from workbench.constraint.marking import Marker, Tabled
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source
+from workbench.constraint.engine.automaton import automaton
+from workbench.constraint.engine.mask_rows import Marker, Tabled
+from workbench.constraint.engine.self_loops import Loops
+from workbench.constraint.engine.trie_walk import Words
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.rows import Words
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
-from workbench.source import Source
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary
 

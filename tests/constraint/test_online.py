@@ -7,17 +7,16 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.laws.test_mask_laws import grammar_of, texts, trees
-from workbench.constraint.compile import automaton, compile
-from workbench.constraint.online.characters import characters_from
-from workbench.constraint.online.chart import ChartRecogniser
-from workbench.constraint.online.checker import Online, by_trie, flat
-from workbench.constraint.online.checkers import CHECKERS
-from workbench.constraint.online.recogniser import OfMachine, read
-from workbench.constraint.online.stacks import StackRecogniser
+from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.compile import compile
+from workbench.constraint.engine.automaton import automaton
+from workbench.constraint.methods.chart import ChartRecogniser
+from workbench.constraint.methods.llama_stacks import StackRecogniser
+from workbench.constraint.methods.online import CHECKERS, Online, by_trie, flat
+from workbench.constraint.methods.recogniser import OfMachine, characters_from, read
 from workbench.constraint.protocol import Constraint, State
-from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.vocabulary.toy import all_bytes, named_toy, toy
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -8,21 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.constraint.compile import automaton, compile
-from workbench.constraint.outlines.characters import CharacterMachine, character_machine
-from workbench.constraint.outlines.index import (
+from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source, Span
+from workbench.constraint.compile import compile
+from workbench.constraint.engine.automaton import automaton
+from workbench.constraint.methods.outlines import (
+    CharacterMachine,
+    Indexed,
+    character_machine,
     find_sub_sequences,
     map_states_to_vocab,
     without_dead_ends,
 )
-from workbench.constraint.outlines.indexed import Indexed
 from workbench.constraint.protocol import State
-from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
-from workbench.notations import Notation
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
-from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import GrammarTree, Literal, Rule
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.tree import Bytes

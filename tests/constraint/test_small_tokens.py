@@ -6,13 +6,13 @@ from itertools import product
 
 import pytest
 
+from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.compile import compile
 from workbench.constraint.small_tokens import is_small
 from workbench.decoding.generate import generate
+from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.decoding.worlds import FiniteConstraint
-from workbench.decoding.count_model import CountModel
-from workbench.decoding.model import LanguageModel
+from workbench.base.errors import ModelError
+from workbench.decoding.model import CountModel, LanguageModel, ToyModel
 from workbench.decoding.speculative import speculative
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import ModelError
 from workbench.vocabulary.toy import toy
 
 WORDS = toy("abc")

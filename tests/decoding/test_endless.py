@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from workbench.decoding.engine import Advance, Engine
-from workbench.errors import BuildError
+from workbench.base.errors import BuildError
+from workbench.decoding.kbnf_engine import Advance, Engine
 from workbench.vocabulary.toy import toy
 
 LETTERS = toy("abcx")

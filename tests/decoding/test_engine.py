@@ -14,8 +14,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.decoding.engine import Advance, Engine
-from workbench.errors import BuildError, WorkbenchError
+from workbench.base.errors import BuildError, WorkbenchError
+from workbench.decoding.kbnf_engine import Advance, Engine
 from workbench.vocabulary.toy import all_bytes, toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from tests.decoding.worlds import FiniteConstraint, TableModel
+from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import Generation, generate
-from workbench.decoding.model import LanguageModel
+from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import Skipping
-from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import StopReason, perplexity
-from workbench.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.vocabulary.toy import all_bytes, toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.decoding.toy_model import ToyModel
+from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason
 from workbench.vocabulary.toy import toy
 

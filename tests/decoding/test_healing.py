@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from workbench.base.errors import WorkbenchError
 from workbench.decoding.generate import generate
-from workbench.decoding.healing import heal, with_prefix
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import WorkbenchError
+from workbench.decoding.model import ToyModel
+from workbench.decoding.retokenize import heal, with_prefix
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.constraint.labelled import Labelled, read_by
+from workbench.constraint.labels import Labelled, read_by
 from workbench.decoding.generate import Generation, generate
-from workbench.decoding.healing import heal
 from workbench.decoding.logits_processor import LogitsProcessor
+from workbench.decoding.model import ToyModel
 from workbench.decoding.opportunistic import Opportunistic
-from workbench.decoding.proposers import Forced, standing
+from workbench.decoding.retokenize import heal
 from workbench.decoding.sampling import Sampling
+from workbench.decoding.speculative import Forced, standing
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
-from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.transformers_model import TransformersModel
-from workbench.signs import signed
+from workbench.grammar.label_encoding import signed
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from tests.decoding.worlds import FiniteConstraint
+from workbench.base.errors import ModelError
 from workbench.decoding import logits_processor
 from workbench.decoding.generate import generate
 from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.transformers_model import TransformersModel
-from workbench.errors import ModelError
 from workbench.vocabulary.toy import toy
 
 TEXTS = [b'{"name": "Ann"}', b'{"name": "Bo", "age": 31}', b"one", b"one two", "{ü€}".encode()]

@@ -14,7 +14,7 @@ from workbench.constraint.compile import METHODS, compile
 from workbench.decoding.generate import generate
 from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.transformers_model import TransformersModel
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 
 GRAMMAR = Grammar.from_kbnf(
     """

@@ -7,13 +7,13 @@ import pytest
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
+from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import compile
 from workbench.decoding.generate import generate
-from workbench.decoding.picard import Picard, allowed_of_likeliest
+from workbench.decoding.model import ToyModel
+from workbench.decoding.opportunistic import Picard, allowed_of_likeliest
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import StopReason
-from workbench.errors import WorkbenchError
 from workbench.vocabulary.toy import toy
 
 VOCABULARY = toy(["a", "b", "c", "d"])

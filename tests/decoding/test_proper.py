@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.decoding.proper import improper
-from workbench.decoding.toy_model import ToyModel
+from workbench.decoding.model import ToyModel
+from workbench.decoding.retokenize import improper
 from workbench.vocabulary.toy import toy
 
 #: The toy model reads the longest token at each place, so that is how it would spell a text.

@@ -10,10 +10,10 @@ import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
-from workbench.decoding.proposers import Counts, Forced, standing
+from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
+from workbench.decoding.speculative import Counts, Forced, standing
 from workbench.decoding.strategy import PLAIN, Proposer, Speculating, Strategy
-from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import Trace
 from workbench.vocabulary.toy import toy
 

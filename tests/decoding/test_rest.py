@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint
-from workbench.decoding.rest import only_rest
+from workbench.decoding.forced_suffix import only_rest
 from workbench.vocabulary.toy import toy
 
 TEXTS = st.frozensets(

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import TableModel
+from workbench.base.errors import VocabularyError
 from workbench.decoding.generate import generate
+from workbench.decoding.model import ToyModel
 from workbench.decoding.retokenize import naturalised, perplexity_of, retokenized
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import VocabularyError
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

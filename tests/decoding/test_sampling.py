@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.base.errors import WorkbenchError
 from workbench.constraint.mask import TokenMask
 from workbench.decoding.sampling import Sampling, SamplingError, likeliest, log_softmax, log_sum
-from workbench.errors import WorkbenchError
 
 LOGITS = np.log(np.array([0.4, 0.3, 0.2, 0.1], np.float32))
 ALL = TokenMask.of(range(4), 4)

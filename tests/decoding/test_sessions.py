@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from workbench.decoding.model import Forgetful, Logits
+from workbench.base.errors import ModelError
+from workbench.decoding.model import Forgetful, Logits, ToyModel
 from workbench.decoding.sessions import Sessions, common
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import ModelError
 from workbench.vocabulary.toy import toy
 
 MODEL = ToyModel(toy(["a", "b", "c"]))

@@ -12,13 +12,12 @@ import pytest
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
+from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.mask import TokenMask
 from workbench.decoding.generate import generate
-from workbench.decoding.model import LanguageModel
+from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import Acceptance, Drafting, Shares, speculative
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import VocabularyError, WorkbenchError
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId
 

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
+from workbench.base.errors import ModelError
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import Generation, generate
-from workbench.decoding.model import Forgetful, Logits
+from workbench.decoding.model import Forgetful, Logits, ToyModel
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
-from workbench.decoding.toy_model import ToyModel
 from workbench.decoding.trace import Step, Trace
-from workbench.errors import ModelError
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.base.errors import ParseError, WorkbenchError
 from workbench.decoding.template import Gen, Select, Template, White
-from workbench.errors import ParseError, WorkbenchError
 
 #: Listing 1 of DOMINO; the paper prints the first brace single, which no f-string is.
 LISTING_1 = """{{

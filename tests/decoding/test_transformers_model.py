@@ -14,12 +14,12 @@ from transformers import AutoModelForCausalLM
 
 from tests.decoding.tiny import PADDING
 from tests.decoding.worlds import FiniteConstraint
+from workbench.base.errors import ModelError, VocabularyError
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel, Logits
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason
 from workbench.decoding.transformers_model import TransformersModel, load_model
-from workbench.errors import ModelError, VocabularyError
 
 TEXTS = [b'{"name": "Ann"}', b'{"name": "Bo", "age": 31}', "{n: ü€}".encode()]
 
@@ -259,7 +259,7 @@ def test_error_no_such_directory() -> None:
 
 
 def test_error_hub_offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.vocabulary.hub._reachable", lambda: False)
+    monkeypatch.setattr("workbench.vocabulary.load._reachable", lambda: False)
     with pytest.raises(ModelError) as caught:
         TransformersModel("nobody/no-model")
     assert str(caught.value) == (

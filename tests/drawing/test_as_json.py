@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from workbench.constraint.compose import compose
-from workbench.constraint.compose_pda import compose_pda
-from workbench.drawing import as_json
-from workbench.grammar import Grammar
+from workbench.constraint.engine.compose import compose
+from workbench.constraint.engine.compose_pda import compose_pda
+from workbench.drawing import machine_files
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.pda import pda
 from workbench.vocabulary.toy import toy
 
@@ -35,7 +35,9 @@ def characters_accept(record: Any, text: str) -> bool:
 @pytest.mark.parametrize("text", ["food", "foofood", "foo", "", "é", "x"])
 def test_characters_accept_what_the_grammar_accepts(text: str) -> None:
     grammar = Grammar.from_regex("(foo)+d|é")
-    assert characters_accept(as_json.dfa_record(dfa_of("(foo)+d|é")), text) == grammar.accepts(text)
+    assert characters_accept(
+        machine_files.dfa_record(dfa_of("(foo)+d|é")), text
+    ) == grammar.accepts(text)
 
 
 def stack_accepts(record: Any, text: bytes) -> bool:
@@ -64,13 +66,15 @@ def stack_accepts(record: Any, text: bytes) -> bool:
 @pytest.mark.parametrize("text", ["ab", "aabb", "aaabbb", "aab", "abb", "", "ba"])
 def test_a_stack_machine_accepts_what_the_grammar_accepts(text: str) -> None:
     grammar = Grammar.from_kbnf(ANBN)
-    assert stack_accepts(as_json.pda_record(pda(grammar.rules)), text.encode()) == grammar.accepts(
-        text
-    )
+    assert stack_accepts(
+        machine_files.pda_record(pda(grammar.rules)), text.encode()
+    ) == grammar.accepts(text)
 
 
 def test_tokens_name_their_vocabulary_and_spelling() -> None:
-    record = as_json.token_fsa_record(compose(dfa_of("(foo)+d"), toy((b"f", b"oo", b"d", b"food"))))
+    record = machine_files.token_fsa_record(
+        compose(dfa_of("(foo)+d"), toy((b"f", b"oo", b"d", b"food")))
+    )
     ids = {i for edge in record["edges"] for i in edge["tokens"]}
     assert ids == {0, 1, 2, 3}
     assert record["vocabulary"] == {"name": "toy", "size": 5, "end": 4}
@@ -78,13 +82,13 @@ def test_tokens_name_their_vocabulary_and_spelling() -> None:
 
 
 def test_a_token_that_is_no_text_is_spelt_in_hexadecimal() -> None:
-    record = as_json.token_fsa_record(compose(dfa_of("é"), toy((b"\xc3", b"\xa9"))))
+    record = machine_files.token_fsa_record(compose(dfa_of("é"), toy((b"\xc3", b"\xa9"))))
     assert record["spelling"] == {"0": {"hex": "c3"}, "1": {"hex": "a9"}}
 
 
 def test_tokens_of_nested_rules_say_what_they_do_to_the_stack() -> None:
     machine = compose_pda(Grammar.from_kbnf(ANBN).rules, toy(("a", "b", "ab")))
-    record = as_json.token_pda_record(machine)
+    record = machine_files.token_pda_record(machine)
     assert sum(len(edge["tokens"]) for edge in record["edges"]) == machine.edge_count
     assert any(edge["pushes"] for edge in record["edges"])
     assert max(s for edge in record["edges"] for s in (*edge["pops"], *edge["pushes"])) < len(
@@ -93,7 +97,7 @@ def test_tokens_of_nested_rules_say_what_they_do_to_the_stack() -> None:
 
 
 def test_rules_call_each_other_by_name() -> None:
-    record = as_json.network_record(
+    record = machine_files.network_record(
         Grammar.from_kbnf('start ::= "a" other "b"; other ::= "c" start? "d";').rules
     )
     assert {edge["calls"] for edge in record["edges"] if "calls" in edge} == {"start", "other"}
@@ -105,7 +109,7 @@ def test_rules_call_each_other_by_name() -> None:
 
 def test_the_detokenizer_spells_every_token() -> None:
     vocabulary = toy(("f", "oo", "foo", "food"))
-    record = as_json.detokenizer_record(vocabulary)
+    record = machine_files.detokenizer_record(vocabulary)
     into = {edge["target"]: edge for edge in record["edges"] if edge["target"] != 0}
     for edge in (edge for edge in record["edges"] if "tokens" in edge):
         spelt, here = bytes([edge["writes"]]), edge["source"]
@@ -115,7 +119,7 @@ def test_the_detokenizer_spells_every_token() -> None:
 
 
 def test_the_text_is_the_record_with_an_edge_a_line() -> None:
-    record = as_json.dfa_record(dfa_of('ab|"c'))
-    text = as_json.text(record)
+    record = machine_files.dfa_record(dfa_of('ab|"c'))
+    text = machine_files.text(record)
     assert json.loads(text) == record
     assert sum(line.startswith('  {"source"') for line in text.splitlines()) == len(record["edges"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.constraint.compose import compose
-from workbench.drawing.att import (
+from workbench.constraint.engine.compose import compose
+from workbench.drawing.machine_files import (
     Att,
     detokenizer_att,
     dfa_att,
@@ -16,7 +16,7 @@ from workbench.drawing.att import (
     token_fsa_att,
     token_names,
 )
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from workbench.constraint.compose import compose
-from workbench.drawing.att import Att, detokenizer_att, dfa_att, table, token_fsa_att
-from workbench.grammar import Grammar
+from workbench.constraint.engine.compose import compose
+from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, table, token_fsa_att
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import words_of
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from workbench.automata.build import regex_dfa
 from workbench.automata.thompson import thompson
-from workbench.drawing.characters import byte_edges, folded, joined, read_back
-from workbench.source import Span
-from workbench.syntax.regex.tree import Alternate, Characters, Concat, Ranges
+from workbench.base.source import Span
+from workbench.drawing.edge_labels import byte_edges, folded, joined, read_back
+from workbench.syntax.ranges import Ranges
+from workbench.syntax.regex.tree import Alternate, Characters, Concat
 
 POINTS = st.integers(0, 0xD7FF) | st.integers(0xE000, 0x10FFFF) | st.integers(0, 0x17F)
 SETS = st.lists(

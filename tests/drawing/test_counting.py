@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.constraint.compose import compose
-from workbench.drawing.counting import FEWEST, fold_counts, fold_tokens, foot_of
+from workbench.constraint.engine.compose import compose
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
-from workbench.grammar import Grammar
+from workbench.drawing.reductions import FEWEST, fold_counts, fold_tokens, foot_of
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
 

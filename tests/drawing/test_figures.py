@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from tests.drawing.graphs import arcs, states
-from workbench.drawing.figures import FIGURES, figure
-from workbench.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError
+from workbench.drawing.transducers import FIGURES, figure
 
 Arcs = set[tuple[str, str, str]]
 

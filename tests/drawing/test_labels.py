@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from workbench.base.limits import LIMITS
+from workbench.drawing.drawable import Machine, draw, draw_tokens, missing
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.railroad import draw_railroad
-from workbench.drawn import Machine, draw, draw_tokens, missing
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -12,15 +12,15 @@ import pytest
 from tests.drawing.boxes import boxes_of, outside, overlaps
 from tests.drawing.graphs import graph
 from workbench.drawing.connectors import LONGEST, TOKEN, connectors_of, numbered, ordered
+from workbench.drawing.drawable import Drawn, Machine, draw, missing
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg
 from workbench.drawing.lanes import LaneLayout, lay_out
+from workbench.drawing.machines import draw_network
 from workbench.drawing.reductions import merge_parallel
-from workbench.drawing.rule_machines import draw_network
 from workbench.drawing.views import lanes_of
-from workbench.drawn import Drawn, Machine, draw, missing
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
 
 GALLERY = load_gallery()
 WIDTHS = (320, 560, 760, 1000)

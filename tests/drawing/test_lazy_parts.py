@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.automata.lazy import LazyDfa
-from workbench.drawing.lazy_parts import LazyParts, LazyTokenParts
-from workbench.drawn import Machine, draw, draw_tokens, missing
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.drawing.drawable import Machine, draw, draw_tokens, missing
+from workbench.drawing.parts import LazyParts, LazyTokenParts
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
 EXPLODES = "(a|b)*a(a|b){20}"

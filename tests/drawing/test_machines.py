@@ -9,13 +9,13 @@ import pytest
 
 from tests.drawing.graphs import arcs, states, texts
 from workbench.automata.build import regex_dfa
-from workbench.automata.dfa import Dfa
 from workbench.automata.thompson import thompson
-from workbench.constraint.compose import TokenFsa, compose
+from workbench.base.dfa import Dfa
+from workbench.base.source import Source
+from workbench.constraint.engine.compose import TokenFsa, compose
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import draw_dfa, draw_nfa, draw_token_fsa
 from workbench.drawing.token_edges import EXAMPLES
-from workbench.source import Source
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary

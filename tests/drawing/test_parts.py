@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.constraint.compose import compose
-from workbench.constraint.compose_pda import compose_pda
-from workbench.drawing.counting import foot_of
+from workbench.constraint.engine.compose import compose
+from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa
 from workbench.drawing.parts import Links, TokenFsaParts, TokenPdaParts, Whole, cut
-from workbench.grammar import Grammar
+from workbench.drawing.reductions import foot_of
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
 WORDS = toy([*"abcdefgxyz()0123456789", "ab", "cde", "((", "))", ")(", "äö", "xx"])

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from workbench.drawing.railroad import MOST_PARTS, Railroad, draw_railroad
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
 
 SVG = "{http://www.w3.org/2000/svg}"
 GALLERY = load_gallery()

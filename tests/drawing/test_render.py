@@ -13,11 +13,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.drawing.graphs import graph
-from workbench.drawing.dot import dot
+from workbench.base.errors import LimitError
+from workbench.drawing.dot import (
+    Job,
+    LayoutError,
+    LayoutTimeoutError,
+    Worker,
+    dot,
+    layout_by_program,
+)
 from workbench.drawing.graph import Graph
-from workbench.drawing.layout import Job, LayoutError, LayoutTimeoutError, Worker, layout_by_program
 from workbench.drawing.render import ATTEMPTS, DrawingLimits, Renderer
-from workbench.errors import LimitError
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.drawing.graphs import arcs, states
-from workbench.constraint.compose_pda import compose_pda
-from workbench.drawing.rule_machines import draw_network
-from workbench.drawing.stack_machines import draw_pda, draw_token_pda
-from workbench.grammar import Grammar
+from workbench.constraint.engine.compose_pda import compose_pda
+from workbench.drawing.machines import draw_network, draw_pda, draw_token_pda
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import pda
 from workbench.vocabulary.toy import toy

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.constraint.domino.constraint import domino
+from workbench.base.limits import LIMITS
+from workbench.constraint.methods.domino.domino import domino
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.subterminals import (
     FIGURES,
@@ -17,8 +18,7 @@ from workbench.drawing.subterminals import (
     figure_3e,
     figure_4,
 )
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
 

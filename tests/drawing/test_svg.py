@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from workbench.drawing.svg import sanitised
+from workbench.drawing.render import sanitised
 
 HEAD = (
     '<?xml version="1.0"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://x/svg11.dtd">'

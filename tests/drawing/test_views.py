@@ -7,6 +7,9 @@ from functools import cache
 import pytest
 
 from tests.drawing.graphs import graph
+from workbench.app.ui.pictures import View, picture
+from workbench.base.limits import LIMITS
+from workbench.drawing.drawable import Drawn, Machine, draw, draw_tokens, missing
 from workbench.drawing.lanes import lay_out
 from workbench.drawing.parts import Whole
 from workbench.drawing.render import renderer
@@ -19,11 +22,8 @@ from workbench.drawing.views import (
     lanes_of,
     opened,
 )
-from workbench.drawn import Drawn, Machine, draw, draw_tokens, missing
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
-from workbench.ui.pictures import View, picture
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
 GALLERY = load_gallery()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.drawing.written_classes import MAX_LABEL, written_classes
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.notations import Notation
-from workbench.source import Source
+from workbench.base.source import Source
+from workbench.drawing.edge_labels import MAX_LABEL, written_classes
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.tree import Characters
 

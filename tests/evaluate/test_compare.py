@@ -5,12 +5,7 @@ import math
 import pytest
 
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.decoding.generate import generate
-from workbench.decoding.model import Forgetful
-from workbench.decoding.sampling import Sampling
-from workbench.decoding.toy_model import ToyModel
-from workbench.decoding.trace import StopReason, Trace
-from workbench.evaluate.compare import (
+from workbench.decoding.compare import (
     Began,
     Ended,
     Failed,
@@ -19,8 +14,12 @@ from workbench.evaluate.compare import (
     cut_differently,
     divergence,
 )
-from workbench.evaluate.contenders import Contender, chosen
-from workbench.grammar import Grammar
+from workbench.decoding.contenders import Contender, chosen
+from workbench.decoding.generate import generate
+from workbench.decoding.model import Forgetful, ToyModel
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import StopReason, Trace
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import words_of
 
 SAMPLE = "ab ba ab ba"

@@ -2,18 +2,16 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.analysis.random_texts import samples
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LIMITS
 from workbench.constraint.compile import METHODS
+from workbench.decoding.contenders import CONTENDERS, STRATEGIES, chosen, program_of
+from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculating
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import WorkbenchError
-from workbench.evaluate.contenders import CONTENDERS, chosen
-from workbench.evaluate.learning import STRATEGIES
-from workbench.evaluate.programs import program_of
-from workbench.evaluate.tasks import TASKS
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
-from workbench.samples import samples
+from workbench.grammar.grammar import Grammar
+from workbench.lab.experiments.tasks import TASKS
 from workbench.vocabulary.toy import words_of
 
 MODEL = ToyModel(words_of("ab ba ab ba"), "ab ba ab ba")

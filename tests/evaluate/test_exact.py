@@ -6,15 +6,21 @@ from collections.abc import Sequence
 import pytest
 
 from tests.decoding.worlds import FiniteConstraint, TableModel
+from workbench.base.errors import WorkbenchError
 from workbench.constraint.mask import TokenMask
+from workbench.decoding.contenders import Contender, chosen
+from workbench.decoding.exact_distribution import (
+    Distribution,
+    distance,
+    exact,
+    induced,
+    own,
+    token_tree,
+)
 from workbench.decoding.generate import generate
+from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import WorkbenchError
-from workbench.evaluate.contenders import Contender, chosen
-from workbench.evaluate.exact import Distribution, distance, exact, induced, own
-from workbench.evaluate.token_tree import token_tree
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
 # a=0 b=1 c=2 ab=3 ac=4 end=5

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.evaluate.compare import Run
-from workbench.evaluate.contenders import CONTENDERS
-from workbench.evaluate.experiment import FULL, QUICK, Experiment, Record, Setting
-from workbench.evaluate.experiments.accuracy import TABLE_2, TABLE_4
-from workbench.evaluate.experiments.ranking import RANKING
-from workbench.evaluate.experiments.registry import EXPERIMENTS
-from workbench.evaluate.experiments.throughput import TABLE_3, best_of
-from workbench.evaluate.experiments.timing import faster
-from workbench.evaluate.measures import Measures, Surprisal
-from workbench.evaluate.scored_model import ScoredModel
-from workbench.evaluate.tasks import TASKS, answer_of, questions
+from workbench.decoding.compare import Run
+from workbench.decoding.contenders import CONTENDERS
+from workbench.decoding.exact_distribution import ScoredModel
+from workbench.decoding.measures import Measures, Surprisal
+from workbench.lab.experiments import accuracy, invasiveness, proper_tokens, throughput
+from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
+from workbench.lab.experiments.experiment import FULL, QUICK, Experiment, Record, Setting
+from workbench.lab.experiments.koo import RANKING
+from workbench.lab.experiments.results_page import EXPERIMENTS
+from workbench.lab.experiments.tasks import TASKS, answer_of, questions
+from workbench.lab.experiments.throughput import TABLE_3, best_of, faster
 from workbench.vocabulary.toy import toy
 
 
@@ -146,15 +146,13 @@ def test_runs_are_values() -> None:
 
 def test_every_contender_that_experiments_name_is_known() -> None:
     """Experiments name contenders as text: a renamed one would silently fall out of a table."""
-    from workbench.evaluate.experiments import accuracy, invading, naturalising, skew, throughput
-
     named = {
         *accuracy._METHODS,
         *throughput._TABLE_3,
         *throughput._ACCELERATED,
         *throughput._BASES,
-        *invading.METHODS,
-        *naturalising._METHODS,
-        *skew._METHODS,
+        *invasiveness.METHODS,
+        *invasiveness._METHODS,
+        *proper_tokens._METHODS,
     }
     assert named <= CONTENDERS.keys()

@@ -5,10 +5,10 @@ import pytest
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
+from workbench.decoding.contenders import CONTENDERS, Prepared
+from workbench.decoding.invasive import alone, forbidden_at, searched, tried
 from workbench.decoding.sampling import Sampling
-from workbench.evaluate.contenders import CONTENDERS, Prepared
-from workbench.evaluate.invasive import alone, forbidden_at, searched, tried
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
 # a=0 b=1 ab=2 end=3

@@ -8,11 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import WorkbenchError
-from workbench.evaluate.experiment import QUICK, Experiment, Record, Setting, Stopped, Unit
-from workbench.evaluate.page import page
-from workbench.evaluate.results import Results, worked
+from workbench.base.errors import WorkbenchError
+from workbench.decoding.model import ToyModel
+from workbench.lab.experiments.experiment import (
+    QUICK,
+    Experiment,
+    Record,
+    Results,
+    Setting,
+    Stopped,
+    Unit,
+    worked,
+)
+from workbench.lab.experiments.results_page import page
 from workbench.vocabulary.toy import toy
 
 MODEL = ToyModel(toy("ab"))

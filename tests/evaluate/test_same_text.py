@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.decoding.compare import Ended, compare
+from workbench.decoding.contenders import chosen
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import builtin_model
-from workbench.evaluate.compare import Ended, compare
-from workbench.evaluate.contenders import chosen
-from workbench.evaluate.tasks import TASKS
+from workbench.lab.experiments.tasks import TASKS
 
 #: All of them have the exact mask.
 EXACT = "automaton,domino,skipping,opportunistic,domino-opportunistic,speculation,online-trie"

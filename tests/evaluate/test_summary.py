@@ -9,13 +9,13 @@ from functools import partial
 
 import pytest
 
+from workbench.base.errors import WorkbenchError
+from workbench.decoding.compare import Ended, Failed, Run, compare
+from workbench.decoding.contenders import CONTENDERS, chosen
+from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import WorkbenchError
-from workbench.evaluate.compare import Ended, Failed, Run, compare
-from workbench.evaluate.contenders import CONTENDERS, chosen
-from workbench.evaluate.summary import MAX_SPREAD, alike, rate, summaries, table, verdict
-from workbench.grammar import Grammar
+from workbench.decoding.summary import MAX_SPREAD, alike, rate, summaries, table, verdict
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import words_of
 
 SAMPLE = "ab ba ab ba"

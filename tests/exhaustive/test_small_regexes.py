@@ -15,11 +15,12 @@ import pytest
 from tests import oracles
 from workbench.automata.build import regex_dfa
 from workbench.automata.determinize import determinize
-from workbench.automata.dfa import DEAD
 from workbench.automata.operations import first_match, without_match
 from workbench.automata.thompson import thompson
-from workbench.source import Source
-from workbench.syntax.regex.parser import Dialect, parse_regex
+from workbench.base.dfa import DEAD
+from workbench.base.source import Source
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect
 
 ATOMS = ["a", "b", ".", "[^a]", ""]
 COUNTS = ["*", "+", "?", "{2}", "{1,2}"]

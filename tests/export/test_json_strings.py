@@ -9,18 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.automata.dfa import Dfa
-from workbench.export.from_machine import machine_regex
-from workbench.export.json_characters import json_character
-from workbench.export.json_contents import json_contents
-from workbench.export.regex_text import pattern
-from workbench.export.registry import export
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
-from workbench.samples import samples
-from workbench.schema.strings.texts import Texts
-from workbench.syntax.ranges import contains, normalized
-from workbench.syntax.regex.tree import Ranges
+from workbench.analysis.random_texts import samples
+from workbench.base.dfa import Dfa
+from workbench.base.limits import LIMITS
+from workbench.grammar.export.json_strings import json_character, json_contents
+from workbench.grammar.export.registry import export
+from workbench.grammar.export.terminals import machine_regex
+from workbench.grammar.grammar import Grammar
+from workbench.schema.string_sets import Texts
+from workbench.syntax.ranges import Ranges, contains, normalized
+from workbench.syntax.regex.printer import pattern
 
 HALVES = range(0xD800, 0xE000)
 #: Where spellings change: controls, short escapes, digits of ``\\uXXXX``, halves of pairs.

@@ -6,19 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.errors import LimitError
-from workbench.export.expansions import Expansions, alternatives
-from workbench.export.lark import _by_letters
-from workbench.export.lexing import Lexers, is_one
-from workbench.export.names import LARK, Names
-from workbench.export.places import Places
-from workbench.export.spelled import terminal
-from workbench.export.terms import plain
-from workbench.limits import LIMITS, Limits
+from workbench.automata.to_regex import plain
+from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source, Span
+from workbench.grammar.export.lark_lexing import Expansions, Lexers, Places, alternatives, is_one
+from workbench.grammar.export.rule_names import LARK, Names
+from workbench.grammar.export.terminals import terminal
+from workbench.grammar.export.writers import _by_letters
 from workbench.pushdown.cfg import gathered
-from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Repetition, Sequence
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.syntax.regex.parser import parse_regex
 
 HERE = Span(0, 1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from workbench.automata.build import regex_dfa
-from workbench.errors import BuildError
-from workbench.export.registry import EXPORTS, export, named_by_suffix
-from workbench.grammar import Grammar
-from workbench.notations import Notation
+from workbench.base.errors import BuildError
+from workbench.base.source import Source, Span
+from workbench.grammar.export.registry import EXPORTS, export, named_by_suffix
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
-from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Automaton,
     Expression,

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from workbench.export.lark import rewritten_lark
-from workbench.export.registry import export
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.samples import near_misses, samples
-from workbench.signs import labels_of
+from workbench.analysis.random_texts import near_misses, samples
+from workbench.grammar.export.registry import export
+from workbench.grammar.export.writers import rewritten_lark
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.label_encoding import labels_of
 from workbench.vocabulary.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.peers
@@ -64,7 +64,7 @@ def in_xgrammar(text: str) -> Language:
 
 @cache
 def _bytes() -> Any:  # an object of its extension
-    peer = pytest.importorskip("workbench.bench.peers.llguidance")
+    peer = pytest.importorskip("workbench.lab.bench.peers.others")
     module = pytest.importorskip("llguidance")
     every = Vocabulary((*(bytes([byte]) for byte in range(256)), b"<end>"), end=256)
     return module.LLTokenizer(module.TokenizerWrapper(peer._Tokens(every, 256)))

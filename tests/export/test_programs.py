@@ -6,9 +6,8 @@ import ast
 
 import pytest
 
-from workbench.export.programs import PROGRAMS
-from workbench.export.registry import export
-from workbench.grammar import Grammar
+from workbench.grammar.export.registry import PROGRAMS, export
+from workbench.grammar.grammar import Grammar
 
 NESTED = "start ::= '(' start? ')' | '\"' | \"'\" | '\\n\\\\';"
 SCHEMA = '{"type": "object", "properties": {"a": {"type": "integer"}}}'

@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 
 from tests.laws.test_mask_laws import slow
 from tests.oracles import texts
-from workbench.automata.fold import fold
-from workbench.difference import equivalent
-from workbench.errors import BuildError
-from workbench.export.from_machine import machine_regex
-from workbench.export.regex import write_regex
-from workbench.export.regex_text import pattern
-from workbench.export.terms import (
+from workbench.analysis.difference import equivalent
+from workbench.automata.code_points import fold
+from workbench.automata.to_regex import (
     EMPTY,
     NOTHING,
     concat,
@@ -27,9 +23,14 @@ from workbench.export.terms import (
     repeat,
     text,
 )
-from workbench.grammar import Grammar
-from workbench.source import Source
-from workbench.syntax.regex.parser import Dialect, parse_regex
+from workbench.base.errors import BuildError
+from workbench.base.source import Source
+from workbench.grammar.export.as_regex import write_regex
+from workbench.grammar.export.terminals import machine_regex
+from workbench.grammar.grammar import Grammar
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.printer import pattern
+from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Regex
 
 #   rules                                                                regex, why

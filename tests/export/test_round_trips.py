@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from workbench.difference import equivalent
-from workbench.errors import BuildError, WorkbenchError
-from workbench.export.registry import export
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.notations import Notation
-from workbench.samples import samples
+from workbench.analysis.difference import equivalent
+from workbench.analysis.random_texts import samples
+from workbench.base.errors import BuildError, WorkbenchError
+from workbench.base.limits import Limits
+from workbench.grammar.export.registry import export
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 
 GALLERY = load_gallery()
 NOTATIONS = (Notation.KBNF, Notation.GBNF, Notation.LARK, Notation.REGEX)

@@ -20,26 +20,28 @@ import numpy.typing as npt
 from typer.testing import CliRunner
 
 import workbench as wb
-from workbench import limits as limits_module
-from workbench.automata.dfa import Dfa
-from workbench.cli.main import app
+from workbench.analysis.lint import tree_advice
+from workbench.analysis.random_texts import samples
+from workbench.app.cli.main import app
+from workbench.app.ui import author, explain_view, runs, states
+from workbench.app.ui import author as changes
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import TOY, ModelRoom
+from workbench.app.ui.runs import run_records
+from workbench.base import limits as limits_module
+from workbench.base.dfa import Dfa
+from workbench.base.errors import SourceError
 from workbench.constraint.compile import METHODS
-from workbench.constraint.compose import compose
-from workbench.constraint.compose_pda import compose_pda
+from workbench.constraint.engine.compose import compose
+from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.constraint.labels import signed_vocabulary
 from workbench.drawing.dot import dot
 from workbench.drawing.graph import Graph
 from workbench.drawing.render import Renderer
-from workbench.errors import SourceError
-from workbench.export.registry import EXPORTS, export
-from workbench.gallery import Example, Gallery, load_gallery
-from workbench.notations import Notation
-from workbench.samples import samples
-from workbench.signs import labels_of, signed
-from workbench.ui import author, changes, explain, states, turns
-from workbench.ui.handlers import Handlers
-from workbench.ui.models import TOY, ModelRoom
-from workbench.ui.runs import run_records
+from workbench.grammar.export.registry import EXPORTS, export
+from workbench.grammar.gallery import Example, Gallery, load_gallery
+from workbench.grammar.label_encoding import labels_of, signed
+from workbench.grammar.notations import Notation
 
 Ints = npt.NDArray[np.int32]
 Record = dict[str, Any]
@@ -67,6 +69,11 @@ def fixed_clock(tick: float = TICK) -> Iterator[None]:
 
     with mock.patch.object(limits_module, "time", SimpleNamespace(perf_counter=reading)):
         yield
+
+
+def advice_of(grammar: wb.Grammar) -> tuple[Any, ...]:
+    """The advice that the tree of a grammar shows."""
+    return tree_advice(grammar)
 
 
 # -- grammars and vocabularies --------------------------------------------------------------------
@@ -205,13 +212,13 @@ QUESTIONS: Mapping[str, Callable[[Handlers, Record], Record]] = {
     "mask": Handlers.mask,
     "example": Handlers.example,
     "page": lambda page, _: page.page(),
-    "why": explain.why,
-    "reasons": explain.explain_tokens,
+    "why": explain_view.why,
+    "reasons": explain_view.explain_tokens,
     "about_state": states.about_state,
     "about_edge": states.about_edge,
     "find_states": states.find_states,
-    "turn": turns.turn,
-    "find_tokens": turns.find_tokens,
+    "turn": runs.turn,
+    "find_tokens": runs.find_tokens,
     "run": lambda page, sent: {"records": [*_run(page, sent)]},
 }
 

@@ -223,7 +223,7 @@ def schema_entries(name: str) -> Iterator[Entry]:
     yield {
         "key": f"{name}/grammar",
         "rules": [rule.name for rule in grammar.tree.rules][:12],
-        "advice": [one.message for one in grammar.advice],
+        "advice": [one.message for one in doors.advice_of(grammar)],
         **({} if name in _NOT_WRITTEN else _written(grammar)),
     }
     try:

@@ -7,14 +7,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.grammar_oracle import GrammarOracle, brute_mask
-from workbench.constraint.compile import automaton
-from workbench.constraint.composed import composed
-from workbench.errors import BuildError, LimitError, VocabularyError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
-from workbench.notations import Notation
+from workbench.base.errors import BuildError, LimitError, VocabularyError
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source, Span
+from workbench.constraint.engine.automaton import automaton
+from workbench.constraint.methods.composed import composed
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
-from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,

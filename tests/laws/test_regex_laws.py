@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 
 from tests import oracles
 from workbench.automata.build import regex_dfa
+from workbench.automata.code_points import fold
 from workbench.automata.determinize import determinize
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.automata.equivalence import equivalent, witness
-from workbench.automata.fold import fold
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.operations import (
     complement,
     concatenation,
     difference,
+    equivalent,
     excluding,
     first_match,
     intersection,
@@ -32,12 +31,16 @@ from workbench.automata.operations import (
     substrings,
     union,
     without_match,
+    witness,
 )
-from workbench.errors import ParseError
-from workbench.source import Source
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
 from workbench.syntax import ranges
-from workbench.syntax.regex.parser import Dialect, parse_regex
-from workbench.syntax.regex.tree import Characters, Ranges
+from workbench.syntax.ranges import Ranges
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect
+from workbench.syntax.regex.tree import Characters
 
 pytestmark = pytest.mark.slow
 

@@ -6,18 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.app.lessons.automaton_films import closure, moved, partitions, subset_steps
+from workbench.app.lessons.composition_films import alive_pairs, compose_steps
+from workbench.app.lessons.films import film
+from workbench.app.lessons.index_films import walk
+from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
+from workbench.app.lessons.stack_films import Tree, tree_of
+from workbench.app.lessons.world import World
 from workbench.automata.determinize import determinize
 from workbench.automata.minimize import minimize
-from workbench.constraint.compose import compose
+from workbench.constraint.engine.compose import compose
 from workbench.drawing.transducers import merged_detokenizer
-from workbench.lessons.composing import alive_pairs, compose_steps
-from workbench.lessons.constructing import partitions, subset_steps
-from workbench.lessons.deriving import Tree, tree_of
-from workbench.lessons.films import film
-from workbench.lessons.indexing import walk
-from workbench.lessons.lesson import Film, Frame, Kind, LessonError
-from workbench.lessons.running import closure, moved
-from workbench.lessons.world import World
 
 FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
 ANBN = World(kbnf="S ::= 'ab' | 'a' S 'b';", start="S", tokens=("a", "b", "bb", "aaab"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import WorkbenchError
-from workbench.lessons.films import film
-from workbench.lessons.lesson import Film, Frame, Kind, LessonError
-from workbench.lessons.shelf import lessons
-from workbench.lessons.world import World
+from workbench.app.lessons.films import film
+from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
+from workbench.app.lessons.lesson_reader import lessons
+from workbench.app.lessons.world import World
+from workbench.base.errors import WorkbenchError
 
 AB = World(regex="a*b*", tokens=("a", "b", "ab", "aa"), merges=(("a", "b"), ("a", "a")))
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from workbench.lessons.lesson import Kind, LessonError
-from workbench.lessons.questions import question
-from workbench.lessons.world import World
+from workbench.app.lessons.lesson import Kind, LessonError
+from workbench.app.lessons.questions import question
+from workbench.app.lessons.world import World
 
 FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
 

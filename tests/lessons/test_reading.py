@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.errors import WorkbenchError
-from workbench.lessons.reading import read_lesson
-from workbench.lessons.world import World, spelt
+from workbench.app.lessons.lesson_reader import read_lesson
+from workbench.app.lessons.world import World, spelt
+from workbench.base.errors import WorkbenchError
 
 GOOD = """
 title = "T"

@@ -7,13 +7,12 @@ import re
 import pytest
 
 from tests.drawing.graphs import arcs, states
-from workbench.drawing.figures import figure
-from workbench.lessons.asking import Answer
-from workbench.lessons.films import FILMS, film
-from workbench.lessons.lesson import Film, Lesson, LessonError, Step
-from workbench.lessons.questions import QUESTIONS, question
-from workbench.lessons.shelf import ORDER, lesson, lessons
-from workbench.lessons.tables import TABLES, table
+from workbench.app.lessons.films import FILMS, film
+from workbench.app.lessons.lesson import Answer, Film, Lesson, LessonError, Step
+from workbench.app.lessons.lesson_reader import ORDER, lesson, lessons
+from workbench.app.lessons.lesson_tables import TABLES, table
+from workbench.app.lessons.questions import QUESTIONS, question
+from workbench.drawing.transducers import figure
 
 STEPS = [(name, number) for name in ORDER for number in range(len(lessons()[name].steps))]
 

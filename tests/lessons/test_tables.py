@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.app.lessons.lesson import Kind, LessonError
+from workbench.app.lessons.lesson_reader import lessons
+from workbench.app.lessons.lesson_tables import table
+from workbench.app.lessons.merge_films import cut_ways
+from workbench.app.lessons.world import World
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
-from workbench.lessons.cutting import cut_ways
-from workbench.lessons.lesson import Kind, LessonError
-from workbench.lessons.shelf import lessons
-from workbench.lessons.tables import table
-from workbench.lessons.world import World
 from workbench.vocabulary.vocabulary import Vocabulary
 
 FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))

@@ -6,18 +6,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from workbench.constraint.proper.cartesian import cartesian_merge
-from workbench.constraint.proper.token_dfa import permissive
+from workbench.app.lessons.cartesian_film import product_of, star_of
+from workbench.app.lessons.composition_films import machine_of
+from workbench.app.lessons.direct_merge_film import merged
+from workbench.app.lessons.lesson import LessonError
+from workbench.app.lessons.merge_films import greedy, passes, splits, turns
+from workbench.app.lessons.method_films import allowed_by, run_of
+from workbench.app.lessons.region_tables import regions_of
+from workbench.app.lessons.world import World
+from workbench.constraint.methods.proper.cartesian import cartesian_merge
+from workbench.constraint.methods.proper.direct_merge import permissive
 from workbench.decoding.generate import generate
-from workbench.lessons.crossing import product_of, star_of
-from workbench.lessons.direct import merged
-from workbench.lessons.exploring import machine_of
-from workbench.lessons.lesson import LessonError
-from workbench.lessons.merging import greedy, passes
-from workbench.lessons.methods import allowed_by, run_of
-from workbench.lessons.pairing import splits, turns
-from workbench.lessons.regions import regions_of
-from workbench.lessons.world import World
 
 Rules = tuple[tuple[str, str], ...]
 

@@ -6,10 +6,11 @@ import time
 
 import pytest
 
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.lint import lint
-from workbench.pushdown.advice import Advice, advice
+from workbench.analysis.advice import advice
+from workbench.analysis.lint import lint, tree_advice
+from workbench.base.problems import Advice
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
 
 UNENDING = "has no end: a model may never leave it"
 
@@ -119,10 +120,10 @@ FIXED = [
 
 @pytest.mark.parametrize(("text", "accepts", "rejects"), FIXED, ids=[text for text, *_ in FIXED])
 def test_a_fix_put_in_place_is_a_grammar(text: str, accepts: list[str], rejects: list[str]) -> None:
-    (one,) = Grammar.from_kbnf(text).advice
+    (one,) = tree_advice(Grammar.from_kbnf(text))
     assert one.fix is not None
     mended = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])
-    assert mended.advice == ()
+    assert tree_advice(mended) == ()
     assert [mended.accepts(sample) for sample in accepts] == [True] * len(accepts)
     assert [mended.accepts(sample) for sample in rejects] == [False] * len(rejects)
 
@@ -143,7 +144,7 @@ REGEXES = [
 
 @pytest.mark.parametrize(("pattern", "told"), REGEXES, ids=[pattern for pattern, _ in REGEXES])
 def test_advice_on_a_regex(pattern: str, told: list[tuple[str, str]]) -> None:
-    found = Grammar.from_regex(pattern).advice
+    found = tree_advice(Grammar.from_regex(pattern))
     assert [(pattern[one.span.start : one.span.end], one.fix) for one in found] == told
     assert {one.kind for one in found} <= {"unbounded_loop"}
 
@@ -160,7 +161,7 @@ UNMATCHED = [
 
 @pytest.mark.parametrize(("pattern", "told", "why"), UNMATCHED, ids=[why for *_, why in UNMATCHED])
 def test_parts_of_a_regex_that_match_nothing(pattern: str, told: list[str], why: str) -> None:
-    found = [one for one in Grammar.from_regex(pattern).advice if one.kind == "unproductive"]
+    found = [one for one in tree_advice(Grammar.from_regex(pattern)) if one.kind == "unproductive"]
     assert [pattern[one.span.start : one.span.end] for one in found] == told, why
     assert {one.severity for one in found} <= {"warning"}
 

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import assume, given
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.pushdown.ambiguity import Search, ambiguity
+from workbench.analysis.ambiguity import Derivations, Search, ambiguity
+from workbench.base.limits import Limits
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import context_free
 from workbench.pushdown.cfg import Cfg, gathered
-from workbench.pushdown.derivations import Derivations
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,

@@ -7,18 +7,17 @@ from random import Random
 import pytest
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.bench.exactness.made_up import HARD, grammar
-from workbench.errors import BuildError, LimitError
-from workbench.gallery import Example, load_gallery
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
-from workbench.notations import Notation
-from workbench.pushdown.apart import build_apart
-from workbench.pushdown.build import build, network_of
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import BuildError, LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source, Span
+from workbench.grammar.gallery import Example, load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.lab.bench.exactness.subjects import HARD, grammar
+from workbench.pushdown.build import build, build_apart, network_of
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
-from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Automaton,
     Expression,
@@ -29,7 +28,7 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
 )
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.syntax.regex.parser import parse_regex
 
 HERE = Span(0, 1)

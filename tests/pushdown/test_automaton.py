@@ -7,20 +7,18 @@ from itertools import product
 
 import pytest
 
+from workbench.analysis.earley import Places
+from workbench.analysis.outline import outline
+from workbench.analysis.redundant import redundant_advice
 from workbench.automata.build import regex_dfa
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.bench.exactness.columns import Recogniser
-from workbench.bench.exactness.reading import bodies_of_grammar
-from workbench.bench.exactness.terms import Terms
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import BuildError, WorkbenchError
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source, Span
 from workbench.drawing.railroad import draw_railroad
-from workbench.errors import BuildError, WorkbenchError
-from workbench.limits import LIMITS
-from workbench.outline import outline
+from workbench.lab.bench.exactness.recogniser import Recogniser, Terms, bodies_of_grammar
 from workbench.pushdown.build import build, context_free, network_of
-from workbench.pushdown.places import Places
-from workbench.pushdown.redundant import redundant_advice
 from workbench.pushdown.runner import Runner
-from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -33,7 +31,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.kbnf.printer import print_kbnf
+from workbench.syntax.kbnf.kbnf_printer import print_kbnf
 from workbench.syntax.regex.parser import parse_regex
 
 HERE = Span(0, 4)

@@ -8,14 +8,13 @@ from hypothesis import given
 from tests.grammar_oracle import GrammarOracle
 from tests.laws.test_mask_laws import slow, trees
 from tests.oracles import byte_texts
-from workbench.errors import BuildError
-from workbench.limits import LIMITS
-from workbench.pushdown.bisimilar import bisimilar
+from workbench.base.errors import BuildError
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source
 from workbench.pushdown.build import build
-from workbench.pushdown.network import Network
-from workbench.source import Source
+from workbench.pushdown.network import Network, bisimilar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 
 def network(kbnf: str) -> Network:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.grammar_oracle import GrammarOracle
-from workbench.automata.dfa import Dfa
-from workbench.errors import BuildError, LimitError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.notations import Notation
+from workbench.base.dfa import Dfa
+from workbench.base.errors import BuildError, LimitError
+from workbench.base.limits import Limits
+from workbench.base.source import Source
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
-from workbench.source import Source
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 
 def machine(text: str, limits: Limits | None = None) -> Dfa | Network:

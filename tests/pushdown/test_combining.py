@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.automata.dfa import Dfa
-from workbench.errors import BuildError
-from workbench.limits import LIMITS
-from workbench.pushdown.combining import Combining
-from workbench.source import Source, Span
+from workbench.base.dfa import Dfa
+from workbench.base.errors import BuildError
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source, Span
+from workbench.pushdown.build import Combining
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,

@@ -9,16 +9,15 @@ import pytest
 from hypothesis import assume, given, reject
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
-from workbench.automata.dfa import DEAD
-from workbench.errors import LimitError
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
-from workbench.pushdown.conflict_words import characters, shown
-from workbench.pushdown.determinism import Conflict, clashes, conflicts
+from workbench.analysis.conflicts import Conflict, characters, clashes, conflicts, shown
+from workbench.base.dfa import DEAD
+from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
-from workbench.pushdown.shortest import Shortest
+from workbench.pushdown.shortest_texts import Shortest
 from workbench.syntax.grammar_tree import GrammarTree
 
 

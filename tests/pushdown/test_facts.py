@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.automata.program import EMPTY, LONGER, SOME
-from workbench.limits import LIMITS
-from workbench.pushdown.cfg import gathered
-from workbench.pushdown.rule_program import RuleProgram, rule_program
-from workbench.source import Source
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.automata.regex_program import EMPTY, LONGER, SOME
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source
+from workbench.pushdown.cfg import RuleProgram, gathered, rule_program
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 
 def rules(text: str) -> RuleProgram:

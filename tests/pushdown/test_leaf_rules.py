@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from workbench.automata.build import regex_machine
-from workbench.automata.dfa import Dfa
-from workbench.drawing.rule_machines import draw_network, leaf_states
-from workbench.grammar import Grammar
+from workbench.base.dfa import Dfa
+from workbench.base.source import Source, Span
+from workbench.drawing.machines import draw_network, leaf_states
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import build
 from workbench.pushdown.leaf_rules import leaf_labels, with_leaf_rules
-from workbench.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from workbench.base.source import Source
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM, pda
-from workbench.source import Source
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 
 def network(text: str) -> Network:

@@ -7,16 +7,16 @@ from random import Random
 import pytest
 
 from tests.grammar_oracle import GrammarOracle
-from workbench.bench.exactness.made_up import HARD, grammar, regex
-from workbench.errors import LimitError, WorkbenchError
-from workbench.gallery import Example, load_gallery
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.pushdown.places import Places, Reached
-from workbench.source import Source
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.analysis.earley import Places, Reached
+from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.limits import Limits
+from workbench.base.source import Source
+from workbench.grammar.gallery import Example, load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.recognition import character_start
+from workbench.lab.bench.exactness.subjects import HARD, grammar, regex
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.syntax.regex.parser import parse_regex
-from workbench.verdict import character_start
 
 JSON = """start ::= value;
 value ::= object | list | number | 'true';
@@ -182,7 +182,7 @@ def agree(built: Grammar, places: Places, data: bytes) -> None:
 
 def wander(built: Grammar, random: Random, steps: int) -> None:
     """Read on at random, mostly what may come, now and then something else or half a character."""
-    places, data = built.places, b""
+    places, data = Places.of(built), b""
     for _ in range(steps):
         agree(built, places, data)
         if not built.is_prefix(data):
@@ -220,10 +220,11 @@ def test_law_in_grammars_that_are_hard_to_read(name: str) -> None:
 @pytest.mark.parametrize("example", load_gallery().values(), ids=lambda example: str(example.name))
 def test_law_in_the_gallery(example: Example) -> None:
     built = Grammar.from_text(example.text, example.notation, example.start)
+    places = Places.of(built)
     for text in (*example.accepts[:2], *example.rejects[:2]):
         data = text.encode()
         for end in {*range(0, len(data), 1 + len(data) // 12), len(data)}:
-            agree(built, built.places, data[:end])
+            agree(built, places, data[:end])
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.analysis.lint import lint
+from workbench.analysis.redundant import is_included
 from workbench.automata.build import regex_dfa
-from workbench.automata.equivalence import equivalent
-from workbench.automata.operations import difference
-from workbench.grammar import Grammar
-from workbench.lint import lint
-from workbench.pushdown.redundant import is_included
+from workbench.automata.operations import difference, equivalent
+from workbench.grammar.grammar import Grammar
 
 #   regex                      pieces that add nothing, and why
 REGEXES = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.lint import lint
-from workbench.notations import Notation
-from workbench.pushdown.advice import Advice
+from workbench.analysis.lint import lint
+from workbench.base.problems import Advice
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 
 #   notation         text                              with all fixes
 FIXED = [

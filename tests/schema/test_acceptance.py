@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from workbench.bench.schemas import worker
-from workbench.errors import BuildError, LimitError, ParseError, WorkbenchError
-from workbench.grammar import Grammar
+from workbench.base.errors import BuildError, LimitError, ParseError, WorkbenchError
+from workbench.grammar.grammar import Grammar
+from workbench.lab.bench import schema_worker
 
 SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
 BESIDE = Path(__file__).parents[3] / "shared" / "cases" / "jsonschema.jsonl"
@@ -74,7 +74,7 @@ def judged(rows: Iterator[Row]) -> Findings:
         if row["id"] in BEYOND:
             row["tests"] = [test for test in row["tests"] if not test["valid"]]
         found.valid += sum(test["valid"] for test in row["tests"])
-        _, wrong = worker.judged(grammar.accepts, row)
+        _, wrong = schema_worker.judged(grammar.accepts, row)
         for number, spellings in wrong.items():
             if not row["tests"][int(number)]["valid"]:
                 found.let_in.append(f"{row['id']} test {number}")

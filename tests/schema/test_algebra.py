@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 
 from tests.schema.schema_oracle import Endless, documents, instances, validates
-from workbench.errors import BuildError
-from workbench.schema.algebra.algebra import Algebra
-from workbench.schema.reading import Document, schema_source
+from workbench.base.errors import BuildError
+from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.schema_reader import Document, schema_source
 
 
 def algebra_of(schema: Any) -> Algebra:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import BuildError
-from workbench.export.regex import write_regex
-from workbench.grammar import Grammar
+from workbench.base.errors import BuildError
+from workbench.grammar.export.as_regex import write_regex
+from workbench.grammar.grammar import Grammar
 
 #: The example of appendix C, without room for other properties.
 CHARACTER = {

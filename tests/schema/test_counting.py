@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.schema.writing.counting import BLOCK
+from workbench.grammar.grammar import Grammar
+from workbench.schema.counting import BLOCK
 
 #: Texts longer than that take seconds to read.
 _READ = 70_000

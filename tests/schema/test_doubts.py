@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from tests.schema.test_subschemas import fits, visit
-from workbench.errors import BuildError
-from workbench.schema.algebra.algebra import Algebra
-from workbench.schema.reading import Document, schema_source
-from workbench.schema.values import Json
+from workbench.base.errors import BuildError
+from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.schema_reader import Document, Json, schema_source
 
 HOST: dict[str, Any] = {"type": "string", "format": "hostname"}
 REGEX: dict[str, Any] = {"type": "string", "format": "regex"}

@@ -14,8 +14,8 @@ from random import Random
 
 import pytest
 
-from workbench.schema.strings.formats import PATTERNS
-from workbench.schema.strings.texts import Texts
+from workbench.schema.formats import PATTERNS
+from workbench.schema.string_sets import Texts
 
 SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
 

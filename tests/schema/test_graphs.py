@@ -10,15 +10,14 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.limits import LIMITS
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source, Span
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
-from workbench.schema.options import SchemaOptions
-from workbench.schema.reading import Document, schema_source
-from workbench.schema.writing.graphs import written_graph
-from workbench.schema.writing.whitespace import Spacing
-from workbench.schema.writing.writing import Writing
-from workbench.source import Source, Span
+from workbench.schema.member_rows import written_graph
+from workbench.schema.schema_options import SchemaOptions, Spacing
+from workbench.schema.schema_reader import Document, schema_source
+from workbench.schema.write_values import Writing
 from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.schema.reading import schema_source
-from workbench.schema.tree import schema_grammar
+from workbench.grammar.grammar import Grammar
+from workbench.schema.json_schema import schema_grammar
+from workbench.schema.schema_reader import schema_source
 
 SHAPE: dict[str, object] = {"type": "object", "properties": {"a": {}, "b": {}}}
 TEXTS = COMPACT, SPACED, LOOSE = '{"a":1,"b":2}', '{"a": 1, "b": 2}', '{ "a" :1,"b":2 }'

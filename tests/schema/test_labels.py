@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from workbench.schema.algebra.algebra import Algebra
-from workbench.schema.reading import Document, schema_source
-from workbench.schema.writing.labels import numbers_label, texts_label
+from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.schema_reader import Document, schema_source
+from workbench.schema.write_values import numbers_label, texts_label
 
 TEXTS: list[tuple[dict[str, Any], str]] = [
     ({}, "string"),

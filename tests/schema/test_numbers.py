@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.errors import LimitError
-from workbench.schema.numbers.numbers import Numbers
+from workbench.base.errors import LimitError
+from workbench.schema.numbers import Numbers
 
 N = Numbers
 SETS = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import BuildError
-from workbench.schema.algebra.algebra import Algebra
-from workbench.schema.reading import Document, schema_source
-from workbench.schema.values import Objects
+from workbench.base.errors import BuildError
+from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.normal_form import Objects
+from workbench.schema.schema_reader import Document, schema_source
 
 
 def shapes_of(schema: Any) -> tuple[Objects, ...]:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import ParseError
-from workbench.schema.reading import Document, Node, schema_source
-from workbench.source import Source
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
+from workbench.schema.schema_reader import Document, Node, schema_source
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),

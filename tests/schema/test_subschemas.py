@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import BuildError, ParseError, SourceError
-from workbench.schema.algebra.algebra import Algebra
-from workbench.schema.reading import Document, schema_source
-from workbench.schema.values import Json
+from workbench.base.errors import BuildError, ParseError, SourceError
+from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.schema_reader import Document, Json, schema_source
 
 
 def algebra_of(schema: Any) -> Algebra:

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.schema.literal_oracle import spellings
-from workbench.automata.dfa import Dfa
-from workbench.errors import LimitError, ParseError
-from workbench.limits import LIMITS, Limits
-from workbench.schema.strings.texts import Texts
+from workbench.base.dfa import Dfa
+from workbench.base.errors import LimitError, ParseError
+from workbench.base.limits import LIMITS, Limits
+from workbench.schema.string_sets import Texts
 
 #: Characters of every kind of spelling.
 KINDS = 'ab/"\\\n\x00\x7f\u00e9\u2028\ud7ff\ue000\uffff\U00010000\U0001f600'

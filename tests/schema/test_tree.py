@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import BuildError
-from workbench.schema.options import SchemaOptions
-from workbench.schema.reading import schema_source
-from workbench.schema.tree import SchemaGrammar, schema_grammar, schema_tree
+from workbench.base.errors import BuildError
+from workbench.schema.json_schema import SchemaGrammar, schema_grammar, schema_tree
+from workbench.schema.schema_options import SchemaOptions
+from workbench.schema.schema_reader import schema_source
 from workbench.syntax.grammar_tree import Automaton, Expression, Literal, Repetition, Sequence
 
 COMPACT = SchemaOptions(whitespace="compact")

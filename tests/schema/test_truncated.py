@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.equivalence import equivalent
-from workbench.errors import LimitError
-from workbench.gallery import load_gallery
-from workbench.schema.strings.texts import Texts
-from workbench.schema.truncated import json_regex
-from workbench.source import Source
+from workbench.automata.operations import equivalent
+from workbench.base.errors import LimitError
+from workbench.base.source import Source
+from workbench.grammar.gallery import load_gallery
+from workbench.schema.json_schema import json_regex
+from workbench.schema.string_sets import Texts
 from workbench.syntax.regex.parser import parse_regex
 
 values = st.recursive(

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from workbench.errors import WorkbenchError
-from workbench.pushdown.apart import build_apart
+from workbench.base.errors import WorkbenchError
+from workbench.pushdown.build import build_apart
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
-from workbench.schema.options import DEFAULT_BOUND, SchemaOptions
-from workbench.schema.reading import schema_source
-from workbench.schema.tree import schema_tree
+from workbench.schema.json_schema import schema_tree
+from workbench.schema.schema_options import DEFAULT_BOUND, SchemaOptions
+from workbench.schema.schema_reader import schema_source
 
 SCHEMA = {
     "type": "object",

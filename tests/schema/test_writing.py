@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
-from workbench.notations import Notation
-from workbench.pushdown.apart import build_apart
-from workbench.samples import samples
-from workbench.schema.options import SchemaOptions
-from workbench.schema.reading import schema_source
-from workbench.schema.tree import SchemaGrammar, schema_grammar
+from workbench.analysis.random_texts import samples
+from workbench.base.limits import LIMITS
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.pushdown.build import build_apart
+from workbench.schema.json_schema import SchemaGrammar, schema_grammar
+from workbench.schema.schema_options import SchemaOptions
+from workbench.schema.schema_reader import schema_source
 
 COMPACT, ONE_SPACE = SchemaOptions(whitespace="compact"), SchemaOptions(whitespace="one space")
 ANY = SchemaOptions(bound=12)

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.schema.schema_oracle import Endless, documents, instances, validates
-from workbench.errors import BuildError, LimitError
-from workbench.grammar import Grammar
-from workbench.samples import samples
+from workbench.analysis.random_texts import samples
+from workbench.base.errors import BuildError, LimitError
+from workbench.grammar.grammar import Grammar
 
 #: Orders tried of the members of an instance.
 _ORDERS = 200

@@ -7,11 +7,11 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import BuildError
+from workbench.base.errors import BuildError
+from workbench.base.source import Source, Span
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
-from workbench.source import Source, Span
-from workbench.syntax.chunks import pieces, words
+from workbench.syntax.derived_rules import pieces, words
 from workbench.syntax.grammar_tree import GrammarTree, Rule, Substrings
 
 SPAN = Span(0, 0)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import LimitError, SourceError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
-from workbench.source import Source
-from workbench.syntax.gbnf.parser import parse_gbnf
+from workbench.base.errors import LimitError, SourceError
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source
+from workbench.grammar.grammar import Grammar
+from workbench.syntax.gbnf.gbnf_parser import parse_gbnf
 from workbench.syntax.grammar_tree import Literal, Sequence
 
 #   grammar                                  accepted              rejected          because

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import ParseError
-from workbench.source import Source
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 DATA = Path(__file__).parents[1] / "data"
 CASES: list[dict[str, Any]] = json.loads(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import ParseError
-from workbench.source import Source, Span
-from workbench.syntax.kbnf.escapes import Unescaped, unescape
+from workbench.base.errors import ParseError
+from workbench.base.source import Source, Span, Unescaped
+from workbench.syntax.kbnf.kbnf_lexer import unescape
 
 
 def read(text: str, *, regex: bool = False) -> Unescaped:

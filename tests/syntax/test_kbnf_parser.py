@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.errors import ParseError
-from workbench.resources import GRAMMARS
-from workbench.source import Source, Span
+from workbench.base.errors import ParseError
+from workbench.base.resources import GRAMMARS
+from workbench.base.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Except,
     GrammarTree,
@@ -26,8 +26,8 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
 )
-from workbench.syntax.kbnf.parser import NESTING, parse_kbnf
-from workbench.syntax.kbnf.printer import print_kbnf
+from workbench.syntax.kbnf.kbnf_parser import NESTING, parse_kbnf
+from workbench.syntax.kbnf.kbnf_printer import print_kbnf
 
 
 def parse(text: str) -> GrammarTree:
@@ -300,5 +300,5 @@ def test_long_texts_take_linear_time(text: str) -> None:
 
 
 def test_lark_is_not_imported_before_a_grammar_is_read() -> None:
-    code = "import sys, workbench.syntax.kbnf.parser as p; assert 'lark' not in sys.modules"
+    code = "import sys, workbench.syntax.kbnf.kbnf_parser as p; assert 'lark' not in sys.modules"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

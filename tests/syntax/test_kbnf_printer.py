@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.errors import WorkbenchError
-from workbench.source import Source, Span
+from workbench.base.errors import WorkbenchError
+from workbench.base.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
     Except,
@@ -23,8 +23,8 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Substrings,
 )
-from workbench.syntax.kbnf.parser import parse_kbnf
-from workbench.syntax.kbnf.printer import print_kbnf
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
+from workbench.syntax.kbnf.kbnf_printer import print_kbnf
 
 NOWHERE = Span(0, 0)
 A, B = Literal(b"a", NOWHERE), Literal(b"b", NOWHERE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.syntax.kbnf.parser import _lark
-from workbench.syntax.kbnf.scanner import END, NOTHING, lexemes
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, lexemes
+from workbench.syntax.kbnf.kbnf_parser import _lark
 
 #   text                        kinds                                       because
 ROWS = [

@@ -6,8 +6,8 @@ import lark
 import pytest
 from lark.exceptions import UnexpectedToken
 
-from workbench.syntax.kbnf.scanner import END, Part
-from workbench.syntax.kbnf.tables import Tables, UnexpectedError
+from workbench.syntax.kbnf.kbnf_lexer import END, Part
+from workbench.syntax.kbnf.kbnf_parser import Tables, UnexpectedError
 
 SUMS = lark.Lark(
     """

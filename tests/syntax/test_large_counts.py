@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.grammar import Grammar
+from workbench.base.source import Source, Span
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
-from workbench.source import Source, Span
-from workbench.syntax import large_counts
-from workbench.syntax.grammar_tree import GrammarTree, Literal, Repetition, Rule, Sequence
-from workbench.syntax.large_counts import LARGE, Counting
-from workbench.syntax.names import Names
+from workbench.syntax import derived_rules
+from workbench.syntax.derived_rules import LARGE, Counting
+from workbench.syntax.grammar_tree import GrammarTree, Literal, Names, Repetition, Rule, Sequence
 
 SPAN = Span(0, 0)
 
@@ -49,7 +48,7 @@ def accepted(low: int, high: int | None, most: int) -> list[int]:
 def test_texts_are_those_of_the_copies(
     low: int, high: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_counts, "LARGE", 2)
+    monkeypatch.setattr(derived_rules, "LARGE", 2)
     wanted = [count for count in range(40) if low <= count and (high is None or count <= high)]
     assert accepted(low, high, 40) == wanted
 

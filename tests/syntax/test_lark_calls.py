@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import ParseError
-from workbench.source import Source
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
 from workbench.syntax.cursor import Cursor
-from workbench.syntax.lark.calls import holds, read_condition, read_value, value
-from workbench.syntax.lark.lexemes import SIGNS, lark_lexemes
+from workbench.syntax.lark.bodies import holds, read_condition, read_value, value
+from workbench.syntax.lark.lark_lexer import SIGNS, lark_lexemes
 
 
 def cursor(text: str) -> Cursor:

@@ -10,8 +10,8 @@ import pytest
 from lark import Lark
 from lark.exceptions import GrammarError, LarkError
 
-from workbench.errors import BuildError
-from workbench.grammar import Grammar
+from workbench.base.errors import BuildError
+from workbench.grammar.grammar import Grammar
 
 TEXTS = ["".join(letters) for size in range(5) for letters in product("abc ", repeat=size)]
 #: Of each grammar so many texts are tried, and all of at most two letters.

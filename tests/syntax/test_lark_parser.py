@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import SourceError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
-from workbench.source import Source
-from workbench.syntax.lark.parser import parse_lark
+from workbench.base.errors import SourceError
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source
+from workbench.grammar.grammar import Grammar
+from workbench.syntax.lark.lowering import parse_lark
 
 #   grammar                                          accepted            rejected         because
 MEANT = [

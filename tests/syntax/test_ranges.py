@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.syntax import ranges
-from workbench.syntax.ranges import ANY_CHARACTER
-from workbench.syntax.regex.tree import Ranges
+from workbench.syntax.ranges import ANY_CHARACTER, Ranges
 
 SETS = st.frozensets(st.integers(0, 40))
 

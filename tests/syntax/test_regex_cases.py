@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.errors import LimitError, ParseError
-from workbench.limits import Limits
-from workbench.source import Source
-from workbench.syntax.regex.parser import Dialect, Flags, parse_regex
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import LimitError, ParseError
+from workbench.base.limits import Limits
+from workbench.base.source import Source
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect, Flags
 
 DATA = Path(__file__).parent.parent / "data"
 #: The machine these tests run on may be busy; what is measured is right or wrong, not speed.

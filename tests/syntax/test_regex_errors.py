@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import ParseError
-from workbench.source import Source
-from workbench.syntax.regex.parser import Dialect, Flags, parse_regex
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect, Flags
 
 PYTHON, RUST = Dialect.PYTHON, Dialect.RUST
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles import texts
-from workbench.errors import LimitError, ParseError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.source import Source
-from workbench.syntax.regex.dialect import Dialect
+from workbench.base.errors import LimitError, ParseError
+from workbench.base.limits import Limits
+from workbench.base.source import Source
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Group
 
 #: Koo et al. 2024, appendix C.4.4, letter by letter.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from workbench.automata.build import regex_dfa
-from workbench.source import Source, Span
-from workbench.syntax.regex.parser import Dialect, Flags, parse_regex
+from workbench.base.source import Source, Span
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect, Flags
 from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,

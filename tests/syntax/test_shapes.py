@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.syntax.shapes import shape
+from workbench.grammar.grammar import Grammar
+from workbench.syntax.grammar_tree import shape
 
 #   two regexes               alike, why
 PAIRS = [

@@ -9,16 +9,15 @@ import torch
 from tokenizers import Tokenizer, models
 from tokenizers.pre_tokenizers import ByteLevel
 
-from workbench.training import bpe
-from workbench.training.batches import batch, encode
-from workbench.training.corpus.document import Document
-from workbench.training.mixture import mixture
-from workbench.training.settings import TrainSettings, smoke
+from workbench.lab.training import train_bpe
+from workbench.lab.training.corpus.document import Document
+from workbench.lab.training.corpus.mixture import mixture
+from workbench.lab.training.loop import TrainSettings, batch, encode, smoke
 
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return bpe.train_tokenizer("test", tokens=3000, documents=6000)
+    return train_bpe.train_tokenizer("test", tokens=3000, documents=6000)
 
 
 def test_every_byte_is_a_token(tokenizer: Tokenizer) -> None:
@@ -28,7 +27,7 @@ def test_every_byte_is_a_token(tokenizer: Tokenizer) -> None:
 
 
 def test_the_end_token_is_there_once(tokenizer: Tokenizer) -> None:
-    assert bpe.end_of(tokenizer) == 0
+    assert train_bpe.end_of(tokenizer) == 0
     assert tokenizer.get_vocab_size() == 3000
 
 
@@ -74,4 +73,4 @@ def test_batches_depend_on_seed_and_step_alone(tokenizer: Tokenizer) -> None:
 
 def test_error_when_a_tokenizer_has_no_end() -> None:
     with pytest.raises(ValueError, match="has no token"):
-        bpe.end_of(Tokenizer(models.BPE()))
+        train_bpe.end_of(Tokenizer(models.BPE()))

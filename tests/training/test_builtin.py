@@ -14,11 +14,9 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, LlamaForCausalLM
 
 import workbench.decoding
-from workbench.training.corpus.document import stream
-from workbench.training.evaluate import measure
-from workbench.training.export import FILES, load, size
-from workbench.training.mixture import FORMATS, HELD_OUT
-from workbench.training.samples import complete
+from workbench.lab.training.card import FILES, complete, load, measure, size
+from workbench.lab.training.corpus.document import stream
+from workbench.lab.training.corpus.mixture import FORMATS, HELD_OUT
 
 BUILTIN = Path(workbench.decoding.__file__).parent / "builtin"
 Shipped = tuple[LlamaForCausalLM, Tokenizer]

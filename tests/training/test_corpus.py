@@ -13,10 +13,11 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.training.c_subset import in_subset
-from workbench.training.corpus import gsm8k, people
-from workbench.training.corpus.choices import QUESTIONS
-from workbench.training.corpus.document import Document, Orderly, stream
-from workbench.training.mixture import FORMATS, held_out, mixture
+from workbench.lab.training.corpus import document as people
+from workbench.lab.training.corpus import sums
+from workbench.lab.training.corpus.choices import QUESTIONS
+from workbench.lab.training.corpus.document import Document, Orderly, stream
+from workbench.lab.training.corpus.mixture import FORMATS, held_out, mixture
 
 BY_NAME = {form.name: form for form in FORMATS}
 
@@ -228,7 +229,7 @@ def test_code_parses(name: str) -> None:
 
 
 def test_gsm8k_json_has_the_listings_shape_and_ends_in_the_answer() -> None:
-    for _, text in gsm8k.json_problems("train")[:500]:
+    for _, text in sums.json_problems("train")[:500]:
         value = json.loads(text)
         assert list(value) == ["thoughts", "answer"]
         assert all(list(t) == ["step", "calculation", "result"] for t in value["thoughts"])
@@ -237,8 +238,8 @@ def test_gsm8k_json_has_the_listings_shape_and_ends_in_the_answer() -> None:
 
 
 def test_gsm8k_prose_has_no_annotations_and_keeps_the_answer() -> None:
-    for question, answer in gsm8k.problems("train")[:500]:
-        prompt, text = gsm8k.as_prose(question, answer)
+    for question, answer in sums.problems("train")[:500]:
+        prompt, text = sums.as_prose(question, answer)
         assert "<<" not in prompt + text
         assert re.search(r"\n#### -?[\d,.]+$", text)
 
@@ -248,13 +249,13 @@ def test_gsm8k_prose_has_no_annotations_and_keeps_the_answer() -> None:
     [("12", 12), ("1,200", 1200), (".5", 0.5), ("2.0", 2), ("$7", 7), ("x", None)],
 )
 def test_results_as_json_numbers(text: str, value: float | None) -> None:
-    assert gsm8k.number(text) == value
+    assert sums.number(text) == value
 
 
 def test_no_held_out_question_is_trained_on() -> None:
-    trained = {question for question, _ in gsm8k.problems("train")}
-    assert not trained & {question for question, _ in gsm8k.problems("held_out")}
-    assert len(gsm8k.problems("held_out")) == 200
+    trained = {question for question, _ in sums.problems("train")}
+    assert not trained & {question for question, _ in sums.problems("held_out")}
+    assert len(sums.problems("held_out")) == 200
 
 
 def test_orderly_samples_keep_the_order_of_what_they_are_drawn_from() -> None:

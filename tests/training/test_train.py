@@ -11,11 +11,10 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from workbench.training import checkpoint
-from workbench.training.__main__ import settings_from
-from workbench.training.loop import LOG, Progress, rate_at
-from workbench.training.settings import Shape, TrainSettings, smoke
-from workbench.training.train import MODEL, train
+from workbench.lab.training import loop
+from workbench.lab.training.__main__ import settings_from
+from workbench.lab.training.loop import LOG, Progress, Shape, TrainSettings, rate_at, smoke
+from workbench.lab.training.train import MODEL, train
 
 Whole = tuple[TrainSettings, list[Progress]]
 
@@ -51,7 +50,7 @@ def test_a_run_cut_in_two_gives_the_same_losses(whole: Whole, tmp_path: Path) ->
         first.append(record)
         if record.step == 3:
             break
-    assert checkpoint.read(tmp_path).step == 3
+    assert loop.read(tmp_path).step == 3
     rest = list(train(replace(settings, resume=True)))
     assert [r.step for r in rest] == [4, 5, 6]
     assert [r.loss for r in (*first, *rest)] == [r.loss for r in unbroken]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import BuildError
-from workbench.grammar import Grammar
+from workbench.base.errors import BuildError
+from workbench.grammar.grammar import Grammar
 
 #: The type of ``x``, what stands for ``x=``, whether it is accepted, why it is in the table.
 VALUES = [

@@ -7,9 +7,9 @@ from copy import copy
 
 import pytest
 
-from workbench.errors import ParseError
-from workbench.source import Source
-from workbench.typed.tree import text_tree
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
+from workbench.schema.typed.dataclass_grammar import text_tree
 
 TEXT = """
 class Colour(Enum):

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 
 from tests.typed.generated import Colour, Point, Size, Tree, instances
-from workbench.errors import BuildError, ParseError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.source import Source
-from workbench.typed.as_schema import schema_of
-from workbench.typed.reading import read_types
+from workbench.base.errors import BuildError, ParseError, WorkbenchError
+from workbench.base.source import Source
+from workbench.grammar.grammar import Grammar
+from workbench.schema.typed.as_schema import schema_of
+from workbench.schema.typed.python_reader import read_types
 
 
 def as_json(value: Any) -> Any:
@@ -176,7 +176,7 @@ def test_error_for_keys_that_json_has_no_texts_for() -> None:
 
 
 def test_error_told_with_a_pointer() -> None:
-    from workbench.typed.tree import class_tree
+    from workbench.schema.typed.dataclass_grammar import class_tree
 
     typed = class_tree(Tree, "json")
     with pytest.raises(ParseError, match="text, line 1, column 1: /parts/0/name: expected str"):

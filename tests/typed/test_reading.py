@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import ParseError
-from workbench.source import Source, Span
-from workbench.typed.reading import read_types
-from workbench.typed.types import (
+from workbench.base.errors import ParseError
+from workbench.base.source import Source, Span
+from workbench.schema.typed.python_reader import read_types
+from workbench.schema.typed.types import (
     Dict,
     Enumeration,
     Field,

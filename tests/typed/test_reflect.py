@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NewType, O
 
 import pytest
 
-from workbench.errors import BuildError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.typed.reflect import reflect
-from workbench.typed.tree import class_tree
+from workbench.base.errors import BuildError, WorkbenchError
+from workbench.grammar.grammar import Grammar
+from workbench.schema.typed.dataclass_grammar import class_tree
+from workbench.schema.typed.reflect import reflect
 
 T = TypeVar("T")
 Age = NewType("Age", int)

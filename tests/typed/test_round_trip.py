@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.typed.generated import Colour, Point, Rank, Size, Tree, instances
-from workbench.grammar import Grammar
-from workbench.notations import Notation
+from workbench.analysis.random_texts import samples
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
-from workbench.samples import samples
-from workbench.typed.tree import Typed, class_tree, text_tree
-from workbench.typed.writing import written
+from workbench.schema.typed.dataclass_grammar import Typed, class_tree, text_tree
+from workbench.schema.typed.python_printer import written
 
 
 def grammar(typed: Typed) -> Grammar:

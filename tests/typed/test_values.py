@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import ParseError
-from workbench.source import Source
-from workbench.typed.values import Call, Items, Number, Pairs, Text, Value, Word, read_value
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
+from workbench.schema.typed.values import Call, Items, Number, Pairs, Text, Value, Word, read_value
 
 
 def plain(value: Value) -> object:

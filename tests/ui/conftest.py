@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.ui.toy import toy_room
-from workbench.ui.handlers import Handlers
+from workbench.app.ui.handlers import Handlers
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,9 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from workbench.ui import about as about_module
-from workbench.ui.about import about, release
-from workbench.ui.handlers import Handlers
+from workbench.app.ui import page_files as about_module
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.page_files import about, release
 
 
 def test_what_runs_here_is_told_and_where_it_is_not(handlers: Handlers) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workbench.ui.ahead import ahead
+from workbench.app.ui.streams import ahead
 
 
 def test_the_same_items_in_the_same_order() -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from workbench.notations import Notation
+from workbench.grammar.notations import Notation
 
 # in a process of its own: Gradio's warnings are not ours
 ASKING = """
 import json
 from gradio_client import Client
 from tests.ui.toy import toy_room
-from workbench.ui.serve import ServeSettings, start
+from workbench.app.ui.serve import ServeSettings, start
 
 page = start(ServeSettings(port=0, quiet=True), toy_room())
 client = Client(page.local_url, verbose=False)
@@ -71,7 +71,7 @@ def test_the_readmes_client_runs() -> None:
     (code,) = (each for each in codes if '"http://127.0.0.1:7860/"' in each)
     served = """
 from tests.ui.toy import toy_room
-from workbench.ui.serve import ServeSettings, start
+from workbench.app.ui.serve import ServeSettings, start
 page = start(ServeSettings(port=0, quiet=True), toy_room())
 """
     last = aside(served + code.replace('"http://127.0.0.1:7860/"', "page.local_url"))[-1]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from workbench.ui import author
-from workbench.ui.handlers import Handlers
+from workbench.app.ui import author
+from workbench.app.ui.handlers import Handlers
 
 JSON = {
     "text": "start ::= '[' (start (',' start)*)? ']' | digits;\ndigits ::= #'[0-9]+';\nold ::= 'x';",

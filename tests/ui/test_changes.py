@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.notations import Notation
-from workbench.ui.changes import what_changed
-from workbench.ui.convert import convert_grammar
-from workbench.ui.handlers import Handlers
+from workbench.app.ui.author import convert_grammar, what_changed
+from workbench.app.ui.handlers import Handlers
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 
 
 def regex(text: str) -> dict[str, Any]:

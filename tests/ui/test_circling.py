@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.pipeline import compile_grammar
-from workbench.ui.circling import circle
-from workbench.ui.follow import Follower
+from workbench.analysis.run_tracing import circle
+from workbench.app.pipeline import compile_grammar
+from workbench.grammar.grammar import Grammar
 
 
 @pytest.mark.parametrize(
@@ -19,7 +18,7 @@ from workbench.ui.follow import Follower
     ],
 )  # fmt: skip
 def test_circle(grammar: Grammar, pieces: list[str], circling: str, why: str) -> None:
-    follower = Follower(compile_grammar(grammar))
+    follower = compile_grammar(grammar).follower()
     found = [circle(grammar, follower.take(piece.encode()).path) for piece in pieces]
     assert "".join("·" if each is None else "o" for each in found) == circling, why
     assert len({each for each in found if each is not None}) <= 1, why
@@ -27,5 +26,5 @@ def test_circle(grammar: Grammar, pieces: list[str], circling: str, why: str) ->
 
 def test_a_machine_that_explodes_is_not_searched() -> None:
     grammar = Grammar.from_regex("(a|b)*a(a|b){30}")
-    place = Follower(compile_grammar(grammar)).take(b"a")
+    place = compile_grammar(grammar).follower().take(b"a")
     assert circle(grammar, place.path) is None

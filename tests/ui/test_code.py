@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.errors import WorkbenchError
-from workbench.gallery import load_gallery
-from workbench.resources import BUILTIN_MODEL
-from workbench.ui.code import WRITERS, Wanted, client, python, quoted, shell, transformers
+from workbench.app.ui.takeaway import WRITERS, Wanted, client, python, shell, transformers
+from workbench.base.errors import WorkbenchError
+from workbench.base.resources import BUILTIN_MODEL
+from workbench.grammar.export.registry import quoted
+from workbench.grammar.gallery import load_gallery
 
 needs_model = pytest.mark.skipif(
     not (BUILTIN_MODEL / "model.safetensors").exists(), reason="the embedded model is not here"

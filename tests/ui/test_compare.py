@@ -9,22 +9,22 @@ import pytest
 
 from tests.cli.test_cli import needs_model
 from tests.ui.toy import toy_vocabulary
-from workbench.decoding.toy_model import ToyModel
-from workbench.decoding.transformers_model import load_model
-from workbench.errors import WorkbenchError
-from workbench.evaluate.contenders import CONTENDERS, chosen
-from workbench.evaluate.exact import exact
-from workbench.grammar import Grammar
-from workbench.ui.compare import (
+from workbench.app.ui.compare_view import (
     compare_records,
     compared,
     compared_run,
     contender_list,
     distribution,
 )
-from workbench.ui.compare_request import MOST_IN_ALL, CompareRequest
-from workbench.ui.handlers import Handlers
-from workbench.ui.models import ModelRoom
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.requests import MOST_IN_ALL, CompareRequest
+from workbench.base.errors import WorkbenchError
+from workbench.decoding.contenders import CONTENDERS, chosen
+from workbench.decoding.exact_distribution import exact
+from workbench.decoding.model import ToyModel
+from workbench.decoding.transformers_model import load_model
+from workbench.grammar.grammar import Grammar
 
 TIME = {
     "text": "[0-9]{2}:[0-9]{2}",

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.ui.explain import explain_tokens, reasons, why
-from workbench.ui.handlers import Handlers
+from workbench.app.ui.explain_view import explain_tokens, reasons, why
+from workbench.app.ui.handlers import Handlers
+from workbench.grammar.grammar import Grammar
 
 TIME = Grammar.from_regex("[0-8]{2}:[0-8]{2}")
 

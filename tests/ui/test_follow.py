@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import WorkbenchError
-from workbench.pipeline import Notation, compile_text
-from workbench.ui.follow import NOWHERE, Follower
+from workbench.analysis.run_tracing import NOWHERE, Follower
+from workbench.app.pipeline import compile_text
+from workbench.base.errors import WorkbenchError
+from workbench.grammar.notations import Notation
 
 
 def follower(text: str, notation: Notation = Notation.REGEX) -> Follower:
-    return Follower(compile_text(text, notation))
+    return compile_text(text, notation).follower()
 
 
 def test_a_token_passes_the_states_of_its_bytes() -> None:

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from workbench.pipeline import Machine
-from workbench.ui.handlers import Handlers, encoded
-from workbench.ui.pictures import MOST_ROWS
+from workbench.app.ui.handlers import Handlers, encoded
+from workbench.app.ui.pictures import MOST_ROWS
+from workbench.drawing.drawable import Machine
 
 NESTED = "start ::= '(' start? ')';"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.constraint.labelled import read_by
-from workbench.constraint.labels import signed_vocabulary
-from workbench.pipeline import Machine, Notation, compile_text
-from workbench.ui.explain import explain_tokens, why
-from workbench.ui.follow import Follower
-from workbench.ui.handlers import Handlers
-from workbench.ui.runs import following, run_records
-from workbench.ui.states import about_state
-from workbench.ui.written import att, automaton
+from workbench.app.pipeline import compile_text
+from workbench.app.ui.explain_view import explain_tokens, why
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.runs import following, run_records
+from workbench.app.ui.states import about_state
+from workbench.app.ui.takeaway import att, automaton
+from workbench.constraint.labels import read_by, signed_vocabulary
+from workbench.drawing.drawable import Machine
+from workbench.grammar.notations import Notation
 from workbench.vocabulary.toy import toy
 
 WORDS = toy(["a", "b", "\n", "* ", "\n* ", "word", "(", ")"])
@@ -24,7 +24,7 @@ def test_a_run_stands_in_the_states_of_the_picture() -> None:
     compiled = compile_text(BULLETS, Notation.REGEX)
     drawn = {node.id for node in compiled.graph(Machine.CHARACTERS).nodes}
     constraint = compiled.constraint(WORDS)
-    follower = Follower(compiled)
+    follower = compiled.follower()
     passed = [
         follower.take(data).path["characters"]
         for data in read_by(constraint, WORDS.ids("a", "\n* ", "word", "word", "\n* ", "b"))

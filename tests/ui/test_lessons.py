@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_room
-from workbench.lessons.shelf import ORDER
-from workbench.ui.handlers import Handlers
-from workbench.ui.lessons import (
+from workbench.app.lessons.lesson_reader import ORDER
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.lesson_view import (
     lesson,
     lesson_answer,
     lesson_figure,

@@ -5,10 +5,9 @@ import threading
 import pytest
 
 from tests.ui.toy import toy_room, toy_vocabulary
-from workbench.decoding.model import LanguageModel
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import ModelError
-from workbench.ui.models import ModelRoom
+from workbench.app.ui.model_registry import ModelRoom
+from workbench.base.errors import ModelError
+from workbench.decoding.model import LanguageModel, ToyModel
 
 
 def test_a_model_is_loaded_once_whoever_asks() -> None:

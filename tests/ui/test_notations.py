@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.gallery import Example, load_gallery
-from workbench.pipeline import Notation
-from workbench.ui.handlers import Handlers
-from workbench.ui.notations import other_notation
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.notation_guess import other_notation
+from workbench.grammar.gallery import Example, load_gallery
+from workbench.grammar.notations import Notation
 
 #   text                              chosen      looks like   because
 TEXTS = [

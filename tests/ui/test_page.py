@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.resources import STATIC
+from workbench.base.resources import STATIC
 
 
 def aside(code: str) -> list[str]:
@@ -48,7 +48,9 @@ def test_nothing_typed_can_become_markup(path: Path) -> None:
 
 
 def test_every_file_is_loaded_and_every_loaded_file_is_there() -> None:
-    told = aside("from workbench.ui.files import SCRIPTS, SHEETS; print(*SCRIPTS, *SHEETS)")
+    told = aside(
+        "from workbench.app.ui.page_files import SCRIPTS, SHEETS; print(*SCRIPTS, *SHEETS)"
+    )
     replay = {"replay.js", "replay.css"}  # stand in the page a run is taken away as
     assert sorted(told) == sorted({p.name for p in FILES if p.suffix != ".html"} - replay)
 
@@ -60,8 +62,8 @@ def test_the_files_are_light() -> None:
 
 def test_the_page_is_built_with_its_events() -> None:
     told = aside(
-        "from tests.ui.toy import toy_room; from workbench.ui.handlers import Handlers;"
-        "from workbench.ui.page import build; page = build(Handlers(toy_room()));"
+        "from tests.ui.toy import toy_room; from workbench.app.ui.handlers import Handlers;"
+        "from workbench.app.ui.page import build; page = build(Handlers(toy_room()));"
         "print(*[fn.api_name for fn in page.fns.values() if fn.api_visibility == 'public'])"
     )
     assert sorted(told) == [
@@ -70,13 +72,20 @@ def test_the_page_is_built_with_its_events() -> None:
 
 
 def test_the_page_is_up_before_torch_is_wanted() -> None:
-    code = "import sys, workbench.ui.page, workbench.ui.serve; print('torch' in sys.modules)"
+    code = (
+        "import sys, workbench.app.ui.page, workbench.app.ui.serve; print('torch' in sys.modules)"
+    )
     assert aside(code) == ["False"]
 
 
 @pytest.mark.parametrize(
     "module",
-    ["workbench.ui.handlers", "workbench.ui.runs", "workbench.ui.compare", "workbench.pipeline"],
+    [
+        "workbench.app.ui.handlers",
+        "workbench.app.ui.runs",
+        "workbench.app.ui.compare_view",
+        "workbench.app.pipeline",
+    ],
 )
 def test_the_handlers_need_no_gradio(module: str) -> None:
     code = f"import sys, {module}; print('gradio' in sys.modules, 'torch' in sys.modules)"

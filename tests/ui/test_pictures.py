@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.drawing.counting import fold_counts
+from workbench.app.pipeline import compile_text
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.pictures import View, picture, table
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LIMITS
+from workbench.drawing.drawable import Machine, draw_tokens
 from workbench.drawing.parts import TokenFsaParts
+from workbench.drawing.reductions import fold_counts
 from workbench.drawing.views import Level
-from workbench.drawn import Machine, draw_tokens
-from workbench.errors import WorkbenchError
-from workbench.gallery import load_gallery
-from workbench.limits import LIMITS
-from workbench.pipeline import Notation, compile_text
-from workbench.ui.handlers import Handlers
-from workbench.ui.pictures import View, picture, table
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.notations import Notation
 from workbench.vocabulary.toy import toy
 
 LONG = {

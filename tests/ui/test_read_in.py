@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.notations import Notation
-from workbench.source import Span
-from workbench.ui.read_in import ReadIn, innermost
+from workbench.analysis.run_tracing import ReadIn, innermost
+from workbench.base.limits import Limits
+from workbench.base.source import Span
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 
 SCHEMA = '{"properties": {"a": {"type": "null"}, "b": {"enum": [1, 2]}}, "required": ["a", "b"], "additionalProperties": false, "type": "object"}'
 PERSON = "@dataclass\nclass Person:\n    name: str\n    tags: list[str]\n"

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from workbench.errors import WorkbenchError
-from workbench.ui.handlers import Handlers
-from workbench.ui.record import recorded_lines
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.replay import recorded_lines
+from workbench.base.errors import WorkbenchError
 
 
 def test_a_recorded_run_is_what_the_page_reads(handlers: Handlers) -> None:

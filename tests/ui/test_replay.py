@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_room
-from workbench.errors import WorkbenchError
-from workbench.ui.handlers import Handlers
-from workbench.ui.replay import MARK, MOST_PARTS, drawn, replay, shell, taken, taken_in
-from workbench.ui.runs import run_records
-from workbench.ui.takeaway import take_replay
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.replay import MARK, MOST_PARTS, drawn, replay, replay_shell, taken, taken_in
+from workbench.app.ui.runs import run_records
+from workbench.app.ui.takeaway import take_replay
+from workbench.base.errors import WorkbenchError
 
 ANBN = 'start ::= "a" start? "b";'
 
@@ -36,7 +36,7 @@ def recording(page: str) -> Any:
 
 
 def test_the_page_asks_nobody_for_anything() -> None:
-    page = shell()
+    page = replay_shell()
     assert not re.search(
         r"""(?:src|href)=["'](?!#)""", re.sub(r"<script>.*</script>", "", page, flags=re.DOTALL)
     )
@@ -45,9 +45,9 @@ def test_the_page_asks_nobody_for_anything() -> None:
 
 
 def test_its_policy_allows_its_own_script_alone() -> None:
-    script = re.search(r"<script>(.*)</script>\n</body>", shell(), re.DOTALL)[1]  # type: ignore[index]
+    script = re.search(r"<script>(.*)</script>\n</body>", replay_shell(), re.DOTALL)[1]  # type: ignore[index]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"script-src 'sha256-{digest}'" in shell()
+    assert f"script-src 'sha256-{digest}'" in replay_shell()
     assert "</script" not in script
     assert "<!--" not in script
 
@@ -56,8 +56,8 @@ def test_nothing_a_person_or_a_model_wrote_leaves_its_block() -> None:
     nasty = "</script><script>alert(1)</script><!-- λ \\u003c  "
     about = {"text": nasty, "notation": "regex", "start": "start", "title": nasty}
     page = replay(about, [{"k": "step", "token": {"id": 1, "text": nasty}}], None, {})
-    assert page.count("</script>") == shell().count("</script>")
-    assert page.count("<!--") == shell().count("<!--")
+    assert page.count("</script>") == replay_shell().count("</script>")
+    assert page.count("<!--") == replay_shell().count("<!--")
     assert recording(page)["about"]["text"] == nasty
     assert recording(page)["steps"][0]["token"]["text"] == nasty
 

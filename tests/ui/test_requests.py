@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import WorkbenchError
-from workbench.pipeline import Notation
-from workbench.ui.requests import (
+from workbench.app.ui.requests import (
     LONGEST_TEXT,
     MOST_TOKENS,
     MOST_TRIED,
@@ -15,6 +13,8 @@ from workbench.ui.requests import (
     text_in,
     tried_in,
 )
+from workbench.base.errors import WorkbenchError
+from workbench.grammar.notations import Notation
 
 
 def test_a_grammar_as_the_editor_sends_it() -> None:

@@ -3,11 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.ui.toy import toy_room, toy_vocabulary
-from workbench.decoding.toy_model import ToyModel
-from workbench.errors import ModelError
-from workbench.ui.handlers import Handlers
-from workbench.ui.models import ModelRoom
-from workbench.ui.rooms import ModelRooms
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import ModelRoom, ModelRooms
+from workbench.base.errors import ModelError
+from workbench.decoding.model import ToyModel
 
 
 def named(name: str) -> ModelRoom:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_vocabulary
-from workbench.decoding.toy_model import ToyModel
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.records import WORDS, token_record
+from workbench.app.ui.requests import RunRequest
+from workbench.app.ui.runs import closing, run_records
+from workbench.base.errors import ModelError
+from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason
-from workbench.errors import ModelError
-from workbench.ui.handlers import Handlers
-from workbench.ui.models import ModelRoom
-from workbench.ui.records import WORDS, token_record
-from workbench.ui.requests import RunRequest
-from workbench.ui.runs import closing, run_records
 
 PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
 

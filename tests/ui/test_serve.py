@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from workbench.errors import WorkbenchError
-from workbench.ui.serve import ServeSettings, _port
+from workbench.app.ui.serve import ServeSettings, _port
+from workbench.base.errors import WorkbenchError
 
 
 def test_port_0_is_any_free_one() -> None:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_vocabulary
-from workbench.decoding.toy_model import ToyModel
-from workbench.ui.compare import compare_lines, compare_records
-from workbench.ui.handlers import Handlers
-from workbench.ui.models import ModelRoom
-from workbench.ui.records import Record, line
-from workbench.ui.runs import missed_lines, run_lines, run_records
-from workbench.ui.streams import MAX_KEPT_RUNS, Streams
+from workbench.app.ui.compare_view import compare_lines, compare_records
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.records import Record, line
+from workbench.app.ui.runs import missed_lines, run_lines, run_records
+from workbench.app.ui.streams import MAX_KEPT_RUNS, Streams
+from workbench.decoding.model import ToyModel
 
 PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
 

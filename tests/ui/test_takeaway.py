@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_room
-from workbench.errors import WorkbenchError
-from workbench.ui.handlers import Handlers
-from workbench.ui.takeaway import take_code, take_machine
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.takeaway import take_code, take_machine
+from workbench.base.errors import WorkbenchError
 
 NESTED = {"text": 'start ::= "a" start? "b";', "notation": "kbnf"}
 PLAIN = {"text": "(foo)+d", "notation": "regex"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_room
-from workbench.ui.handlers import Handlers
+from workbench.app.ui.handlers import Handlers
 
 EXPRESSION = """start ::= expression;
 expression ::= expression '+' expression | '(' expression ')' | number;

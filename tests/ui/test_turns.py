@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_vocabulary
-from workbench.decoding.toy_model import ToyModel
-from workbench.ui.handlers import Handlers
-from workbench.ui.models import ModelRoom
-from workbench.ui.records import Record
-from workbench.ui.runs import TOP, run_records
-from workbench.ui.turns import find_tokens, take_token, turn
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.records import Record
+from workbench.app.ui.runs import TOP, find_tokens, run_records, take_token, turn
+from workbench.decoding.model import ToyModel
 
 PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.gallery import load_gallery
-from workbench.pipeline import Notation, compile_text
+from workbench.analysis.run_tracing import Standing, ways
+from workbench.app.pipeline import compile_text
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.notations import Notation
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
-from workbench.ui.ways import Standing, ways
 
 NESTED = "start ::= '(' start? ')';"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from workbench.decoding.model import Logits
-from workbench.decoding.toy_model import ToyModel
-from workbench.ui.models import ModelRoom
+from workbench.app.ui.model_registry import ModelRoom
+from workbench.decoding.model import Logits, ToyModel
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 SAMPLE = """A JSON file describing a person:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from workbench.vocabulary import cache
+from workbench.vocabulary import disk_cache
 from workbench.vocabulary.trie import Trie
 
 TOKENS: list[bytes | None] = [None, *(n.to_bytes(3, "big") for n in range(9000)), b"\0", b"\0"]
@@ -44,38 +44,38 @@ def same(left: Trie, right: Trie) -> bool:
 
 
 def test_made_once_and_then_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = cache.trie_of(TOKENS)
+    made = disk_cache.trie_of(TOKENS)
     assert len(list(home.iterdir())) == 1
     monkeypatch.setattr(Trie, "of", staticmethod(lambda _: pytest.fail("made again")))
-    assert same(cache.trie_of(TOKENS), made)
+    assert same(disk_cache.trie_of(TOKENS), made)
 
 
 def test_other_tokens_are_another_file(home: Path) -> None:
-    first = cache.trie_of(TOKENS)
-    other = cache.trie_of([*TOKENS[1:], None])
+    first = disk_cache.trie_of(TOKENS)
+    other = disk_cache.trie_of([*TOKENS[1:], None])
     assert len(list(home.iterdir())) == 2
     assert not same(first, other)
 
 
 def test_small_vocabularies_are_not_written(home: Path) -> None:
-    cache.trie_of(TOKENS[:100])
+    disk_cache.trie_of(TOKENS[:100])
     assert not home.exists()
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_file_is_made_anew(home: Path, damage: bytes) -> None:
-    made = cache.trie_of(TOKENS)
+    made = disk_cache.trie_of(TOKENS)
     file = next(home.iterdir())
     whole = file.read_bytes()
     file.write_bytes(damage)
-    assert same(cache.trie_of(TOKENS), made)
+    assert same(disk_cache.trie_of(TOKENS), made)
     assert len(file.read_bytes()) == len(whole)
     file.write_bytes(whole[: len(whole) // 2])
-    assert same(cache.trie_of(TOKENS), made)
+    assert same(disk_cache.trie_of(TOKENS), made)
 
 
 def test_arrays_that_do_not_fit_together_are_not_trusted(home: Path) -> None:
-    made = cache.trie_of(TOKENS)
+    made = disk_cache.trie_of(TOKENS)
     file = next(home.iterdir())
     arrays = {f: getattr(made, f) for f in FIELDS} | {"height": np.array(made.height)}
     for name, wrong in (
@@ -86,14 +86,14 @@ def test_arrays_that_do_not_fit_together_are_not_trusted(home: Path) -> None:
         ("height", np.array("x")),
     ):
         with file.open("wb") as opened:
-            cache._put(opened, arrays | {name: wrong})
-        assert same(cache.trie_of(TOKENS), made), name
+            disk_cache._put(opened, arrays | {name: wrong})
+        assert same(disk_cache.trie_of(TOKENS), made), name
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert same(cache.trie_of(TOKENS), Trie.of(TOKENS))
+    assert same(disk_cache.trie_of(TOKENS), Trie.of(TOKENS))
 
 
 def test_no_part_is_left_where_writing_fails(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,14 +101,14 @@ def test_no_part_is_left_where_writing_fails(home: Path, monkeypatch: pytest.Mon
         raise OSError("disk full")
 
     monkeypatch.setattr("os.replace", fails)
-    assert same(cache.trie_of(TOKENS), Trie.of(TOKENS))
+    assert same(disk_cache.trie_of(TOKENS), Trie.of(TOKENS))
     assert list(home.iterdir()) == []
 
 
 def test_writers_at_once(home: Path) -> None:
     found: list[Trie] = []
     threads = [
-        threading.Thread(target=lambda: found.append(cache.trie_of(TOKENS))) for _ in range(6)
+        threading.Thread(target=lambda: found.append(disk_cache.trie_of(TOKENS))) for _ in range(6)
     ]
     for thread in threads:
         thread.start()
@@ -135,15 +135,15 @@ def test_folder(
     monkeypatch.setattr("sys.platform", system)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert cache.folder() == Path(expected)
+    assert disk_cache.folder() == Path(expected)
 
 
 def test_arrays_are_mapped_aligned_and_read_only(home: Path) -> None:
     made: dict[str, npt.NDArray[Any]] = {
         "a": np.arange(5, dtype=np.uint8), "b": np.eye(3), "c": np.zeros(0, np.int32),
     }  # fmt: skip
-    cache.remembered("some", "key", lambda: made, dict)
-    read = cache.remembered("some", "key", lambda: pytest.fail("made again"), dict)
+    disk_cache.remembered("some", "key", lambda: made, dict)
+    read = disk_cache.remembered("some", "key", lambda: pytest.fail("made again"), dict)
     for name, array in made.items():
         found = read[name]
         assert np.array_equal(found, array)
@@ -153,7 +153,7 @@ def test_arrays_are_mapped_aligned_and_read_only(home: Path) -> None:
 
 
 def test_a_file_without_what_is_wanted_is_written_anew(home: Path) -> None:
-    cache.remembered("some", "key", lambda: {"other": np.eye(2)}, dict)
+    disk_cache.remembered("some", "key", lambda: {"other": np.eye(2)}, dict)
     for make in (lambda: {"wanted": np.eye(3)}, lambda: pytest.fail("made again")):
-        found = cache.remembered("some", "key", make, lambda arrays: arrays["wanted"])
+        found = disk_cache.remembered("some", "key", make, lambda arrays: arrays["wanted"])
         assert len(found) == 3

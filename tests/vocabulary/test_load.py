@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.vocabulary import tokenizers_made as made
-from workbench.errors import VocabularyError
-from workbench.vocabulary import hub
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary import load as hub
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.errors import VocabularyError
-from workbench.vocabulary import cache, mistral
-from workbench.vocabulary.exactness import SAMPLES
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary import disk_cache, mistral
 from workbench.vocabulary.load import load_vocabulary
-from workbench.vocabulary.sentencepiece_model import read_model
+from workbench.vocabulary.mistral import read_model
+from workbench.vocabulary.tokenizer import SAMPLES
 
 sentencepiece = pytest.importorskip(
     "sentencepiece", reason="pip install 'grammar-workbench[tokenizers]'"
@@ -95,7 +95,7 @@ def test_a_vocabulary_is_the_same_when_remembered(
     np.testing.assert_array_equal(made.ranks, read.ranks)
     (file,) = (tmp_path / "grammar-workbench").iterdir()
     with file.open("wb") as opened:
-        cache._put(opened, {"text": np.zeros(3, np.uint8), "lengths": np.ones(9, np.int32)})
+        disk_cache._put(opened, {"text": np.zeros(3, np.uint8), "lengths": np.ones(9, np.int32)})
     assert mistral.mistral_vocabulary(name).tokens == made.tokens
 
 

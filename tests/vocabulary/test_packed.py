@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.errors import VocabularyError
-from workbench.vocabulary.packed import Packed
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.disk_cache import Packed
 from workbench.vocabulary.vocabulary import Vocabulary
 
 STRINGS = st.lists(st.none() | st.binary(max_size=5)).map(tuple)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 
 from tests.vocabulary import tokenizers_made as made
-from workbench.errors import VocabularyError
-from workbench.vocabulary.exactness import SAMPLES, check_exact
-from workbench.vocabulary.tokenizer import GPT2_PATTERN, vocabulary_of
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenizer import GPT2_PATTERN, SAMPLES, check_exact, vocabulary_of
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

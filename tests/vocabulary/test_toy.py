@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import VocabularyError
+from workbench.base.errors import VocabularyError
 from workbench.vocabulary.toy import TOYS, all_bytes, bytes_of, named_toy, toy, words_of
 
 

@@ -9,8 +9,8 @@ import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 
 from tests.vocabulary.tokenizers_made import byte_level, fallback_bpe
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenizer import vocabulary_of
 
 

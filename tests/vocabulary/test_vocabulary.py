@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 LETTERS = [b"a", b"\xc3\xa9", b"a\xc3\xa9"]

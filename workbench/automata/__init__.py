@@ -1,5 +1,5 @@
-"""A regex tree becomes a machine over bytes: Thompson's NFA, subsets, the minimal DFA.
+"""Finite automata over bytes: construction, determinization, minimization, operations.
 
-In comes a regex tree or an NFA; out comes an ``Nfa`` or a ``Dfa``. One arrow, one module: a
-type does not know what it can become. Vocabularies, stacks and pictures are left to others.
+Each conversion is a function in a module; types do not know what they can become. ``base.dfa``
+holds the ``Dfa`` itself. Vocabularies, stacks and pictures are unknown here.
 """

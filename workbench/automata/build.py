@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from workbench.automata.determinize import determinize
-from workbench.automata.dfa import Dfa
-from workbench.automata.direct import direct_dfa
-from workbench.automata.lazy import LazyDfa
+from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa
 from workbench.automata.operations import first_match, without_match
-from workbench.automata.small import SMALL, small_dfa
+from workbench.automata.small_dfa import SMALL, direct_dfa, small_dfa
 from workbench.automata.thompson import thompson
-from workbench.limits import LIMITS, Clock, Limits
+from workbench.base.dfa import Dfa
+from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.syntax.grammar_tree import Pattern, Stop
 from workbench.syntax.regex.tree import Regex
 

@@ -6,8 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
-from workbench.syntax.ranges import ANY_CHARACTER, difference, size, union
-from workbench.syntax.regex.tree import Ranges
+from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, size, union
 from workbench.syntax.regex.unicode_sets import python_class, rust_class
 
 _DIGITS: Ranges = ((0x30, 0x39),)

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.limits import LIMITS, Limits
+from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.limits import LIMITS, Limits
 
 Place = TypeVar("Place", bound=Hashable)
 

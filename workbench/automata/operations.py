@@ -1,4 +1,4 @@
-"""Operations on languages: machines in, the smallest machine of the result out."""
+"""Boolean and rational operations on machines, and equivalence."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.determinize import determinize
-from workbench.automata.dfa import DEAD, Dfa, State
-from workbench.automata.direct import smallest
 from workbench.automata.explore import explore, nothing, trimmed
-from workbench.automata.measure import check_size
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import BYTES, Nfa, NfaBuilder
-from workbench.automata.program import SEQUENCE, Program
-from workbench.automata.suffixes import suffix_automaton
+from workbench.automata.program_nfa import program_nfa
+from workbench.automata.regex_program import SEQUENCE, Program, check_size
+from workbench.automata.small_dfa import smallest
+from workbench.automata.suffix_automaton import suffix_automaton
 from workbench.automata.thompson import add
-from workbench.automata.writing import program_nfa
-from workbench.limits import LIMITS, Limits
+from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.limits import LIMITS, Limits
 from workbench.syntax.regex.tree import Regex
 
 #: A pair of states, one in each machine, either maybe ``DEAD``; or a state and a count.
@@ -194,3 +193,57 @@ def _columns(dfa: Dfa, columns: list[int]) -> list[list[int]]:
     """The rows of a table by joint class; the last row is that of ``DEAD``."""
     table = dfa.table[:, columns]
     return np.vstack([table, np.full((1, table.shape[1]), DEAD, np.int32)]).tolist()  # type: ignore[no-any-return]
+
+
+def witness(left: Dfa, right: Dfa) -> bytes | None:
+    """The shortest text exactly one of two machines accepts; None if there is none.
+
+    Among the shortest it is the first by bytes.
+
+    Cost: at most |Q left| × |Q right| pairs, walked breadth first.
+    """
+    classes, pairs = joint_classes(left, right)
+    symbols = [classes.tolist().index(c) for c in range(len(pairs))]
+    start = (left.initial, right.initial)
+    came_from: dict[tuple[State, State], tuple[tuple[State, State], int]] = {}
+    seen = {start, (DEAD, DEAD)}
+    waiting = [start]
+    for here in waiting:  # grows while it is read
+        if _accepts(left, here[0]) != _accepts(right, here[1]):
+            return _text(here, came_from)
+        for symbol, (a, b) in zip(symbols, pairs, strict=True):
+            there = (_step(left, here[0], a), _step(right, here[1], b))
+            if there not in seen:
+                seen.add(there)
+                came_from[there] = (here, symbol)
+                waiting.append(there)
+    return None
+
+
+def equivalent(left: Dfa, right: Dfa) -> bool:
+    """Whether two machines accept the same texts."""
+    return witness(left, right) is None
+
+
+def shortest(dfa: Dfa) -> bytes | None:
+    """The shortest text a machine accepts, the first by bytes; None if there is none."""
+    return witness(dfa, nothing(len(dfa.classes)))
+
+
+def _accepts(dfa: Dfa, state: State) -> bool:
+    return state != DEAD and bool(dfa.finals[state])
+
+
+def _step(dfa: Dfa, state: State, its_class: int) -> State:
+    return DEAD if state == DEAD else int(dfa.table[state, its_class])
+
+
+def _text(
+    place: tuple[State, State],
+    came_from: dict[tuple[State, State], tuple[tuple[State, State], int]],
+) -> bytes:
+    symbols: list[int] = []
+    while place in came_from:
+        place, symbol = came_from[place]
+        symbols.append(symbol)
+    return bytes(reversed(symbols))

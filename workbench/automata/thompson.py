@@ -1,13 +1,29 @@
-"""Thompson's construction: in comes a regex tree, out comes an Nfa over bytes."""
+"""Thompson's construction: the NFA of a regex tree, extensions included.
+
+The machines are made of characters and written out in bytes, so they never cut one; each is linear
+in what is written, which a regex of the same texts is not.
+"""
 
 from __future__ import annotations
 
-from workbench.automata.extensions import extension_nfa
-from workbench.automata.measure import check_size, simple_repeat
-from workbench.automata.nfa import Nfa
-from workbench.automata.program import CHOICE, REPEAT, SEQUENCE, Program
-from workbench.automata.writing import program_nfa
-from workbench.limits import LIMITS, Limits
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from workbench.automata.code_points import character_machine
+from workbench.automata.nfa import Ints, Nfa, NfaBuilder
+from workbench.automata.program_nfa import program_nfa
+from workbench.automata.regex_program import (
+    CHOICE,
+    REPEAT,
+    SEQUENCE,
+    Program,
+    check_size,
+    simple_repeat,
+)
+from workbench.automata.suffix_automaton import suffix_automaton
+from workbench.base.limits import LIMITS, Limits
+from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, union
 from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
@@ -15,9 +31,147 @@ from workbench.syntax.regex.tree import (
     Concat,
     Extension,
     Group,
+    Kind,
     Regex,
     Repeat,
 )
+
+#: Where the machine ends and where it begins: the end reads nothing, the beginning is not entered
+#: again.
+END, BEGIN = 0, 1
+
+_LAST_ASCII = 0x7F
+
+
+def extension_nfa(
+    node: Extension, nfa_of: Callable[[Regex, Limits], Nfa], limits: Limits = LIMITS
+) -> Nfa:
+    """The machine of an extension; ``nfa_of`` makes those of the regexes in it.
+
+    Cost:   states and edges linear in the characters of a text, and in the delimiters and items.
+    Raises: LimitError past ``limits.states``.
+    """
+    builder = NfaBuilder()
+    builder.new_state()
+    builder.new_state()
+    match node.kind:
+        case Kind.SUBSTRING_OF:
+            letters, numbers = _numbered(node.parts)
+            edges, size = suffix_automaton(numbers)
+            limits.check("states", size, "shorten the text")
+            _write(builder, letters, edges, size, ends=np.arange(size))
+        case Kind.TEXT_UNTIL:
+            limits.check("states", len(node.parts), "shorten the phrase")
+            letters, edges = until(_sets(node.parts))
+            size = len(node.parts) + 1
+            _write(builder, letters, edges, size, ends=np.array([size - 1]))
+        case Kind.DELIMITED_SUBSEQUENCE_OF:
+            _write_subsequence(builder, [nfa_of(part, limits) for part in node.parts])
+            limits.check("states", len(builder), "leave out some of the items")
+    return builder.build(BEGIN, {END})
+
+
+def _sets(letters: Sequence[Regex]) -> list[Ranges]:
+    return [letter.ranges for letter in letters if isinstance(letter, Characters)]
+
+
+def _numbered(letters: Sequence[Regex]) -> tuple[list[Ranges], Ints]:
+    """The sets that occur, and the number of each letter's."""
+    numbers: dict[Ranges, int] = {}
+    found = [numbers.setdefault(ranges, len(numbers)) for ranges in _sets(letters)]
+    return list(numbers), np.array(found, np.int32)
+
+
+def until(phrase: Sequence[Ranges]) -> tuple[list[Ranges], Ints]:
+    """Sets of letters, and edges (state, number of a set, state) of the texts up to a phrase.
+
+    A state is as many letters of the phrase as the text ends with; the last is the end. What
+    leads back to the beginning is one set a state.
+
+    Source: Knuth, Morris & Pratt 1977, "Fast pattern matching in strings".
+    """
+    rows: list[dict[Ranges, int]] = [{phrase[0]: 1}]
+    fallen = 0  # where the text without its first letter leads
+    for place in range(1, len(phrase)):
+        rows.append(rows[fallen] | {phrase[place]: place + 1})
+        fallen = rows[fallen].get(phrase[place], 0)
+    numbers: dict[Ranges, int] = {}
+    edges = []
+    for state, row in enumerate(rows):
+        others = difference(ANY_CHARACTER, union((), *row))
+        for letters, target in (*row.items(), (others, 0)):
+            edges.append((state, numbers.setdefault(letters, len(numbers)), target))
+    return list(numbers), np.array(edges, np.int32)
+
+
+def _write(
+    builder: NfaBuilder, letters: Sequence[Ranges], edges: Ints, size: int, ends: Ints
+) -> None:
+    """Write a machine over sets of characters in bytes."""
+    # its state 0 may be entered again, so it is not where all begins
+    first = builder.new_states(size)
+    builder.epsilon(BEGIN, first)
+    sources, targets = first + edges[:, 0], first + edges[:, 2]
+    order = np.argsort(edges[:, 1], kind="stable")
+    starts = np.searchsorted(edges[order, 1], np.arange(len(letters) + 1))
+    for number, ranges in enumerate(letters):
+        these = order[starts[number] : starts[number + 1]]
+        if ranges[-1][1] <= _LAST_ASCII:
+            for low, high in ranges:
+                builder.edges(sources[these], low, high, targets[these])
+        else:
+            for source, target in zip(
+                sources[these].tolist(), targets[these].tolist(), strict=True
+            ):
+                _write_set(builder, ranges, source, target)
+    builder.epsilons(first + ends, END)
+
+
+def _write_set(builder: NfaBuilder, letters: Ranges, source: int, target: int) -> None:
+    """One character out of a set."""
+    *inner, begin = enumerate(character_machine(letters).edges)
+    states = {0: target} | {node: builder.new_state() for node, _ in inner if node}
+    states[begin[0]] = source
+    for node, row in (*inner, begin):
+        for low, high, there in row:
+            builder.edge(states[node], low, high, states[there])
+
+
+def _write_subsequence(builder: NfaBuilder, parts: Sequence[Nfa]) -> None:
+    """Delimiter and items: a place before each item, once none was taken and once some was."""
+    delimiter, *items = parts
+    none, some = BEGIN, -1
+    for item in items:
+        begin, end = _copy(builder, item)
+        builder.epsilon(none, begin)
+        if some >= 0:
+            before, behind = _copy(builder, delimiter)
+            builder.epsilon(some, before)
+            builder.epsilon(behind, begin)
+        none_next, some_next = builder.new_state(), builder.new_state()
+        builder.epsilon(none, none_next)
+        builder.epsilon(end, some_next)
+        if some >= 0:
+            builder.epsilon(some, some_next)
+        none, some = none_next, some_next
+    builder.epsilon(some, END)
+
+
+def _copy(builder: NfaBuilder, nfa: Nfa) -> tuple[int, int]:
+    """A copy of a machine: where it begins, and where it ends."""
+    offset = len(builder)
+    for _ in range(len(nfa)):
+        builder.new_state()
+    for source, row in enumerate(nfa.edges, offset):
+        for low, high, target in row:
+            builder.edge(source, low, high, target + offset)
+    for source, targets in enumerate(nfa.epsilons, offset):
+        for target in targets:
+            builder.epsilon(source, target + offset)
+    end = builder.new_state()
+    for final in nfa.finals:
+        builder.epsilon(final + offset, end)
+    return nfa.initial + offset, end
 
 
 def thompson(regex: Regex, limits: Limits = LIMITS) -> Nfa:

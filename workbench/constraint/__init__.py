@@ -1,6 +1,6 @@
-"""A machine and a vocabulary become masks: every member speaks the protocol of ``protocol``.
+"""Constraints: masks and states from a machine and a vocabulary.
 
-In come a byte machine and a ``Vocabulary``; out comes a ``Constraint``: which tokens may come
-next, and the state after one of them. This is the one door between the machine half and the
-vocabulary half (Koo et al. 2024, §2.4). Models, sampling and pictures are left to others.
+All members follow ``protocol.Constraint``: which tokens may come next, and the state after one of
+them (Koo et al. 2024, §2.4). ``engine`` is the exact engine; ``methods`` are those of the papers.
+Models and sampling are unknown here.
 """

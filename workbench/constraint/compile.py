@@ -6,38 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.automata.dfa import Dfa
-from workbench.automata.lazy import LazyDfa
-from workbench.constraint.automaton import AutomatonConstraint, DfaConstraint, LazyConstraint
-from workbench.constraint.composed import composed
-from workbench.constraint.labelled import labelled
-from workbench.constraint.protocol import Constraint
-from workbench.constraint.ready import ready
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.engine.automaton import (
+    automaton,
+)
+from workbench.constraint.labels import labelled
+from workbench.constraint.methods.composed import composed
+from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.constraint.small_tokens import SmallTokens
-from workbench.constraint.stack import StackConstraint
-from workbench.constraint.unconstrained import Unconstrained
-from workbench.errors import WorkbenchError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
-from workbench.pushdown.network import Network
-from workbench.signs import labels_of
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.label_encoding import labels_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
-
-
-def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> AutomatonConstraint:
-    """The exact engine, rows on demand."""
-    ready()
-    match grammar.reader:
-        case Dfa() as dfa:
-            return DfaConstraint(dfa, vocabulary, limits)
-        case LazyDfa() as lazy if lazy.used_bytes <= vocabulary.single_bytes:
-            return LazyConstraint(lazy, vocabulary, limits)
-        case Network() as network:
-            return StackConstraint(network, vocabulary, limits)
-    # dead ends are possible, and are found on the whole machine
-    whole = grammar.dfa
-    assert whole is not None, "a grammar without a stack has one"
-    return DfaConstraint(whole, vocabulary, limits)
 
 
 def _unconstrained(_: Grammar, vocabulary: Vocabulary, __: Limits) -> Constraint:
@@ -45,7 +25,7 @@ def _unconstrained(_: Grammar, vocabulary: Vocabulary, __: Limits) -> Constraint
 
 
 def _online(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str) -> Constraint:
-    from workbench.constraint.online.checkers import online  # it is built on ``automaton``
+    from workbench.constraint.methods.online import online  # it is built on ``automaton``
 
     return online(grammar, vocabulary, limits, **options)
 
@@ -53,19 +33,19 @@ def _online(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options:
 def _domino(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: int | None
 ) -> Constraint:
-    from workbench.constraint.domino.constraint import domino  # few compile by it
+    from workbench.constraint.methods.domino.domino import domino  # few compile by it
 
     return domino(grammar, vocabulary, limits, **options)
 
 
 def _lalr(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str) -> Constraint:
-    from workbench.constraint.outlines.lalr import LalrConstraint  # few need lark's parsers
+    from workbench.constraint.methods.lalr import LalrConstraint  # few need lark's parsers
 
     return LalrConstraint(grammar, vocabulary, limits, **options)
 
 
 def _outlines(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.outlines.indexed import Indexed  # few need interegular
+    from workbench.constraint.methods.outlines import Indexed  # few need interegular
 
     return Indexed(grammar, vocabulary, limits)
 
@@ -76,7 +56,7 @@ def _proper(
     limits: Limits,
     joined: Sequence[TokenId] | None = None,
 ) -> Constraint:
-    from workbench.constraint.proper.method import proper  # it reads merge tables
+    from workbench.constraint.methods.proper.proper_methods import proper  # it reads merge tables
 
     return proper(grammar, vocabulary, limits, joined)
 
@@ -87,13 +67,13 @@ def _vegas(
     limits: Limits,
     joined: Sequence[TokenId] | None = None,
 ) -> Constraint:
-    from workbench.constraint.proper.method import vegas  # it reads merge tables
+    from workbench.constraint.methods.proper.proper_methods import vegas  # it reads merge tables
 
     return vegas(grammar, vocabulary, limits, joined)
 
 
 def _direct_merge(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.proper.method import direct  # it reads merge tables
+    from workbench.constraint.methods.proper.proper_methods import direct  # it reads merge tables
 
     return direct(grammar, vocabulary, limits)
 
@@ -101,7 +81,7 @@ def _direct_merge(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> C
 def _template(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits, healing: bool = True
 ) -> Constraint:
-    from workbench.constraint.inserting import Inserting  # it reads merge tables
+    from workbench.constraint.forced_text import Inserting  # it reads merge tables
 
     return Inserting(automaton(grammar, vocabulary, limits), healing)
 

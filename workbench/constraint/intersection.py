@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from workbench.constraint.compose import cannot_spell
+from workbench.base.errors import TokenNotAllowed, VocabularyError
+from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.errors import TokenNotAllowed, VocabularyError
-from workbench.limits import LIMITS, Clock, Limits
 from workbench.vocabulary.vocabulary import TokenId
 
 #: A state of each.

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.analysis.explain import explain
 from workbench.automata.describe import expected as in_words
+from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import compile
-from workbench.constraint.labelled import Labelled, read_by
+from workbench.constraint.labels import Labelled, read_by
 from workbench.constraint.protocol import Constraint, State
-from workbench.errors import WorkbenchError
-from workbench.explanation import explain
-from workbench.grammar import Grammar
-from workbench.signs import SIGNS, labels_of, signed, spelt
-from workbench.syntax.regex.labels import LABELS, Label
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.label_encoding import SIGNS, labels_of, signed, spelt
+from workbench.syntax.regex.extensions import LABELS, Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 

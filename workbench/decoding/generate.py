@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 
+from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.loop import Loop
 from workbench.decoding.model import LanguageModel, Prompt, Session, context_of
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Strategy
+from workbench.decoding.strategy import PLAIN, Loop, Strategy
 from workbench.decoding.trace import Step, StopReason, Trace
-from workbench.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The usual sampling: greedy.

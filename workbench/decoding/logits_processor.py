@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.base.errors import ModelError, TokenNotAllowed
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.errors import ModelError, TokenNotAllowed
 from workbench.vocabulary.vocabulary import TokenId
 
 if TYPE_CHECKING:

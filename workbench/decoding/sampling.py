@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.errors import WorkbenchError
 from workbench.constraint.mask import TokenMask
-from workbench.errors import WorkbenchError
 from workbench.vocabulary.vocabulary import TokenId
 
 #: Logits or log-probabilities of some tokens.

@@ -27,8 +27,8 @@ from workbench.drawing.connectors import (
     loop_states,
     ordered,
 )
+from workbench.drawing.edge_labels import columns, shorten
 from workbench.drawing.graph import Graph, Node
-from workbench.drawing.text import columns, shorten
 
 #: Width of one column of the font of state numbers, and the radius of a state.
 SMALL_CHAR, RADIUS = 6.1, 12.0

@@ -1,4 +1,4 @@
-"""Railroad diagrams of rules or of a regex, as one SVG.
+"""Railroad diagrams of rules or of a regex.
 
 Laid out by ``railroad-diagrams``; what it lays out is written anew here, so that the picture holds
 nothing but shapes, text and names, and gets its colours from our style sheet.
@@ -6,17 +6,287 @@ nothing but shapes, text and names, and gets its colours from our style sheet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 from xml.etree import ElementTree
 
 import railroad
 
-from workbench.drawing.text import columns, printable, shorten
-from workbench.drawing.tracks import WIDE, Item, Tracks, extent
+from workbench.automata.describe import describe
+from workbench.drawing.edge_labels import columns, printable, shorten, visible
 from workbench.pushdown.cfg import gathered
-from workbench.syntax.grammar_tree import Expression, GrammarTree
-from workbench.syntax.regex.tree import Regex
+from workbench.syntax import grammar_tree as kbnf
+from workbench.syntax.grammar_tree import Expression, GrammarTree, Stop, shape
+from workbench.syntax.regex import tree as regex
+from workbench.syntax.regex.extensions import label_of
+from workbench.syntax.regex.tree import Kind, Regex
+
+#: Where a sequence breaks into the next line, in pixels.
+WIDE = 760.0
+
+#: Characters a box shows; its hover text has all.
+_LONGEST = 34
+#: Branches of a choice that are drawn; how many more there are is said.
+_MOST_BRANCHES = 24
+#: A terminal's regex is drawn in its rule where it has at most so many parts.
+_DRAWN_INSIDE = 10
+
+#: An item of the package, which says nothing of its types.
+Item = Any
+_Node = Expression | Regex
+
+_STOPS = {
+    Stop.ANYWHERE: ("#", "texts the regex matches"),
+    Stop.FIRST_MATCH: ("#e", "up to the first match of the regex"),
+    Stop.BEFORE_MATCH: ("#ex", "text that holds no match of the regex"),
+}
+
+
+_EXTENSIONS = {
+    Kind.SUBSTRING_OF: "piece of {}",
+    Kind.TEXT_UNTIL: "text until {}",
+    Kind.DELIMITED_SUBSEQUENCE_OF: "some of {}, in this order",
+}
+
+
+def extent(node: _Node) -> tuple[int, int]:
+    """How many nodes of an expression would be drawn, and how deep they are nested."""
+    count, deepest = 0, 0
+    waiting: list[tuple[_Node, int]] = [(node, 1)]
+    while waiting:
+        one, deep = waiting.pop()
+        count, deepest = count + 1, max(deepest, deep)
+        waiting += [(part, deep + 1) for part in _parts(one)]
+    return count, deepest
+
+
+def _parts(node: _Node) -> Iterator[_Node]:
+    match node:
+        case kbnf.Sequence(items=parts):
+            yield from parts
+        case kbnf.Choice(options=parts):
+            yield from parts[:_MOST_BRANCHES]
+        case kbnf.Repetition(item=item):
+            yield item
+        case kbnf.Pattern() if _is_small(node):
+            yield node.regex
+        case regex.Concat(parts=pieces):
+            # letters one after the other are one box
+            yield from (piece for run in _runs(pieces) for piece in run[:1])
+        case regex.Alternate(options=pieces):
+            yield from pieces[:_MOST_BRANCHES]
+        case regex.Repeat(part=part) | regex.Group(part=part):
+            yield part
+
+
+@dataclass(frozen=True, slots=True)
+class Tracks:
+    """Makes the items of one rule; ``places`` say where rules are defined."""
+
+    places: Mapping[str, tuple[int, int]]
+    width: float = WIDE
+
+    def of(self, node: _Node) -> Item:
+        """The item of an expression."""
+        match node:
+            case kbnf.Sequence(items=items):
+                return self._row(list(self._separated(items)))
+            case kbnf.Choice(options=options) | regex.Alternate(options=options):
+                return self._choice(options)
+            case kbnf.Repetition(item=part, low=low, high=high):
+                return _repeated(self.of(part), low, high)
+            case regex.Repeat(part=part, low=low, high=high):
+                return _repeated(self.of(part), low, high)
+            case regex.Concat(parts=parts):
+                return self._row([self._run(run) for run in _runs(parts)])
+            case regex.Group() if (label := label_of(node)) is not None:
+                return _terminal(label.name, "label", label.what)
+            case regex.Group(part=part, name=name):
+                inner = self.of(part)
+                return railroad.Group(inner, _comment(name)) if name else inner
+            case kbnf.Pattern() if _is_small(node):
+                return self._inside(node)
+            case _:
+                return self._box(node)
+
+    def _row(self, items: list[Item]) -> Item:
+        """Items one after the other, in as many lines as the width asks for."""
+        if not items:
+            return railroad.Skip()
+        lines: list[list[Item]] = [[]]
+        used = 0.0
+        for item in items:
+            across = item.width + 20
+            if lines[-1] and used + across > self.width:
+                lines.append([])
+                used = 0.0
+            lines[-1].append(item)
+            used += across
+        rows = [line[0] if len(line) == 1 else railroad.Sequence(*line) for line in lines]
+        return rows[0] if len(rows) == 1 else railroad.Stack(*rows)
+
+    def _choice(self, options: Sequence[_Node]) -> Item:
+        drawn = [self.of(option) for option in options[:_MOST_BRANCHES]]
+        if len(options) > _MOST_BRANCHES:
+            drawn.append(_comment(f"and {len(options) - _MOST_BRANCHES:,} more"))
+        return _alternatives(0, *drawn)
+
+    def _separated(self, items: Sequence[Expression]) -> Iterator[Item]:
+        """The items of a sequence; ``x (',' x)*`` as the one loop everybody draws."""
+        skip = False
+        for here, following in zip_longest(items, items[1:]):
+            if skip:
+                skip = False
+            elif (between := _separator(here, following)) is not None:
+                skip = True
+                yield railroad.OneOrMore(self.of(here), self._row([self.of(b) for b in between]))
+            else:
+                yield self.of(here)
+
+    def _run(self, run: Sequence[Regex]) -> Item:
+        if len(run) == 1:
+            return self.of(run[0])
+        return _terminal("".join(_letter(part) or "" for part in run), "literal")
+
+    def _inside(self, pattern: kbnf.Pattern) -> Item:
+        """A small regex, drawn where it stands."""
+        inner = self.of(pattern.regex)
+        return inner if pattern.stop is Stop.ANYWHERE else railroad.Group(inner, _stop(pattern))
+
+    def _box(self, node: _Node) -> Item:
+        match node:
+            case kbnf.Literal(value=value):
+                return _terminal(value, "literal") if value else railroad.Skip()
+            case kbnf.Nonterminal(name=name):
+                return self._call(name)
+            case kbnf.Pattern(text=text, stop=stop):
+                sign, told = _STOPS[stop]
+                return _terminal(f"{sign} {text}", "pattern", f"{told}: {text}")
+            case kbnf.Substrings(value=value):
+                return _terminal(f"piece of {_text(value)}", "pattern")
+            case kbnf.Except(excepted=excepted, limit=limit):
+                what = excepted.name if isinstance(excepted, kbnf.Nonterminal) else _of(excepted)
+                most = "" if limit is None else f", at most {limit:,} bytes"
+                return _terminal(f"text without {what}{most}", "pattern")
+            case kbnf.Automaton(label=label):
+                return _terminal(label, "pattern")
+            case regex.Characters(ranges=ranges) | regex.Bytes(ranges=ranges):
+                if (letter := _letter(node)) is not None:
+                    return _terminal(letter, "literal")
+                label = describe(ranges, _LONGEST)
+                label = f"bytes {label}" if isinstance(node, regex.Bytes) else label
+                return _terminal(label, "set", describe(ranges, 400))
+            case regex.Extension(kind=kind, parts=parts):
+                return _terminal(_EXTENSIONS[kind].format(_written(kind, parts)), "pattern")
+        raise AssertionError(f"no box for {node!r}")
+
+    def _call(self, name: str) -> Item:
+        item = railroad.NonTerminal(shorten(visible(name), _LONGEST), title=name)
+        start, end = self.places.get(name, (0, 0))
+        item.attrs |= {"data-rule": name, "data-start": start, "data-end": end}
+        return _sized(item)
+
+
+def _repeated(item: Item, low: int, high: int | None) -> Item:
+    """An item from ``low`` to ``high`` times."""
+    if high == 0:
+        return railroad.Skip()
+    if (low, high) == (1, 1):
+        return item
+    if (low, high) == (0, 1):
+        return _optional(item)
+    times = "" if high is None and low < 2 else _times(max(low, 1), high)
+    again = railroad.OneOrMore(item, _comment(times)) if times else railroad.OneOrMore(item)
+    return again if low else _optional(again)
+
+
+def _optional(item: Item) -> Item:
+    """An item that may be left out."""
+    return _alternatives(1, railroad.Skip(), item)
+
+
+def _alternatives(default: int, *items: Item) -> Item:
+    """A choice, of which the package forgets the height of the last item."""
+    choice = railroad.Choice(default, *items)
+    choice.down += choice.items[-1].height
+    return choice
+
+
+def _times(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low:,} times or more"
+    return f"{low:,} times" if low == high else f"{low:,} to {high:,} times"
+
+
+def _separator(here: Expression, following: Expression | None) -> Sequence[Expression] | None:
+    """What stands between copies in ``x (between x)*``; None for anything else."""
+    match following:
+        case kbnf.Repetition(item=kbnf.Sequence(items=items), low=0, high=None):
+            if len(items) > 1 and shape(items[-1]) == shape(here):
+                return items[:-1]
+    return None
+
+
+def _runs(parts: Sequence[Regex]) -> list[list[Regex]]:
+    """Neighbours that are one character each stand together."""
+    runs: list[list[Regex]] = []
+    for part in parts:
+        if runs and _letter(part) is not None and _letter(runs[-1][-1]) is not None:
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return runs
+
+
+def _written(kind: Kind, parts: Sequence[Regex]) -> str:
+    """What an extension is about, as far as it is plain to see."""
+    if kind is Kind.DELIMITED_SUBSEQUENCE_OF:
+        return f"{len(parts) - 1:,} items"
+    return repr("".join(_letter(part) or "…" for part in parts[:_LONGEST]))
+
+
+def _letter(node: _Node) -> str | None:
+    """The one character a set holds, or None."""
+    match node:
+        case regex.Characters(ranges=((low, high),)) if low == high:
+            return chr(low)
+    return None
+
+
+def _is_small(pattern: kbnf.Pattern) -> bool:
+    return extent(pattern.regex)[0] <= _DRAWN_INSIDE
+
+
+def _stop(pattern: kbnf.Pattern) -> Item:
+    return _comment(_STOPS[pattern.stop][1])
+
+
+def _comment(text: str) -> Item:
+    return railroad.Comment(shorten(visible(text).replace("·", " "), _LONGEST))
+
+
+def _terminal(what: str | bytes, kind: str, title: str = "") -> Item:
+    """A box with text; whatever cannot be seen is spelt out, whatever is long is cut."""
+    shown = visible(what) if kind == "literal" else _text(what)
+    item = railroad.Terminal(shorten(shown, _LONGEST), cls=kind, title=title or _text(what))
+    return _sized(item)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+
+
+def _of(literal: kbnf.Literal) -> str:
+    return repr(_text(literal.value))
+
+
+def _sized(item: Item) -> Item:
+    """The package counts characters; some take two columns, and some none."""
+    item.width += (columns(item.text) - len(item.text)) * railroad.CHAR_WIDTH
+    return item
+
 
 #: Boxes and branches drawn of one rule and of all, and rules; more would be wallpaper.
 MOST_PARTS, MOST_DEEP, MOST_IN_ALL, MOST_RULES = 240, 24, 1_200, 150

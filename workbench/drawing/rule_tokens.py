@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workbench.automata.dfa import DEAD
+from workbench.base.dfa import DEAD
+from workbench.base.limits import Limits
+from workbench.drawing.edge_labels import printable
 from workbench.drawing.graph import Edge, Graph
+from workbench.drawing.machines import kinds_of
 from workbench.drawing.parts import TokenPdaParts
-from workbench.drawing.stack_machines import kinds_of
-from workbench.drawing.text import printable
 from workbench.drawing.token_edges import LOOKED_AT, TOY, WRITTEN_OUT, WRITTEN_OUT_TOY, counted_edge
-from workbench.limits import Limits
-from workbench.pushdown.dotted import dotted
 from workbench.pushdown.network import Network
+from workbench.pushdown.pda import dotted
 from workbench.pushdown.runner import Runner, Situation
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

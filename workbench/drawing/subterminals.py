@@ -13,18 +13,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from workbench.automata.dfa import State
-from workbench.constraint.domino.constraint import DominoConstraint
-from workbench.constraint.domino.pruning import pruned
-from workbench.constraint.domino.scanner import BETWEEN, Scanner
-from workbench.constraint.domino.terminals import Terminal
-from workbench.constraint.domino.trees import SubterminalTree, Trees
-from workbench.drawing.characters import folded
+from workbench.base.dfa import State
+from workbench.base.limits import LIMITS
+from workbench.constraint.methods.domino.domino import DominoConstraint, pruned
+from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, Terminal
+from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
+from workbench.drawing.edge_labels import folded, shorten, visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import reading_edges, state_node
-from workbench.drawing.text import shorten, visible
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import named_toy
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

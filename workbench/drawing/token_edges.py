@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.dfa import Dfa
-from workbench.automata.lazy import LazyDfa
-from workbench.constraint.compose import TokenFsa
+from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.dfa import Dfa
+from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.labels import LabelTokens, SignedVocabulary, first_sign
+from workbench.drawing.edge_labels import columns, fitted, visible
 from workbench.drawing.graph import Edge
-from workbench.drawing.text import columns, fitted, visible
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Tokens between two states that are all written out; of more, a few and their number.

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
 from workbench.drawing.connectors import BOX, CHAR, LONGEST, TOKEN, Point
+from workbench.drawing.edge_labels import columns, count_of, fitted, printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
 from workbench.drawing.lanes import RADIUS, STREET, LaneLayout, Line, Placed, lay_out
 from workbench.drawing.lanes import state_width as width_of
-from workbench.drawing.text import columns, count_of, fitted, printable, shorten
 from workbench.drawing.token_edges import fitting
 
 #: Stack effects of one landing state that are drawn apart.

@@ -13,18 +13,17 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from workbench.automata.components import circles
+from workbench.base.errors import LimitError
 from workbench.drawing.connectors import CHAR
-from workbench.drawing.counting import fold_counts
 from workbench.drawing.dot import Direction
+from workbench.drawing.edge_labels import columns, count_of
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg as lanes_svg
 from workbench.drawing.lanes import STREET, LaneLayout, lay_out
 from workbench.drawing.parts import Parts
-from workbench.drawing.reductions import collapse_chains, merge_parallel, nearest
+from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
 from workbench.drawing.render import Renderer
-from workbench.drawing.text import columns, count_of
-from workbench.errors import LimitError
-from workbench.pushdown.circles import circles
 
 #: Pictures are drawn between these scales: state numbers of 9.1 and labels of 16.5 pixels.
 _LEAST_SCALE, _MOST_SCALE = 0.91, 1.5

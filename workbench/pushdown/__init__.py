@@ -1,8 +1,5 @@
-"""A grammar tree becomes a machine with a stack.
+"""Machines with a stack: a grammar tree to a network of rules, and to a textbook PDA.
 
-In comes a ``GrammarTree``; out comes a ``Network`` (each rule a deterministic automaton over
-bytes and calls), or a plain ``Dfa`` where the grammar is regular in disguise, and the ``Pda``
-of the textbooks for pictures. Beside these machines, which have forgotten where they were
-written, ``places`` reads a text slowly and tells the pieces of the grammar that could read on.
-Vocabularies are unknown here.
+A ``Network`` has each rule as a deterministic automaton over bytes and calls; a grammar that is
+regular becomes a plain ``Dfa``. Vocabularies are unknown here.
 """

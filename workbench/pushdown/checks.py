@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workbench.automata.dfa import DEAD
-from workbench.automata.program import LONGER
-from workbench.errors import BuildError
-from workbench.pushdown.cfg import Cfg, calls, terminals
-from workbench.source import Span
+from workbench.automata.regex_program import LONGER
+from workbench.base.dfa import DEAD
+from workbench.base.errors import BuildError
+from workbench.base.source import Span
+from workbench.pushdown.cfg import Cfg, terminals
 from workbench.syntax.grammar_tree import (
     Choice,
     Except,
@@ -23,6 +23,7 @@ from workbench.syntax.grammar_tree import (
     Nonterminal,
     Repetition,
     Sequence,
+    calls,
 )
 
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.automata.dfa import DEAD, State
-from workbench.automata.lazy import UNKNOWN
-from workbench.limits import LIMITS, Clock, Limits
-from workbench.pushdown import room as rooms
-from workbench.pushdown.growing import grown
-from workbench.pushdown.interning import number
+from workbench.automata.lazy_dfa import UNKNOWN
+from workbench.base.dfa import DEAD, State
+from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.pushdown import buffers as rooms
+from workbench.pushdown.buffers import Growth, Room, Rules
 from workbench.pushdown.network import Network
-from workbench.pushdown.room import Growth, Room, Rules
-from workbench.pushdown.stepping import open_state, successor
+from workbench.pushdown.stepping import grown, number, open_state, successor
 
 #: The number of a stack node; 0 is the empty stack.
 StackNode = int

@@ -1,4 +1,7 @@
-"""Stepping: where a situation leads by a byte class, as kernels over a ``Room``.
+"""Kernels that intern stacks, grow the buffers, and step a network by one byte.
+
+Kernels over the arrays of a ``Room``: a stack node is known by the stack below it and its symbol,
+a situation by its configurations. Both are found in open hash tables, or added.
 
 A state is opened once: everything it can call before it reads, with what is pushed on the way.
 Then a step moves every configuration, lets finished rules return, and numbers what is found.
@@ -6,19 +9,213 @@ Then a step moves every configuration, lets finished rules return, and numbers w
 
 from __future__ import annotations
 
-from workbench.automata.dfa import DEAD
-from workbench.kernel import inner, int64, njit
-from workbench.pushdown import room as rooms
-from workbench.pushdown.interning import insert, mixed, number, push
-from workbench.pushdown.room import Room, Rules
+from typing import TypeVar
 
-_DEAD = DEAD
-_OPENINGS, _PUSHES, _OPENED = rooms.OPENINGS, rooms.PUSHES, rooms.OPENED
-_BREATH, _PAUSED = rooms.BREATH, rooms.PAUSED
-_PARENT, _SYMBOL, _DEPTH = rooms.PARENT, rooms.SYMBOL, rooms.DEPTH
-_BEGIN, _END, _GROUPS, _FROM, _TO = rooms.BEGIN, rooms.END, rooms.GROUPS, rooms.FROM, rooms.TO
-_FINAL, _GOES_ON, _STAR = rooms.FINAL, rooms.GOES_ON, rooms.STAR
-_FULL_OPENINGS = rooms.FULL_OPENINGS
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.lazy_dfa import UNKNOWN
+from workbench.base.dfa import DEAD
+from workbench.base.kernels import inner, int64, njit
+from workbench.pushdown import buffers as rooms
+from workbench.pushdown.buffers import (
+    ACCEPTS,
+    BEGIN,
+    BREATH,
+    CONFIGURATIONS,
+    DEEPEST,
+    DEPTH,
+    END,
+    FINAL,
+    FROM,
+    FULL_CONFIGURATIONS,
+    FULL_FOUND,
+    FULL_NODES,
+    FULL_OPENINGS,
+    FULL_SITUATIONS,
+    GOES_ON,
+    GROUPS,
+    NODES,
+    OPENED,
+    OPENINGS,
+    PARENT,
+    PAUSED,
+    PUSHES,
+    SITUATIONS,
+    STAR,
+    SYMBOL,
+    TO,
+    TOO_DEEP,
+    Ints,
+    Longs,
+    Room,
+    Rules,
+)
+
+_LOW = 0xFFFFFFFF
+
+
+@inner
+def mixed(marks: int, number: int) -> int:
+    """One more number taken into a hash, a non-negative int64."""
+    bits = (np.uint64(marks) ^ np.uint64(number)) * np.uint64(0x9E3779B97F4A7C15)
+    bits ^= bits >> np.uint64(29)
+    return int64(bits >> np.uint64(1))
+
+
+@inner
+def push(room: Room, node: int, symbol: int) -> int:
+    """The stack with a symbol more, or ``FULL_NODES`` or ``TOO_DEEP``."""
+    nodes, slots = room.nodes, room.node_slots
+    slot = mixed(node + 1, symbol) & (len(slots) - 1)
+    while slots[slot] >= 0:
+        known = slots[slot]
+        if nodes[known, PARENT] == node and nodes[known, SYMBOL] == symbol:
+            return int(known)
+        slot = (slot + 1) & (len(slots) - 1)
+    made, depth = int(room.used[NODES]), nodes[node, DEPTH] + 1
+    if made == len(nodes):
+        return FULL_NODES
+    if depth > room.used[DEEPEST]:
+        return TOO_DEEP
+    nodes[made, PARENT], nodes[made, SYMBOL], nodes[made, DEPTH] = node, symbol, depth
+    slots[slot] = made
+    room.used[NODES] += 1
+    return made
+
+
+@inner
+def insert(found: Longs, count: int, configuration: int) -> int:
+    """Put a configuration among the first ``count``, which are sorted; how many there are then."""
+    at = count
+    while at > 0 and found[at - 1] > configuration:
+        at -= 1
+    if at > 0 and found[at - 1] == configuration:
+        return count
+    if count == len(found):
+        return FULL_FOUND
+    for k in range(count, at, -1):
+        found[k] = found[k - 1]
+    found[at] = configuration
+    return count + 1
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def number(rules: Rules, room: Room, count: int, floor: int) -> int:
+    """The number of the situation in ``room.found``, or what is full.
+
+    All its states are open.
+    """
+    found, configurations, about, slots = room.found, room.configurations, room.about, room.slots
+    slot = hash_of(found, int64(0), count) & (len(slots) - 1)
+    while slots[slot] >= 0:
+        known = slots[slot]
+        if _same(found, count, configurations, int64(about[known, FROM]), int64(about[known, TO])):
+            room.floors[known] = min(int(room.floors[known]), floor)
+            return int(known)
+        slot = (slot + 1) & (len(slots) - 1)
+    made, begin = int(room.used[SITUATIONS]), int(room.used[CONFIGURATIONS])
+    if made == len(about):
+        return FULL_SITUATIONS
+    if begin + count > len(configurations):
+        return FULL_CONFIGURATIONS
+    accepts = 0
+    for k in range(count):
+        configurations[begin + k] = found[k]
+        accepts |= (found[k] & _LOW) == 0 and (rules.flags[found[k] >> 32] & FINAL) != 0
+    about[made, FROM], about[made, TO], about[made, ACCEPTS] = begin, begin + count, accepts
+    room.floors[made] = floor
+    slots[slot] = made
+    room.used[SITUATIONS] += 1
+    room.used[CONFIGURATIONS] += count
+    _rule_out(room, made)
+    return made
+
+
+@inner
+def _rule_out(room: Room, situation: int) -> None:
+    """Mark the byte classes that no configuration can read."""
+    classes = room.groups.shape[1]
+    begin, end = room.about[situation, FROM], room.about[situation, TO]
+    for byte_class in range(classes):
+        reads = False
+        for k in range(begin, end):
+            row = room.opened[room.configurations[k] >> 32, GROUPS]
+            reads |= room.groups[row, byte_class] != 0
+        if not reads:
+            room.table[situation * classes + byte_class] = DEAD
+
+
+@inner
+def hash_of(configurations: Longs, begin: int, end: int) -> int:
+    """A hash of some configurations, a non-negative int64."""
+    marks = int64(1)
+    for k in range(begin, end):
+        marks = mixed(marks, configurations[k])
+    return marks
+
+
+@inner
+def _same(found: Longs, count: int, configurations: Longs, begin: int, end: int) -> bool:
+    at = 0
+    while at < count and begin + at < end and found[at] == configurations[begin + at]:
+        at += 1
+    return at == count == end - begin
+
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+
+def grown(room: Room, full: int) -> Room:
+    """Twice as much room where a kernel said it was full."""
+    if full == rooms.FULL_NODES:
+        nodes = _longer(room.nodes)
+        slots = np.full(2 * len(nodes), -1, np.int32)
+        _enter_nodes(nodes, slots, int(room.used[rooms.NODES]))
+        return room._replace(nodes=nodes, node_slots=slots)
+    if full == rooms.FULL_OPENINGS:
+        return room._replace(
+            openings=_longer(room.openings),
+            pushes=_longer(room.pushes),
+            groups=_longer(room.groups),
+        )
+    if full == rooms.FULL_CONFIGURATIONS:
+        return room._replace(configurations=_longer(room.configurations))
+    if full == rooms.FULL_FOUND:
+        return room._replace(found=_longer(room.found))
+    table = np.full(2 * len(room.table), UNKNOWN, np.int32)
+    table[: len(room.table)] = room.table
+    about = _longer(room.about)
+    slots = np.full(2 * len(about), -1, np.int32)
+    _enter_situations(room.configurations, about, slots, int(room.used[rooms.SITUATIONS]))
+    return room._replace(about=about, floors=_longer(room.floors), table=table, slots=slots)
+
+
+def _longer(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
+    return np.concatenate([array, np.empty_like(array)])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _enter_nodes(nodes: Ints, slots: Ints, count: int) -> None:
+    """Make the first nodes known in a new hash table."""
+    for node in range(1, count):
+        slot = mixed(int64(nodes[node, PARENT]) + 1, int64(nodes[node, SYMBOL])) & (len(slots) - 1)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (len(slots) - 1)
+        slots[slot] = node
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _enter_situations(configurations: Longs, about: Ints, slots: Ints, count: int) -> None:
+    """Make the first situations known in a new hash table."""
+    for situation in range(count):
+        marks = hash_of(configurations, int64(about[situation, FROM]), int64(about[situation, TO]))
+        slot = marks & (len(slots) - 1)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (len(slots) - 1)
+        slots[slot] = situation
+
+
 _NO_FLOOR = 2**31 - 1
 
 
@@ -28,10 +225,10 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
 
     Classes no configuration tells apart lead to the same place: all are filled in.
     """
-    if room.used[_BREATH] <= 0:
-        return _PAUSED
-    room.used[_BREATH] -= 1
-    begin, end = room.about[situation, _FROM], room.about[situation, _TO]
+    if room.used[BREATH] <= 0:
+        return PAUSED
+    room.used[BREATH] -= 1
+    begin, end = room.about[situation, FROM], room.about[situation, TO]
     count, floor = int64(0), int64(_NO_FLOOR)
     for k in range(begin, end):
         state, node = room.configurations[k] >> 32, room.configurations[k] & 0xFFFFFFFF
@@ -39,7 +236,7 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
         if count < 0:
             return count
         floor = min(floor, lowest)
-    result = _DEAD
+    result = DEAD
     if count > 0:
         for k in range(count):
             opened = open_state(rules, room, int(room.found[k] >> 32))
@@ -52,7 +249,7 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
     for other in range(classes):
         alike = True
         for k in range(begin, end):
-            row = room.opened[room.configurations[k] >> 32, _GROUPS]
+            row = room.opened[room.configurations[k] >> 32, GROUPS]
             alike &= room.groups[row, other] == room.groups[row, byte_class]
         if alike:
             room.table[situation * classes + other] = result
@@ -66,16 +263,16 @@ def _move(
     """Add where one configuration leads to; how many are found then, and the lowest depth."""
     width, column = len(rules.table) // len(rules.flags), rules.columns[byte_class]
     floor = int64(_NO_FLOOR)
-    for opening in range(room.opened[state, _BEGIN], room.opened[state, _END]):
+    for opening in range(room.opened[state, BEGIN], room.opened[state, END]):
         target = rules.table[room.openings[opening, 0] * width + column]
         if target < 0:
             continue
         inner = node
         for k in range(room.openings[opening, 1], room.openings[opening, 2]):
             symbol = room.pushes[k]
-            if rules.flags[symbol] & _STAR:
-                floor = min(floor, int(room.nodes[inner, _DEPTH]) - 1)
-                if symbol == room.nodes[inner, _SYMBOL]:
+            if rules.flags[symbol] & STAR:
+                floor = min(floor, int(room.nodes[inner, DEPTH]) - 1)
+                if symbol == room.nodes[inner, SYMBOL]:
                     continue  # r above r reads no more than r alone
             inner = push(room, inner, int64(symbol))
             if inner < 0:
@@ -95,34 +292,34 @@ def settle(rules: Rules, room: Room, state: int, node: int, count: int) -> tuple
     not kept itself; neither is a state above itself where its texts may be repeated anyway.
     """
     nodes = room.nodes
-    floor = int(nodes[node, _DEPTH])
+    floor = int(nodes[node, DEPTH])
     while True:
-        if rules.flags[state] & _STAR:
-            while state == nodes[node, _SYMBOL]:
-                node = int(nodes[node, _PARENT])
-            floor = min(floor, int(nodes[node, _DEPTH]) - 1)
-        if node == 0 or rules.flags[state] & _GOES_ON:
+        if rules.flags[state] & STAR:
+            while state == nodes[node, SYMBOL]:
+                node = int(nodes[node, PARENT])
+            floor = min(floor, int(nodes[node, DEPTH]) - 1)
+        if node == 0 or rules.flags[state] & GOES_ON:
             more = insert(room.found, count, state << 32 | node)
             if more <= count:  # known already, with all it returns to; or no room
                 return more, floor
             count = more
-        if not rules.flags[state] & _FINAL:
+        if not rules.flags[state] & FINAL:
             return count, floor
         if node == 0:
             return count, -1
-        state, node = int(nodes[node, _SYMBOL]), int(nodes[node, _PARENT])
-        floor = min(floor, int(nodes[node, _DEPTH]))
+        state, node = int(nodes[node, SYMBOL]), int(nodes[node, PARENT])
+        floor = min(floor, int(nodes[node, DEPTH]))
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def open_state(rules: Rules, room: Room, state: int) -> int:
     """Find out what a state can call before it reads, once; its row of groups or what is full."""
-    if room.opened[state, _GROUPS] >= 0:
-        return int(room.opened[state, _GROUPS])
+    if room.opened[state, GROUPS] >= 0:
+        return int(room.opened[state, GROUPS])
     openings, pushes = room.openings, room.pushes
-    begin, pushed, row = int(room.used[_OPENINGS]), int(room.used[_PUSHES]), int(room.used[_OPENED])
+    begin, pushed, row = int(room.used[OPENINGS]), int(room.used[PUSHES]), int(room.used[OPENED])
     if begin == len(openings) or row == len(room.groups):
-        return _FULL_OPENINGS
+        return FULL_OPENINGS
     openings[begin, 0], openings[begin, 1], openings[begin, 2] = state, pushed, pushed
     at, end = begin, begin + 1
     while at < end:
@@ -130,7 +327,7 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
         for k in range(rules.calls_from[inner], rules.calls_from[inner + 1]):
             low, high = openings[at, 1], openings[at, 2]
             if end == len(openings) or pushed + high - low + 1 > len(pushes):
-                return _FULL_OPENINGS
+                return FULL_OPENINGS
             openings[end, 0], openings[end, 1] = rules.calls[k, 0], pushed
             for j in range(low, high):
                 pushes[pushed] = pushes[j]
@@ -142,9 +339,9 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
             end += 1
         at += 1
     _group(rules, room, begin, end, row)
-    room.used[_OPENINGS], room.used[_PUSHES], room.used[_OPENED] = end, pushed, row + 1
-    room.opened[state, _BEGIN], room.opened[state, _END] = begin, end
-    room.opened[state, _GROUPS] = row
+    room.used[OPENINGS], room.used[PUSHES], room.used[OPENED] = end, pushed, row + 1
+    room.opened[state, BEGIN], room.opened[state, END] = begin, end
+    room.opened[state, GROUPS] = row
     return row
 
 

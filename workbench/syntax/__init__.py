@@ -1,7 +1,6 @@
-"""Text becomes a tree: grammars in every notation of rules are read, each node keeping its place.
+"""Parsers and printers of all notations: text to trees in which every node keeps its place.
 
-In comes a ``Source``; out comes a regex tree (``regex.tree``) or a grammar tree
-(``grammar_tree``), or a ``ParseError`` with the place and a way out. Nothing here knows
-automata, vocabularies or what a tree is later built into. A room a notation (``regex``,
-``kbnf``, ``gbnf``, ``lark``); beside them what several of them read or write with.
+The result is a regex tree (``regex.tree``), a grammar tree (``grammar_tree``) or a ``ParseError``
+with a place and a hint. A package for each notation; the modules beside them are shared.
+Automata and vocabularies are unknown here.
 """

@@ -1,4 +1,4 @@
-"""Cursor: the lexemes of a grammar, one taken after the other; where one is missing, the error.
+"""The lexemes of a grammar text, taken one after the other; reports where one is missing.
 
 GBNF and Lark are read by recursive descent over one: what may come next is known at every place,
 so the message can say it. KBNF has tables instead (``kbnf_tables``), which know it too late.
@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workbench.errors import ParseError
-from workbench.limits import Clock
-from workbench.source import Source, Span
-from workbench.syntax.kbnf.lexemes import Lexeme
-from workbench.syntax.kbnf.scanner import END, NOTHING, Part
+from workbench.base.errors import ParseError
+from workbench.base.limits import Clock
+from workbench.base.source import Source, Span
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme, Part
 
 #: Brackets inside brackets, as in KBNF: what walks the tree later may recurse.
 NESTING = 64
@@ -232,3 +231,48 @@ class Cursor:
 
     def _shown(self, part: Part) -> str:
         return Lexeme(part.type, self.text(part), Span(part.start, part.end)).shown
+
+
+#: The least and the greatest number of copies; None where there is no greatest.
+Bounds = tuple[int, int | None]
+
+#: By the kinds of their lexemes.
+POSTFIX: dict[str, Bounds] = {"STAR": (0, None), "PLUS": (1, None), "OPTIONAL": (0, 1)}
+#: Digits of a bound: nobody counts so far, and no machine either.
+_DIGITS = 9
+
+
+def take_bounds(cursor: Cursor) -> Bounds | None:
+    """bounds = "*" | "+" | "?" | "{" number "}" | "{" number? "," number? "}", if it comes next.
+
+    Raises: ParseError
+    """
+    if sign := cursor.take(*POSTFIX):
+        return POSTFIX[sign.type]
+    count = cursor.take("COUNT")
+    if count is None:
+        return None
+    # xgrammar writes -1 where there is no end
+    written = cursor.text(count)[1:-1].replace("-1", "")
+    bounds = [bound.strip() for bound in written.split(",")]
+    span = Span(count.start, count.end)
+    if not any(bounds):
+        message = "expected a number of copies in the braces"
+        raise cursor.error(message, span, "write {2}, {2,} or {2,5}")
+    return checked_bounds(cursor, bounds, span)
+
+
+def checked_bounds(cursor: Cursor, written: list[str], span: Span) -> Bounds:
+    """One number, or two of which either may be missing, as they were written.
+
+    Raises: ParseError
+    """
+    if not all(len(bound) <= _DIGITS and bound.isdigit() for bound in written if bound):
+        message = f"expected bounds of at most {_DIGITS} decimal digits"
+        raise cursor.error(message, span, "leave the upper bound out where there is none")
+    low = int(written[0] or 0)
+    high = low if len(written) == 1 else int(written[1]) if written[1] else None
+    if high is not None and high < low:
+        message = "expected a lower bound no larger than the upper one"
+        raise cursor.error(message, span, "swap the two bounds")
+    return low, high

@@ -1,4 +1,4 @@
-"""The nodes of a grammar; each knows the place it was written at.
+"""The nodes of a grammar tree, and the functions that read or rewrite expressions.
 
 KBNF is read into these; GBNF, Lark and schemas can be read into the same nodes, so that
 one machine builder serves every notation.
@@ -6,15 +6,18 @@ one machine builder serves every notation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from workbench.source import Source, Span
+from workbench.base.source import Source, Span
+from workbench.syntax.regex.extensions import LABELS, Label, labels_in
 from workbench.syntax.regex.tree import Regex
 
-if TYPE_CHECKING:  # what a leaf holds is named, and nothing of that floor is run
-    from workbench.automata.dfa import Dfa
+if TYPE_CHECKING:
+    from workbench.base.dfa import Dfa
 
 
 class Stop(Enum):
@@ -147,3 +150,124 @@ class GrammarTree:
     source: Source
     #: How a count is written after an item, of ``low`` and ``high``; empty where none can be.
     counted: str = ""
+
+
+#: A node's kind and what it holds, nested; two nodes with one shape have one language.
+Shape = tuple[object, ...]
+
+
+def shape(node: Expression | Regex) -> Shape:
+    """What a node says, wherever it is written."""
+    return _shape(node)
+
+
+def _shape(node: object) -> Shape:
+    # every field of a node but its place; what is held is a node, nodes in a tuple, or plain
+    held = (getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
+    return (type(node).__name__, *map(_held, held))
+
+
+def _held(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_held, value))
+    # what compares by identity, such as the machine of an ``Automaton``, stands for itself
+    if hasattr(value, "__dataclass_fields__") and type(value).__eq__ is not object.__eq__:
+        return _shape(value)
+    return value
+
+
+def calls(body: Expression) -> Iterator[Nonterminal]:
+    """All calls in an expression, from left to right; what ``except!`` names is none."""
+    match body:
+        case Nonterminal():
+            yield body
+        case Sequence(parts, _) | Choice(parts, _):
+            for part in parts:
+                yield from calls(part)
+        case Repetition(item, _, _, _):
+            yield from calls(item)
+
+
+def called(body: Expression) -> Iterator[str]:
+    """The names an expression calls."""
+    return (call.name for call in calls(body))
+
+
+def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, ...]:
+    """All rules that an expression calls, and that those call; other names are left out."""
+    names = dict.fromkeys(name for name in called(body) if name in rules)
+    waiting = list(names)
+    for name in waiting:  # grows while it is read
+        for other in called(rules[name]):
+            if other in rules and other not in names:
+                names[other] = None
+                waiting.append(other)
+    return tuple(names)
+
+
+def without_idle(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
+    """The rules, without those of the ``idle`` that no rule which is left calls but itself."""
+    left = {rule.name: rule for rule in rules}
+    others_of = {name: {*called(rule.body)} - {name} for name, rule in left.items()}
+    callers = Counter(other for others in others_of.values() for other in others)
+    waiting = [name for name in left if name in idle and not callers[name]]
+    for name in waiting:  # grows while it is read
+        del left[name]
+        for other in others_of[name]:
+            callers[other] -= 1
+            if other in left and other in idle and not callers[other]:
+                waiting.append(other)
+    return list(left.values())
+
+
+def renamed(body: Expression, name: Callable[[str], str]) -> Expression:
+    """The expression with ``name`` of every name it calls; ``except!`` is left as it is."""
+    match body:
+        case Nonterminal(called, span):
+            return Nonterminal(name(called), span)
+        case Sequence(items, span):
+            return Sequence(tuple(renamed(item, name) for item in items), span)
+        case Choice(options, span):
+            return Choice(tuple(renamed(option, name) for option in options), span)
+        case Repetition(item, low, high, span):
+            return Repetition(renamed(item, name), low, high, span)
+        case _:
+            return body
+
+
+class Names:
+    """The names that are taken."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.taken = set(taken)
+
+    def fresh(self, base: str) -> str:
+        """The name, or with a number after it, such as no rule has; it is taken from now on."""
+        name, number = base, 1
+        while name in self.taken:
+            number += 1
+            name = f"{base}_{number}"
+        self.taken.add(name)
+        return name
+
+
+def may_have_labels(source: Source) -> bool:
+    """Whether the name of a label stands in a text at all."""
+    return any(label.name in source.text for label in LABELS)
+
+
+def labels_in_rules(tree: GrammarTree) -> Iterator[tuple[Label, Span]]:
+    """Every label of the rules with its place, from the first rule on."""
+    for rule in tree.rules:
+        yield from _labels_in(rule.body)
+
+
+def _labels_in(node: Expression) -> Iterator[tuple[Label, Span]]:
+    match node:
+        case Pattern(regex=regex):
+            yield from labels_in(regex)
+        case Sequence(items=parts) | Choice(options=parts):
+            for part in parts:
+                yield from _labels_in(part)
+        case Repetition(item=item):
+            yield from _labels_in(item)

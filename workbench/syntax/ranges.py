@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from workbench.syntax.regex.tree import Ranges
+#: Sorted, disjoint, non-adjacent inclusive ranges.
+Ranges = tuple[tuple[int, int], ...]
 
 MAX_CODE_POINT = 0x10FFFF
 #: Every code point that can be written in UTF-8: all but the surrogates.

@@ -1,18 +1,60 @@
-"""Attributes of rules, ``[lazy]`` or ``[stop="…"]``: attributes in, what they ask of texts out.
+"""Attributes of rules, and the hooks for parts of a notation that need machines or schemas.
+
+Syntax knows neither. The floor that reads texts in every notation hands in one who does; without
+one, such parts of a grammar are refused by their names.
 
 llguidance's Lark and xgrammar's EBNF have them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import abc
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
-from workbench.errors import ParseError
-from workbench.source import Source, Span
-from workbench.syntax.beyond import Beyond, Rules
+from workbench.base.errors import ParseError
+from workbench.base.source import Source, Span
 from workbench.syntax.cursor import Cursor
-from workbench.syntax.grammar_tree import Automaton, Expression, Literal, Sequence
+from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Literal, Sequence
+
+if TYPE_CHECKING:
+    from workbench.base.dfa import Dfa
+
+
+#: The rules that expressions call, by name.
+Rules = Mapping[str, Expression]
+
+
+class Beyond(Protocol):
+    """Operations on the texts of expressions; none of the rules they call needs a stack.
+
+    Raises: BuildError where one does; LimitError.
+    """
+
+    def both(self, parts: abc.Sequence[Expression], rules: Rules) -> Dfa:
+        """The texts of all the parts."""
+        ...
+
+    def but(self, whole: Expression | None, part: Expression, rules: Rules) -> Dfa:
+        """The texts of the whole, or all texts, that are none of the part."""
+        ...
+
+    def shortest(self, part: Expression, rules: Rules) -> Dfa:
+        """The texts of a part no shorter beginning of which is one."""
+        ...
+
+    def at_most(self, part: Expression, characters: int, rules: Rules) -> Dfa:
+        """The texts of a part that have no more characters."""
+        ...
+
+    def schema(self, source: Source) -> GrammarTree:
+        """The rules of a JSON Schema, whose start is ``start``.
+
+        Raises: ParseError, BuildError.
+        """
+        ...
+
 
 #: These say how something is sampled or kept, and nothing about the texts.
 _SILENT = frozenset({"capture", "stop_capture", "temperature"})

@@ -1,4 +1,4 @@
-"""Tree printer: a grammar tree in, text out; what notations with ``|``, brackets, ``* + ?`` share.
+"""Prints grammar trees in notations with ``|``, brackets and ``* + ?``.
 
 How terminals, counts and rules look is each notation's own.
 """

@@ -1,25 +1,86 @@
-"""A vocabulary's name comes in, the Vocabulary goes out, loaded once a process."""
+"""Loads vocabularies by name: toy ones, a directory, or a model of the hub."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
-from workbench.errors import VocabularyError
-from workbench.resources import BUILTIN_MODEL
-from workbench.vocabulary.exactness import check_exact
-from workbench.vocabulary.hub import directory_of, local_first
+from workbench.base.errors import VocabularyError
+from workbench.base.resources import BUILTIN_MODEL
 from workbench.vocabulary.mistral import MISTRAL, mistral_vocabulary
-from workbench.vocabulary.tokenizer import vocabulary_of
+from workbench.vocabulary.tokenizer import check_exact, vocabulary_of
 from workbench.vocabulary.toy import TOYS, named_toy
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase
+
+
+_T = TypeVar("_T")
+
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+def directory_of(name: str) -> Path | None:
+    """The directory a name stands for, or None where it may be a hub id.
+
+    Raises: FileNotFoundError for a name that can only be a path and is none.
+    """
+    try:
+        path = Path(name).expanduser()
+        if name and path.is_dir():
+            return path
+        is_path = path.is_file() or path.is_absolute() or name.startswith((".", "~"))
+    except (OSError, RuntimeError):  # too long, or the home of nobody
+        is_path = True
+    if is_path:
+        raise FileNotFoundError(f"expected the directory of a model, {name[:200]!r} is none")
+    if not _HUB_ID.fullmatch(name) or ".." in name or "--" in name:
+        raise FileNotFoundError(f"expected a directory or a hub id, {name[:200]!r} is neither")
+    return None
+
+
+def local_first(load: Callable[[bool], _T]) -> _T:
+    """``load(True)`` from local files alone; where that fails and the hub answers, ``load(False)``.
+
+    Asking the hub's own client without a network means half a minute of retries, so
+    its door is tried first.
+
+    Raises: whatever ``load`` raises.
+    """
+    try:
+        return load(True)
+    except OSError:
+        if not _reachable():
+            raise
+    return load(False)
+
+
+def _reachable() -> bool:
+    """Whether the hub can be asked: not told to stay offline, and its host answers."""
+    from huggingface_hub import constants  # takes a moment, and only hub ids need it
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY")):
+        return True  # a proxy resolves names itself
+    address = urlsplit(constants.ENDPOINT)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=3.0).close()
+    except OSError:
+        return False
+    return True
+
 
 #: Vocabularies of whole models known by a short name.
 NAMES: tuple[str, ...] = ("builtin", *MISTRAL, *TOYS)

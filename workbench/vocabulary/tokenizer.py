@@ -1,14 +1,94 @@
-"""A tokenizer of the tokenizers library comes in, a Vocabulary with exact bytes goes out."""
+"""Reads a tokenizer of the tokenizers library as a ``Vocabulary`` with exact bytes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
-from workbench.errors import VocabularyError
-from workbench.vocabulary.unpredictable import parts, unpredictable
+from workbench.base.errors import VocabularyError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+if TYPE_CHECKING:
+    pass
+
+
+def unpredictable(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: bool) -> str:
+    """The first reason, or nothing where byte-pair merges tell all encodings.
+
+    ``added`` are the entries of added tokens that are not special, ``known`` whether regexes
+    say how text is cut.
+    """
+    model = spec["model"]
+    if "merges" not in model:
+        return "its tokens are not made by merging pairs"
+    if not known:
+        return "its text is cut in a way that patterns do not describe"
+    if model.get("dropout"):
+        return "it leaves merges out at random"
+    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
+        return "its tokens carry signs for the inside or the end of words"
+    return _normalised(spec) or _fallback(model) or _added(spec, added)
+
+
+def _normalised(spec: dict[str, Any]) -> str:
+    """Only a space may change, into the sign that stands for it."""
+    for part in parts({"normalizer": spec.get("normalizer")}):
+        spaces = part["type"] == "Replace" and part["pattern"] == {"String": " "}
+        if part["type"] != "Prepend" and not spaces:
+            return f"it changes texts before it cuts them ({part['type']})"
+    return ""
+
+
+def _fallback(model: dict[str, Any]) -> str:
+    """Either all bytes have a token of their own for characters that have none, or none has."""
+    if model.get("byte_fallback"):
+        missing = [byte for byte in range(256) if f"<0x{byte:02X}>" not in model["vocab"]]
+        if missing:
+            return f"it has no token for the byte 0x{missing[0]:02X}"
+    return ""
+
+
+def _added(spec: dict[str, Any], added: Sequence[dict[str, Any]]) -> str:
+    """Added tokens have to be found wherever they are, by one look through the text."""
+    for entry in added:
+        if entry.get("single_word") or entry.get("lstrip") or entry.get("rstrip"):
+            return f"whether {entry['content']!r} is a token depends on what is around it"
+    first, second = (
+        [entry["content"] for entry in added if bool(entry.get("normalized")) == late]
+        for late in (False, True)
+    )
+    for one, other in product(first, second):
+        if one in other or other in one or _meet(one, other) or _meet(other, one):
+            return f"its added tokens {one!r} and {other!r} overlap"
+    if added and any(_puts_spaces(part) for part in parts(spec)):
+        return "it puts a space before every stretch between added tokens"
+    return ""
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether a text ends as another begins."""
+    return any(one.endswith(other[:size]) for size in range(1, len(other)))
+
+
+def _puts_spaces(part: dict[str, Any]) -> bool:
+    scheme = part.get("prepend_scheme", "always" if part["type"] == "Metaspace" else "never")
+    return part["type"] == "Prepend" or bool(part.get("add_prefix_space")) or scheme == "always"
+
+
+def parts(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """The normalisers and pre-tokenizers of a file, those of sequences one by one."""
+    waiting = [part for part in (spec.get("normalizer"), spec.get("pre_tokenizer")) if part]
+    found = []
+    while waiting:
+        part = waiting.pop(0)
+        if part["type"] == "Sequence":
+            waiting[:0] = part.get("normalizers") or part.get("pretokenizers") or []
+        else:
+            found.append(part)
+    return found
+
 
 #: One token of the model as its file writes it → what it spells.
 Speller = Callable[[str], bytes]
@@ -212,3 +292,55 @@ def _patterns(spec: Spec) -> tuple[str, ...] | None:
         elif part["type"] != "Metaspace" or part.get("split", True):
             return None
     return tuple(found)
+
+
+#: Every kind of byte a text can hold: ASCII with control characters, spaces in rows and at the
+#: ends, two-, three- and four-byte characters, joined emoji, and JSON. All are in Unicode's
+#: composed form (NFC), which many tokenizers normalise to.
+SAMPLES: tuple[str, ...] = (
+    "The quick brown fox, 12345 + 67.89 = ?!",
+    '{"name": "Ann", "tags": ["a", "b"], "n": -1.5e3}\n',
+    "  two spaces,\ttabs\t\tand\n\n\nlines  ",
+    "caf\u00e9 na\u00efve Stra\u00dfe \u0141\u00f3d\u017a \u00bfqu\u00e9?",
+    "\u4f60\u597d\uff0c\u4e16\u754c \u3053\u3093\u306b\u3061\u306f \uc548\ub155",
+    "\u0437\u0434\u0440\u0430\u0432\u0441\u0442\u0432\u0443\u0439 \u0645\u0631\u062d\u0628\u0627",
+    "\U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467 \U00010348",
+    "".join(map(chr, range(1, 128))),
+    "".join(map(chr, range(0xA1, 0x250))),
+)
+
+
+Encode = Callable[[str], Sequence[TokenId]]
+
+
+def check_exact(vocabulary: Vocabulary, encode: Encode) -> None:
+    """Hold a vocabulary's bytes against its own tokenizer.
+
+    The tokens of each sample must spell the sample, with at most the one space in
+    front which SentencePiece tokenizers add to a whole text.
+
+    Raises: VocabularyError with the first example that fails.
+    """
+    for sample in SAMPLES:
+        ids = list(encode(sample))
+        unspelt = [i for i in ids if i >= len(vocabulary) or vocabulary.tokens[i] is None]
+        spelt = vocabulary.decode(i for i in ids if i < len(vocabulary))
+        if not unspelt and spelt in (sample.encode(), b" " + sample.encode()):
+            continue
+        reason = (
+            f"token {unspelt[0]} of it spells nothing"
+            if unspelt
+            else f"its tokens spell {_excerpt(spelt, sample.encode())}"
+        )
+        raise VocabularyError(
+            f"{vocabulary.name} does not encode text byte by byte: for {sample[:40]!r} {reason}",
+            "choose a model with a byte-level BPE or a byte-fallback SentencePiece tokenizer",
+        )
+
+
+def _excerpt(spelt: bytes, wanted: bytes) -> str:
+    """The place where two byte strings part."""
+    pairs = zip(spelt, wanted, strict=False)
+    place = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(spelt), len(wanted)))
+    start = max(0, place - 8)
+    return f"{spelt[start : place + 8]!r} where the text has {wanted[start : place + 8]!r}"

@@ -1,10 +1,10 @@
-"""Toy vocabularies: the figures' and a text's own, small enough to draw."""
+"""Toy vocabularies: those of the papers' figures and those of a text, small enough to draw."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from workbench.errors import VocabularyError
+from workbench.base.errors import VocabularyError
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import VocabularyError
+from workbench.base.errors import VocabularyError
 
 Kind = TypeVar("Kind")
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import VocabularyError
-from workbench.vocabulary.cache import trie_of
-from workbench.vocabulary.packed import Packed
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.disk_cache import Packed, trie_of
 from workbench.vocabulary.trie import Trie
 
 #: An index into a vocabulary.

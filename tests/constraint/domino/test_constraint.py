@@ -13,14 +13,14 @@ from tests.constraint.domino.toys import PIECES, Slow
 from tests.grammar_oracle import brute_mask
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
 from tests.test_grammar_cases import CASES
+from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile
-from workbench.constraint.domino.constraint import DominoConstraint, domino
-from workbench.constraint.domino.scanner import BETWEEN
+from workbench.constraint.methods.domino.domino import DominoConstraint, domino
+from workbench.constraint.methods.domino.scanner import BETWEEN
 from workbench.constraint.protocol import Constraint
-from workbench.errors import TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.gallery import load_gallery
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -9,11 +9,11 @@ from hypothesis import given
 
 from tests.grammar_oracle import GrammarOracle
 from tests.laws.test_mask_laws import grammar_of, slow, trees
-from workbench.automata.dfa import DEAD
-from workbench.constraint.domino.parser import Parser
-from workbench.constraint.domino.terminals import Terminals, terminals_of
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS
+from workbench.base.dfa import DEAD
+from workbench.base.limits import LIMITS
+from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
+from workbench.constraint.methods.domino.terminal_parser import Parser
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
 
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
 from workbench.automata.build import smallest
-from workbench.automata.dfa import DEAD
-from workbench.constraint.domino.scanner import BETWEEN, Scanner
-from workbench.constraint.domino.terminals import terminals_of
-from workbench.grammar import Grammar
+from workbench.base.dfa import DEAD
+from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, terminals_of
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
 
 FIGURE_3 = Grammar.from_kbnf("E ::= int | '(' E ')' | E '+' E; int ::= #'[1-9][0-9]*|0+';", "E")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.automata.dfa import Dfa
-from workbench.constraint.domino.terminals import terminals_of
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.notations import Notation
+from workbench.base.dfa import Dfa
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
+from workbench.base.source import Source
+from workbench.constraint.methods.domino.scanner import terminals_of
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
-from workbench.source import Source
-from workbench.syntax.kbnf.parser import parse_kbnf
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 #   grammar                                                terminals                   because
 CUTS = [

@@ -7,12 +7,12 @@ from hypothesis import assume, given
 
 from tests.constraint.domino.toys import PIECES, subterminals
 from tests.laws.test_mask_laws import grammar_of, slow, trees
-from workbench.constraint.domino.constraint import DominoConstraint, domino
-from workbench.constraint.domino.scanner import BETWEEN
-from workbench.constraint.domino.trees import SubterminalTree, Trees
-from workbench.errors import LimitError, VocabularyError
-from workbench.grammar import Grammar
-from workbench.limits import LIMITS, Limits
+from workbench.base.errors import LimitError, VocabularyError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.methods.domino.domino import DominoConstraint, domino
+from workbench.constraint.methods.domino.scanner import BETWEEN
+from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.vocabulary.toy import toy
 

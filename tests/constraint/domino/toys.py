@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from tests.grammar_oracle import GrammarOracle
-from workbench.constraint.domino.constraint import DominoConstraint
-from workbench.constraint.domino.scanner import BETWEEN
-from workbench.constraint.domino.terminals import Terminals, terminals_of
-from workbench.grammar import Grammar
+from workbench.constraint.methods.domino.domino import DominoConstraint
+from workbench.constraint.methods.domino.scanner import BETWEEN, Terminals, terminals_of
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.constraint.proper.oracles import cases, encode, figures, labels, proper_sequences, toy
-from workbench.constraint.proper.cartesian import cartesian_merge
-from workbench.constraint.proper.explicit import merged
-from workbench.constraint.proper.token_dfa import TokenDfa, permissive, smallest
-from workbench.grammar import Grammar
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.constraint.methods.proper.cartesian import cartesian_merge
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, smallest
+from workbench.constraint.methods.proper.proper_methods import merged
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

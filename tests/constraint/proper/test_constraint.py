@@ -8,10 +8,10 @@ import pytest
 
 import workbench as wb
 from tests.constraint.proper.oracles import cases, texts, toy
-from workbench.constraint.proper.constraint import ProperConstraint
-from workbench.errors import TokenNotAllowed, VocabularyError
-from workbench.grammar import Grammar
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.errors import TokenNotAllowed, VocabularyError
+from workbench.constraint.methods.proper.proper import ProperConstraint
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

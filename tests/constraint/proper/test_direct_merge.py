@@ -16,12 +16,18 @@ from tests.constraint.proper.oracles import (
     live_rules,
     proper_sequences,
 )
-from workbench.constraint.proper.direct_merge import Rule, direct_merge, steps
-from workbench.constraint.proper.token_dfa import TokenDfa, permissive, smallest
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
+from workbench.constraint.methods.proper.direct_merge import (
+    Rule,
+    TokenDfa,
+    direct_merge,
+    permissive,
+    smallest,
+    steps,
+)
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

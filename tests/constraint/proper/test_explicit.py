@@ -4,10 +4,10 @@ import pytest
 
 import workbench as wb
 from tests.constraint.proper.oracles import toy
+from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.base.limits import Limits
 from workbench.constraint.protocol import Constraint
-from workbench.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
+from workbench.grammar.grammar import Grammar
 
 TABLE_1 = toy("abc", [("a", "b"), ("a", "a"), ("a", "c")])
 

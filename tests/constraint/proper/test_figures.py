@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.constraint.proper.oracles import figures
-from workbench.automata.dfa import Dfa
-from workbench.constraint.proper.constraint import ProperConstraint
-from workbench.constraint.proper.spelt_out import spelt_out
-from workbench.constraint.proper.token_dfa import TokenDfa, permissive, smallest
-from workbench.grammar import Grammar
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.dfa import Dfa
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, smallest
+from workbench.constraint.methods.proper.proper import ProperConstraint
+from workbench.constraint.methods.proper.proper_methods import spelt_out
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 pytest.importorskip("mistral_common")

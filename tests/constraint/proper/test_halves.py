@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.constraint.proper.guesses import Guesses
-from workbench.constraint.proper.halves import lacking
-from workbench.constraint.proper.live import live_edges
-from workbench.constraint.proper.regular import RegularRows, anywhere
-from workbench.constraint.proper.tables import INSIDE
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.limits import Limits
+from workbench.constraint.methods.proper.boundaries import lacking
+from workbench.constraint.methods.proper.guide_guesses import INSIDE, Guesses
+from workbench.constraint.methods.proper.live_edges import live_edges
+from workbench.constraint.methods.proper.proper import RegularRows, anywhere
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 LACKING = [

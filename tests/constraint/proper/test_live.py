@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from tests.constraint.proper.oracles import cases, toy
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.constraint.proper.edges import Live
-from workbench.constraint.proper.guesses import Guesses
-from workbench.constraint.proper.live import distinct, live_edges
-from workbench.constraint.proper.tables import ANEW, INSIDE
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
+from workbench.constraint.methods.proper.guide_guesses import ANEW, INSIDE, Guesses
+from workbench.constraint.methods.proper.live_edges import Live, distinct, live_edges
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Source, mark, token, target; a place is a state and a guess.

@@ -11,10 +11,10 @@ import pytest
 
 import workbench as wb
 from tests.constraint.proper.oracles import toy
+from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import Constraint
-from workbench.errors import VocabularyError, WorkbenchError
-from workbench.grammar import Grammar
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import named_toy
 
 RULES = [("a", "a"), ("a", "b")]

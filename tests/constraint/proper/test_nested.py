@@ -10,12 +10,11 @@ import pytest
 import workbench as wb
 from tests.constraint.proper.oracles import cases, encode, texts, toy
 from tests.constraint.proper.test_constraint import of_case, sequences
-from workbench.constraint.proper.constraint import ProperConstraint
-from workbench.constraint.proper.nested import NestedRows
-from workbench.grammar import Grammar
+from workbench.analysis.random_texts import samples
+from workbench.constraint.methods.proper.proper import NestedRows, ProperConstraint
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import network_of
-from workbench.samples import samples
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Grammar, its alphabet, rules.

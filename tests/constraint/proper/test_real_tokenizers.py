@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from workbench.constraint.proper.constraint import ProperConstraint
-from workbench.grammar import Grammar
-from workbench.limits import Limits
-from workbench.samples import samples
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.analysis.random_texts import samples
+from workbench.base.limits import Limits
+from workbench.constraint.methods.proper.proper import ProperConstraint
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Regex, what it is there for.

@@ -5,13 +5,12 @@ import time
 import pytest
 
 from tests.constraint.proper.oracles import toy
-from workbench.constraint.proper.constraint import ProperConstraint
-from workbench.constraint.proper.nested import NestedRows
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
+from workbench.constraint.methods.proper.proper import NestedRows, ProperConstraint
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.tokenization.bpe import Bpe
 
 
 def nested(text: str, limits: Limits) -> NestedRows:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests.constraint.proper.oracles import cases, labels, toy
-from workbench.constraint.proper.constraint import ProperConstraint
-from workbench.constraint.proper.spelt_out import SpeltOut, spelt_out
-from workbench.drawing.as_json import token_fsa_record
-from workbench.drawing.proper_parts import ProperParts
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
+from workbench.constraint.methods.proper.proper import ProperConstraint
+from workbench.constraint.methods.proper.proper_methods import SpeltOut, spelt_out
+from workbench.drawing.machine_files import token_fsa_record
+from workbench.drawing.parts import ProperParts
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

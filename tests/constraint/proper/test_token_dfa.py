@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.constraint.proper.oracles import cases, labels
-from workbench.constraint.proper.token_dfa import TokenDfa, permissive, smallest, trimmed
-from workbench.errors import LimitError
-from workbench.grammar import Grammar
-from workbench.limits import Limits
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, smallest, trimmed
+from workbench.grammar.grammar import Grammar
 
 
 def over(pattern: str, *tokens: str) -> TokenDfa:

@@ -11,14 +11,20 @@ import pytest
 import workbench as wb
 from tests.constraint.proper.oracles import cases, figures, toy
 from tests.constraint.proper.test_constraint import sequences
-from workbench.automata.dfa import DEAD, Dfa
-from workbench.constraint.proper.constraint import ProperConstraint
-from workbench.constraint.proper.library import Library, only_guess
-from workbench.constraint.proper.live import live_edges
-from workbench.constraint.proper.vegas import cuts, exact_cuts, neighbours, regions
-from workbench.errors import VocabularyError, WorkbenchError
-from workbench.grammar import Grammar
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import VocabularyError, WorkbenchError
+from workbench.constraint.methods.proper.live_edges import live_edges
+from workbench.constraint.methods.proper.proper import ProperConstraint
+from workbench.constraint.methods.proper.vegas import (
+    Library,
+    cuts,
+    exact_cuts,
+    neighbours,
+    only_guess,
+    regions,
+)
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 FIGURE_6 = figures()["figure_6"]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 DATA = Path(__file__).parents[2] / "data"

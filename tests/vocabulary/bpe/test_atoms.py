@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.atoms import atoms, runs
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.pretokenizer import atoms, runs
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.vocabulary.bpe.obvious import case_table, cases, greedy, passes, ranked, sequences, walks
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 

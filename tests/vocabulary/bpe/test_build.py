@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tests.vocabulary.bpe.obvious import table
-from workbench.errors import VocabularyError
-from workbench.vocabulary import cache
-from workbench.vocabulary.bpe import build, misjudged
-from workbench.vocabulary.bpe.bpe import Bpe
-from workbench.vocabulary.bpe.build import tables_of
-from workbench.vocabulary.bpe.tables import Ints, Tables
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary import disk_cache
+from workbench.vocabulary.tokenization import merge_tables, pair_test
+from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.merge_kernels import Ints, Tables
+from workbench.vocabulary.tokenization.merge_tables import tables_of
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
@@ -26,7 +26,7 @@ def same(one: Tables, other: Tables) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(build, "_BIG", 2)
+    monkeypatch.setattr(merge_tables, "_BIG", 2)
     return tmp_path / "grammar-workbench"
 
 
@@ -42,7 +42,7 @@ def test_tables_are_the_same_when_remembered(
     made = tables_of(small(late=late))
     assert len(list(folder.iterdir())) == 1
     with monkeypatch.context() as patched:
-        patched.setattr(build, "rules_of", lambda _: pytest.fail("not remembered"))
+        patched.setattr(merge_tables, "rules_of", lambda _: pytest.fail("not remembered"))
         same(made, tables_of(small(late=late)))
     for array in (made.left, made.rules.keys):
         assert not array.flags.writeable  # else kernels are compiled once more
@@ -72,19 +72,19 @@ def test_damaged_tables_are_made_anew(
 ) -> None:
     made = tables_of(small())
     (file,) = folder.iterdir()
-    read = cache._read(file)
+    read = disk_cache._read(file)
     assert read is not None
     damaged = {name: np.array(array) for name, array in read.items()}
     damaged[field] = change(damaged[field])
     del read
     file.unlink()  # it is mapped
     with file.open("wb") as opened:
-        cache._put(opened, damaged)
+        disk_cache._put(opened, damaged)
     same(made, tables_of(small()))
 
 
 def test_error_too_much_disorder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(misjudged, "MOST", 3)
+    monkeypatch.setattr(pair_test, "MOST", 3)
     with pytest.raises(VocabularyError, match="tokens are made by earlier rules than their sides"):
         tables_of(small(late=True))
 

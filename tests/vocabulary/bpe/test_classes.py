@@ -8,8 +8,8 @@ import pytest
 from tokenizers import Regex
 from tokenizers.normalizers import Replace
 
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.classes import NONE, classes
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.pretokenizer import NONE, classes
 
 EVERY = np.delete(np.arange(0x110000, dtype=np.uint32), range(0xD800, 0xE000))
 

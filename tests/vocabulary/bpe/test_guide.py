@@ -12,10 +12,10 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from tests.vocabulary.bpe.obvious import sequences, table, walks
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe import guide as kernels
-from workbench.vocabulary.bpe.bpe import Bpe
-from workbench.vocabulary.bpe.guiding import Guide
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization import guide as kernels
+from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.guide import Guide
 from workbench.vocabulary.tokenizer import vocabulary_of
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -9,9 +9,9 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers
 
 from tests.vocabulary.tokenizers_made import byte_level, fallback_bpe, split_byte_level
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.bpe import Bpe
+from workbench.base.errors import VocabularyError
 from workbench.vocabulary.load import load_vocabulary
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenizer import vocabulary_of
 
 

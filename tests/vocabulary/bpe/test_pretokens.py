@@ -10,13 +10,19 @@ import numpy as np
 import pytest
 
 from tests.vocabulary.bpe.obvious import cases
-from workbench.errors import VocabularyError
-from workbench.vocabulary import cache
-from workbench.vocabulary.bpe import pretokens as room
-from workbench.vocabulary.bpe.atoms import atoms
-from workbench.vocabulary.bpe.classes import NONE, classes
-from workbench.vocabulary.bpe.pretokens import Pretokens, marks_of, mistaken, pretokens
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary import disk_cache
 from workbench.vocabulary.load import load_vocabulary
+from workbench.vocabulary.tokenization import pretokenizer as room
+from workbench.vocabulary.tokenization.pretokenizer import (
+    NONE,
+    Pretokens,
+    atoms,
+    classes,
+    marks_of,
+    mistaken,
+    pretokens,
+)
 
 #: Of other tokenizers: possessive, with the end of a line, with contractions after a word.
 OTHERS = {
@@ -199,7 +205,7 @@ def test_it_is_the_same_when_remembered(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     steps = made.steps + np.int16(5)
     with file.open("wb") as opened:
-        cache._put(opened, {"of": made.classes.of, "steps": steps, "accepts": made.accepts})
+        disk_cache._put(opened, {"of": made.classes.of, "steps": steps, "accepts": made.accepts})
     np.testing.assert_array_equal(fresh(PATTERNS["words"]).steps, made.steps)
 
 

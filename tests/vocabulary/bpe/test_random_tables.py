@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.vocabulary.bpe.obvious import greedy, passes, ranked, spines_ok, table
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.bpe import Bpe
-from workbench.vocabulary.bpe.columns import Columns
-from workbench.vocabulary.bpe.star import star_by_merges, star_by_rows
-from workbench.vocabulary.bpe.tables import NOWHERE
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.canonical_dfa import star_by_merges, star_by_rows
+from workbench.vocabulary.tokenization.merge_kernels import NOWHERE
+from workbench.vocabulary.tokenization.pair_test import Columns
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 Merges = list[tuple[str, str]]

@@ -13,9 +13,9 @@ from tokenizers import Tokenizer, decoders, models, normalizers
 
 from tests.vocabulary.bpe.obvious import sequences, walks
 from workbench.vocabulary import mistral
-from workbench.vocabulary.bpe.bpe import Bpe
-from workbench.vocabulary.bpe.star import star_by_rows
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
+from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.canonical_dfa import star_by_rows
 from workbench.vocabulary.tokenizer import vocabulary_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tests.vocabulary.bpe.obvious import DATA, table
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.bpe import Bpe
-from workbench.vocabulary.bpe.star import star_by_merges, star_by_rows
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.canonical_dfa import star_by_merges, star_by_rows
 
 FIGURE = json.loads((DATA / "proper_figures.json").read_text("utf-8"))["figure_9"]
 

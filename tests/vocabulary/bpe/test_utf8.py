@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from workbench.errors import VocabularyError
-from workbench.vocabulary.bpe.classes import NONE
-from workbench.vocabulary.bpe.utf8 import DEAD, END, Table, utf8_table
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.pretokenizer import DEAD, END, NONE, Table, utf8_table
 
 
 def some_classes() -> npt.NDArray[np.uint8]:

@@ -1,1 +1,1 @@
-"""Schemas become sets of JSON values, and these are put together: both, either, not."""
+"""Sets of JSON values: conjunction, union, complement, emptiness."""

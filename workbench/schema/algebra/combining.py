@@ -1,4 +1,7 @@
-"""Keywords that combine whole subschemas: in comes the keyword's node, out come its values.
+"""Keywords that combine subschemas: ``allOf``, ``oneOf``, ``if``, ``unevaluated*`` and others.
+
+Each type is asked by itself. Options that have nothing in common are joined; from one that
+overlaps others their values are taken away.
 
 Where ``unevaluated*`` asks (``tracked``), shapes say which names and items they have evaluated. An
 instance of two options of ``anyOf`` has evaluated what both have, so the options then meet in all
@@ -7,21 +10,197 @@ ways; an option alone asks for more than is needed where two hold, which leaves 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import reduce
+from itertools import product
+from typing import TypeVar
 
-from workbench.schema.algebra.complement import complement
-from workbench.schema.algebra.conjunction import join, meet
-from workbench.schema.algebra.constants import constants
-from workbench.schema.algebra.exactly_one import exactly_one
-from workbench.schema.algebra.names import all_but
-from workbench.schema.reading import Node
-from workbench.schema.refusals import unsupported, wrong
-from workbench.schema.values import Objects, Values
+from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
+from workbench.schema.algebra.property_order import together
+from workbench.schema.algebra.set_operations import (
+    complement,
+    join,
+    meet,
+    meet_arrays,
+    meet_objects,
+    other_arrays,
+    other_objects,
+)
+from workbench.schema.algebra.shape_count import Shape, apart, live, tags_of
+from workbench.schema.normal_form import (
+    Arrays,
+    Later,
+    Objects,
+    Values,
+    all_but,
+    either,
+    others,
+    somebody,
+    widest,
+)
+from workbench.schema.numbers import Numbers
+from workbench.schema.schema_reader import Json, Node, unsupported, wrong
+from workbench.schema.string_sets import Texts
 
-if TYPE_CHECKING:
-    from workbench.schema.algebra.subschemas import Subschemas
+#: So few names of so few objects that are written out are read in any order: no schema declares
+#: one. Each name more doubles the rules.
+_ANY_ORDER = 4
+
+
+def constant(algebra: SetAlgebra, value: Json, node: Node) -> Values:
+    """The set of one value."""
+    return constants(algebra, [value], node)
+
+
+def constants(algebra: SetAlgebra, values: Sequence[Json], node: Node) -> Values:
+    """The set of the values of ``enum`` or ``const``; ``node`` is where they stand."""
+    texts = [value for value in values if isinstance(value, str)]
+    booleans = [value for value in values if isinstance(value, bool)]
+    numbers = [
+        value
+        for value in values
+        if value is not None and not isinstance(value, (bool, str, list, dict))
+    ]
+    objects = [value for value in values if isinstance(value, dict)]
+    return Values(
+        None in values,
+        frozenset(booleans),
+        Numbers.of(numbers) if numbers else algebra.no_values.numbers,
+        Texts.of(texts) if texts else algebra.no_values.texts,
+        tuple(_array(algebra, value, node) for value in values if isinstance(value, list)),
+        tuple(_object(algebra, value, node, len(objects)) for value in objects),
+    )
+
+
+def _array(algebra: SetAlgebra, items: list[Json], node: Node) -> Arrays:
+    prefix = tuple(algebra.constant(item, node) for item in items)
+    return Arrays(prefix, algebra.nothing, len(items), len(items))
+
+
+def _object(algebra: SetAlgebra, members: dict[str, Json], node: Node, beside: int) -> Objects:
+    """The object alone; ``beside``: of so many."""
+    properties = {name: algebra.constant(value, node) for name, value in members.items()}
+    names = frozenset(properties)
+    loose = names if max(len(names), beside) <= _ANY_ORDER else frozenset()
+    return Objects(properties, names, (), loose=loose)
+
+
+UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
+
+
+def restricted(subschemas: SubschemaSets, values: Values, members: dict[str, Node]) -> Values:
+    """The values of which these words allow what no other keyword has evaluated."""
+    algebra = subschemas.algebra
+    if "unevaluatedProperties" in members:
+        later = subschemas.of(members["unevaluatedProperties"])
+        objects: list[Objects] = []
+        for shape in values.objects:
+            objects += meet_objects(algebra, (shape,), (_objects(subschemas, shape, later),))
+        values = replace(values, objects=tuple(objects))
+    if "unevaluatedItems" in members:
+        later = subschemas.of(members["unevaluatedItems"])
+        arrays: list[Arrays] = []
+        for one in values.arrays:
+            arrays += meet_arrays(algebra, (one,), (_arrays(subschemas, one, later),))
+        values = replace(values, arrays=tuple(arrays))
+    return values
+
+
+def _objects(subschemas: SubschemaSets, shape: Objects, later: Later) -> Objects:
+    """Objects whose names are evaluated by a shape, or whose values are in a set."""
+    algebra = subschemas.algebra
+    everything, seen = algebra.all_values.texts, shape.evaluated
+    if seen is None:
+        seen = algebra.no_values.texts
+    parts = [(seen, algebra.anything), (others(seen), later)]
+    kept = (part for part in parts if part[1] is not algebra.nothing)
+    return Objects({}, frozenset(), somebody(kept), evaluated=everything)
+
+
+def _arrays(subschemas: SubschemaSets, shape: Arrays, later: Later) -> Arrays:
+    """Arrays whose items are evaluated by a shape, or are in a set."""
+    algebra = subschemas.algebra
+    if shape.evaluated is None:
+        return algebra.any_array
+    for seen in shape.also:
+        later = algebra.either(later, seen)
+    return Arrays((algebra.anything,) * shape.evaluated, later, evaluated=None)
+
+
+Leaf = TypeVar("Leaf", Numbers, Texts)
+
+
+def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Values]) -> Values:
+    """The values of exactly one of the options.
+
+    ``kept`` are the options again, as their shapes are to be kept: with what they have evaluated.
+
+    Raises: BuildError where options overlap and one of them has no complement; TooManyCases.
+    """
+    booleans = algebra.all_values.booleans
+    return Values(
+        sum(option.null for option in plain) == 1,
+        frozenset(one for one in booleans if sum(one in option.booleans for option in plain) == 1),
+        _leaves([(option.numbers, option.numbers) for option in plain], algebra.no_values.numbers),
+        _leaves([(option.texts, widest(option)) for option in plain], algebra.no_values.texts),
+        _shapes(
+            algebra,
+            [option.arrays for option in plain],
+            [option.arrays for option in kept],
+            meet_arrays,
+            other_arrays,
+        ),
+        tuple(
+            together(
+                _shapes(
+                    algebra,
+                    [option.objects for option in plain],
+                    [option.objects for option in kept],
+                    meet_objects,
+                    other_objects,
+                ),
+            )
+        ),
+        reduce(either, [option.unsure for option in plain]),
+    )
+
+
+def _leaves(options: list[tuple[Leaf, Leaf]], nothing: Leaf) -> Leaf:
+    """What is surely in one option and in no other; each is given with all that may be in it."""
+    once = seen = nothing
+    for sure, whole in options:
+        common = seen & whole
+        once = once | sure if common.is_empty else (once & ~whole) | (sure & ~seen)
+        seen |= whole
+    return once
+
+
+def _shapes(
+    algebra: SetAlgebra,
+    plain: list[tuple[Shape, ...]],
+    kept: list[tuple[Shape, ...]],
+    meet: Callable[[SetAlgebra, tuple[Shape, ...], tuple[Shape, ...]], tuple[Shape, ...]],
+    others: Callable[[SetAlgebra, tuple[Shape, ...]], tuple[Shape, ...]],
+) -> tuple[Shape, ...]:
+    """The shapes of each option, without those of the options that overlap it."""
+    empty = algebra.is_empty
+    overlaps: dict[int, set[int]] = {index: set() for index in range(len(plain))}
+    tags = [[tags_of(shape) for shape in option] for option in plain]
+    for index, option in enumerate(plain):
+        for before in range(index):
+            if all(apart(*pair) for pair in product(tags[before], tags[index])):
+                continue
+            common = meet(algebra, plain[before], option)
+            if not all(empty(shape) for shape in common):
+                overlaps[index].add(before)
+                overlaps[before].add(index)
+    found: list[Shape] = []
+    for index, option in enumerate(kept):
+        for other in sorted(overlaps[index]):
+            option = meet(algebra, option, others(algebra, plain[other]))
+        found += option
+    return live(algebra, found)
 
 
 def _options(keyword: Node) -> list[Node]:
@@ -30,21 +209,21 @@ def _options(keyword: Node) -> list[Node]:
     return keyword.items
 
 
-def _enum(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _enum(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     if keyword.items is None:
         raise wrong(keyword, "a list of values")
     return constants(subschemas.algebra, [item.plain() for item in keyword.items], keyword)
 
 
-def _const(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _const(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     return constants(subschemas.algebra, [keyword.plain()], keyword)
 
 
-def _reference(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _reference(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     return subschemas.of(subschemas.references.target(keyword), tracked).raw
 
 
-def _dynamic(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _dynamic(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     """As ``$ref``, where the document leaves it nothing else to mean."""
     if subschemas.references.is_open(keyword):
         why = "several schemas have this anchor; its target depends on the referring schema"
@@ -52,14 +231,14 @@ def _dynamic(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     return _reference(subschemas, keyword, tracked)
 
 
-def _all(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _all(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     values = subschemas.algebra.all_values
     for option in _options(keyword):
         values = meet(subschemas.algebra, values, subschemas.of(option, tracked).raw)
     return values
 
 
-def _any(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _any(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     algebra = subschemas.algebra
     options = [subschemas.of(option, tracked).raw for option in _options(keyword)]
     if not tracked:
@@ -70,7 +249,7 @@ def _any(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     return values
 
 
-def _one(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _one(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     options = _options(keyword)
     plain = [subschemas.of(option).raw for option in options]
     if not tracked:
@@ -79,11 +258,11 @@ def _one(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     return exactly_one(subschemas.algebra, plain, kept)
 
 
-def _not(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _not(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     return complement(subschemas.algebra, subschemas.of(keyword).raw)
 
 
-def _if(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _if(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     algebra = subschemas.algebra
     assert keyword.parent is not None
     around = keyword.parent.members or {}
@@ -99,7 +278,7 @@ def _if(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     return join(algebra, [held, failed])
 
 
-def _dependent(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
+def _dependent(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     if keyword.members is None:
         raise wrong(keyword, "an object: what each name asks for")
     values = subschemas.algebra.all_values
@@ -110,7 +289,7 @@ def _dependent(subschemas: Subschemas, keyword: Node, tracked: bool) -> Values:
     return values
 
 
-def _if_there(subschemas: Subschemas, name: str, held: Node, tracked: bool) -> Values:
+def _if_there(subschemas: SubschemaSets, name: str, held: Node, tracked: bool) -> Values:
     """Whatever has no property of a name, or what a list of names or a schema then asks for."""
     algebra = subschemas.algebra
     if held.items is not None and held.parent and held.parent.step != "dependentSchemas":
@@ -126,7 +305,7 @@ def _if_there(subschemas: Subschemas, name: str, held: Node, tracked: bool) -> V
     return join(algebra, [replace(algebra.all_values, objects=(absent,)), asked])
 
 
-def _with(subschemas: Subschemas, names: list[str]) -> Objects:
+def _with(subschemas: SubschemaSets, names: list[str]) -> Objects:
     """Objects with properties of these names."""
     anything, required = subschemas.algebra.anything, frozenset(names)
     others = ((all_but(names), anything),)
@@ -134,7 +313,7 @@ def _with(subschemas: Subschemas, names: list[str]) -> Objects:
 
 
 #: What reads each of these keywords.
-COMBINING: dict[str, Callable[[Subschemas, Node, bool], Values]] = {
+COMBINING: dict[str, Callable[[SubschemaSets, Node, bool], Values]] = {
     "enum": _enum,
     "const": _const,
     "$ref": _reference,

@@ -9,12 +9,11 @@ costs a rule without texts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from workbench.errors import BuildError, LimitError
-from workbench.schema.algebra.conjunction import least
-from workbench.schema.algebra.names import nobody
-from workbench.schema.values import (
+from workbench.base.errors import BuildError, LimitError
+from workbench.schema.algebra.interface import SetAlgebra
+from workbench.schema.algebra.set_operations import least
+from workbench.schema.normal_form import (
     Arrays,
     Circular,
     Contains,
@@ -23,10 +22,8 @@ from workbench.schema.values import (
     Objects,
     Values,
     item_of,
+    nobody,
 )
-
-if TYPE_CHECKING:
-    from workbench.schema.algebra.algebra import Algebra
 
 #: Sets one question may look into, and how deep inside each other: the walk is made of calls.
 _MOST_STEPS = 300
@@ -36,7 +33,7 @@ _DEEPEST = 40
 class Emptiness:
     """What is known about the emptiness of the sets of one algebra."""
 
-    def __init__(self, algebra: Algebra) -> None:
+    def __init__(self, algebra: SetAlgebra) -> None:
         self.algebra = algebra
         #: The sets that the question under way is about, each with how many were before it.
         self._open: dict[Later, int] = {}

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-from workbench.schema.algebra.ordering import in_each_order
-from workbench.schema.values import Arrays, Contains, Objects, Values, item_of
-
-if TYPE_CHECKING:
-    from workbench.schema.algebra.algebra import Algebra
+from workbench.schema.algebra.interface import SetAlgebra
+from workbench.schema.algebra.property_order import in_each_order
+from workbench.schema.normal_form import Arrays, Contains, Objects, Values, item_of
 
 
-def settled(algebra: Algebra, values: Values) -> Values:
+def settled(algebra: SetAlgebra, values: Values) -> Values:
     """The same set, ready to be written out."""
     if not values.arrays and not values.objects:
         return values
@@ -30,13 +27,13 @@ def settled(algebra: Algebra, values: Values) -> Values:
     )
 
 
-def _object(algebra: Algebra, shape: Objects) -> Objects | None:
+def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
     """Without forbidden properties, and without counts that hold anyway; None if it is empty.
 
     A question about a shape gives up earlier than those about its parts, so what they say counts.
     """
     is_empty = algebra.is_empty
-    if algebra.emptiness.surely(shape):
+    if algebra.is_empty(shape):
         return None
     properties = {name: later for name, later in shape.properties.items() if not is_empty(later)}
     if not shape.required <= properties.keys():
@@ -51,9 +48,9 @@ def _object(algebra: Algebra, shape: Objects) -> Objects | None:
     return replace(shape, properties=properties, extras=extras, low=low, high=high)
 
 
-def _array(algebra: Algebra, shape: Arrays) -> Arrays | None:
+def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
     """Without items that have no value, and without what asks nothing; None if it is empty."""
-    if algebra.emptiness.surely(shape):
+    if algebra.is_empty(shape):
         return None
     prefix, rest = list(shape.prefix), shape.rest
     asked: list[Contains] = []
@@ -73,14 +70,14 @@ def _array(algebra: Algebra, shape: Arrays) -> Arrays | None:
         return None
     prefix = prefix if high is None else prefix[:high]
     shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(asked))
-    if algebra.emptiness.surely(shape):  # what is to be contained may have been among what is gone
+    if algebra.is_empty(shape):  # what is to be contained may have been among what is gone
         return None
     if shape.unique is not None and _differ_anyway(algebra, shape):
         return replace(shape, unique=None)
     return shape
 
 
-def _differ_anyway(algebra: Algebra, shape: Arrays) -> bool:
+def _differ_anyway(algebra: SetAlgebra, shape: Arrays) -> bool:
     """Whether no two items can be equal: there is one at most, or no two have a value in common."""
     length = shape.high
     if length is None or length > len(shape.prefix) + 1:

@@ -1,29 +1,56 @@
-"""Subschemas become sets: in comes a node, out comes what its keywords say about instances.
+"""Subschemas as sets of JSON values.
 
 Each keyword is read by the module that knows its type; what combines whole subschemas (``allOf``
 and the like) is met with the rest in the order of the text, which is the order in which names are
 declared.
+
+Every set is a ``Later`` with a key: the literals of a conjunction, an atom's number where the atom
+is asked for and its negative where its complement is. Same key, same object. What shapes hold
+below themselves are such conjunctions again, and of finitely many atoms there are finitely many,
+which is why a schema that refers to itself ends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from workbench.schema.algebra.combining import COMBINING
-from workbench.schema.algebra.conjunction import meet
-from workbench.schema.algebra.leaves import NUMBER_WORDS, TEXT_WORDS, numbers_of, texts_of
-from workbench.schema.algebra.ordering import as_written
-from workbench.schema.algebra.shapes import ARRAY_WORDS, OBJECT_WORDS, arrays_of, objects_of
-from workbench.schema.algebra.unevaluated import UNEVALUATED, restricted
-from workbench.schema.dialect import ANNOTATIONS, Dialect
-from workbench.schema.reading import Node
-from workbench.schema.refusals import Untold, unsupported, wrong
-from workbench.schema.resolve import References
-from workbench.schema.values import Circular, Later, Values
-
-if TYPE_CHECKING:
-    from workbench.schema.algebra.algebra import Algebra
+from workbench.base.limits import LIMITS, Limits
+from workbench.schema.algebra.combining import COMBINING, UNEVALUATED, constant, restricted
+from workbench.schema.algebra.emptiness import Emptiness
+from workbench.schema.algebra.interface import SetAlgebra
+from workbench.schema.algebra.keywords import (
+    ARRAY_WORDS,
+    NUMBER_WORDS,
+    OBJECT_WORDS,
+    TEXT_WORDS,
+    arrays_of,
+    numbers_of,
+    objects_of,
+    texts_of,
+)
+from workbench.schema.algebra.property_order import as_written
+from workbench.schema.algebra.set_operations import complement, join, meet
+from workbench.schema.algebra.settling import settled
+from workbench.schema.normal_form import Arrays, Circular, Later, Objects, Values, canonical
+from workbench.schema.numbers import Numbers
+from workbench.schema.references import References
+from workbench.schema.schema_reader import (
+    ANNOTATIONS,
+    UNNAMED,
+    Dialect,
+    Document,
+    Json,
+    Node,
+    SchemaNote,
+    Untold,
+    blamed,
+    dialect_of,
+    note,
+    unsupported,
+    wrong,
+)
+from workbench.schema.string_sets import Texts
 
 _TYPES = frozenset(("null", "boolean", "integer", "number", "string", "array", "object"))
 _TYPED = {name: frozenset((name,)) for name in _TYPES}
@@ -45,7 +72,7 @@ _KNOWN = (
 class Subschemas:
     """The subschemas of a document, each a set."""
 
-    def __init__(self, algebra: Algebra, dialect: Dialect, references: References) -> None:
+    def __init__(self, algebra: SetAlgebra, dialect: Dialect, references: References) -> None:
         self.algebra = algebra
         self.dialect = dialect
         self.references = references
@@ -53,6 +80,7 @@ class Subschemas:
         self.keywords = dialect.keywords & _KNOWN
         self._ordinary = self.keywords | ANNOTATIONS
         self._combining = self.keywords & COMBINING.keys()
+        self._plain: dict[Node, Later] = {}
         self._tracked: dict[Node, Later] = {}
         self._strange: set[str] = set()
 
@@ -61,7 +89,8 @@ class Subschemas:
 
         A subschema that says nothing but where another stands is that other.
         """
-        known = self._tracked.get(node) if tracked else node.later
+        known_of = self._tracked if tracked else self._plain
+        known = known_of.get(node)
         if known is not None:
             return known
         passed: list[Node] = []
@@ -72,14 +101,11 @@ class Subschemas:
                 reference = (here.members or {})["$ref"]
                 raise unsupported(reference, "it refers to itself, and to nothing else")
             here = further
-        later = self._tracked.get(here) if tracked else here.later
+        later = known_of.get(here)
         if later is None:
             later = self._made(here, tracked)
         for one in (*passed, here):
-            if tracked:
-                self._tracked[one] = later
-            else:
-                one.later = later
+            known_of[one] = later
         return later
 
     def _elsewhere(self, node: Node) -> Node | None:
@@ -199,3 +225,149 @@ class Subschemas:
                 raise wrong(nullable, "true or false")
             types |= {"null"} if nullable.value else types
         return types
+
+
+#: Keywords that part values into cases, or leave out those of a subschema.
+_PARTING = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
+#: The atom without a value; the empty key has them all.
+_NOTHING = 1
+
+
+class Algebra:
+    """The sets of one document, each made once.
+
+    Raises: BuildError of kind ``unsupported_schema`` for what cannot be honoured, with the
+            keyword's place and JSON pointer; ParseError of kind ``schema`` for what is no schema.
+    """
+
+    def __init__(self, document: Document, limits: Limits = LIMITS) -> None:
+        self.document = document
+        self.limits = limits
+        self.clock = limits.clock()
+        self._told: dict[Node, SchemaNote] = {}
+        self._known: dict[frozenset[int], Later] = {}
+        self._opposites: dict[frozenset[int], Later] = {}
+        self._unions: dict[frozenset[frozenset[int]], Later] = {}
+        self._constants: dict[object, Later] = {}
+        self._atoms = _NOTHING
+        root = document.root
+        #: No JSON value, and all of them.
+        self.nothing = self._later(frozenset((_NOTHING,)), root, lambda _: self.no_values)
+        self.anything = self._later(frozenset(), root, lambda _: self.all_values)
+        self.nothing.empty, self.anything.empty = True, False
+        self.any_array = Arrays((), self.anything)
+        self.any_object = Objects({}, frozenset(), ((Texts.everything(), self.anything),))
+        self.no_values = Values(False, frozenset(), Numbers.nothing(), Texts.nothing(), (), ())
+        self.all_values = Values(
+            True,
+            frozenset((False, True)),
+            Numbers.everything(),
+            Texts.everything(),
+            (self.any_array,),
+            (self.any_object,),
+        )
+        self._emptiness = Emptiness(self)
+        dialect = dialect_of(root)
+        if dialect is UNNAMED and root.members and "$schema" in root.members:
+            message = "unknown $schema; keywords of all supported drafts are applied"
+            self.tell(root.members["$schema"], message)
+        self.subschemas = Subschemas(self, dialect, References(document, dialect))
+
+    @property
+    def root(self) -> Later:
+        """The instances of the whole schema."""
+        return self.subschemas.of(self.document.root)
+
+    @property
+    def notes(self) -> list[SchemaNote]:
+        """What is no error and should be known, in the order it was met."""
+        return list(self._told.values())
+
+    def tell(self, keyword: Node, message: str) -> None:
+        """Note something about a keyword, once."""
+        if keyword not in self._told:
+            self._told[keyword] = note(keyword, message)
+
+    def atom(self, node: Node, make: Callable[[], Values]) -> Later:
+        """A new set, made by a call when it is first asked for."""
+        self._atoms += 1
+        return self._later(frozenset((self._atoms,)), node, lambda _: make())
+
+    def both(self, left: Later, right: Later) -> Later:
+        """The values in both sets."""
+        if left is right or not right.key:
+            return left
+        if not left.key:
+            return right
+        key = left.key | right.key
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        if _NOTHING in key or any(-literal in left.key for literal in right.key):
+            return self.nothing
+        return self._later(key, left.node, lambda _: meet(self, left.raw, right.raw))
+
+    def complement(self, later: Later) -> Later:
+        """The values that are not in a set."""
+        if not later.key:
+            return self.nothing
+        if later is self.nothing:
+            return self.anything
+        known = self._opposites.get(later.key)
+        if known is None:
+            if len(later.key) == 1:
+                key = frozenset(-literal for literal in later.key)
+            else:
+                self._atoms += 1
+                key = frozenset((self._atoms,))
+            known = self._later(key, later.node, lambda _: complement(self, later.raw))
+            self._opposites[later.key] = known
+            self._opposites[known.key] = later
+        return known
+
+    def either(self, left: Later, right: Later) -> Later:
+        """The values in one of two sets, or in both."""
+        if left is right or right is self.nothing or not left.key:
+            return left
+        if left is self.nothing or not right.key:
+            return right
+        key = frozenset((left.key, right.key))
+        known = self._unions.get(key)
+        if known is None:
+            known = self.atom(left.node, lambda: join(self, [left.raw, right.raw]))
+            self._unions[key] = known
+        return known
+
+    def constant(self, value: Json, node: Node) -> Later:
+        """The set of one value."""
+        key = canonical(value)
+        known = self._constants.get(key)
+        if known is None:
+            known = self.atom(node, lambda: constant(self, value, node))
+            self._constants[key] = known
+        return known
+
+    def is_empty(self, asked: Later | Arrays | Objects) -> bool:
+        """Whether a set or a shape surely has no value; it may have none where this says no."""
+        return self._emptiness.surely(asked)
+
+    def _later(self, key: frozenset[int], node: Node, make: Callable[[Later], Values]) -> Later:
+        later = Later(key, node, lambda later: self._made(later, make), self._settled)
+        return self._known.setdefault(key, later)
+
+    def _made(self, later: Later, make: Callable[[Later], Values]) -> Values:
+        self.clock.check()
+        try:
+            return make(later)
+        except Untold as error:
+            raise unsupported(blamed(later.node, _PARTING), str(error)) from None
+        except RecursionError:
+            raise unsupported(later.node, "it is nested too deep to compare") from None
+        except Circular as error:
+            if error.later is not later:
+                raise
+            why = "it makes a schema directly a part of itself"
+            raise unsupported(error.keyword or later.node, why) from None
+
+    def _settled(self, values: Values) -> Values:
+        return settled(self, values)

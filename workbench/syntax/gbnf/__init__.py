@@ -1,1 +1,1 @@
-"""GBNF, as of llama.cpp and xgrammar: text becomes a grammar tree."""
+"""GBNF of llama.cpp, and the macros of xgrammar's EBNF."""

@@ -1,4 +1,4 @@
-"""Macros of xgrammar's EBNF: ``Regex("…")``, ``Substring("…")``, ``TagDispatch(…)`` become nodes.
+"""xgrammar's macros: ``Regex("…")``, ``Substring("…")``, ``TagDispatch(…)`` and their arguments.
 
 Macros that name tokens are refused: a grammar here is a language of texts. Source: xgrammar 0.2;
 what its documentation leaves open was tried on it.
@@ -6,11 +6,13 @@ what its documentation leaves open was tried on it.
 
 from __future__ import annotations
 
-from workbench.errors import ParseError
-from workbench.limits import Clock
-from workbench.source import Source, Span
-from workbench.syntax.beyond import Beyond
-from workbench.syntax.gbnf.arguments import Arguments, Value
+from dataclasses import dataclass, field, replace
+
+from workbench.base.errors import ParseError
+from workbench.base.limits import Clock
+from workbench.base.source import Source, Span, Unescaped
+from workbench.syntax.cursor import Cursor
+from workbench.syntax.gbnf.gbnf_lexer import ESCAPES
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -22,11 +24,73 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.kbnf.escapes import Unescaped
+from workbench.syntax.kbnf.kbnf_lexer import Part
 from workbench.syntax.ranges import ANY_CHARACTER, intersection
-from workbench.syntax.regex.anchors_dropped import without_anchors
-from workbench.syntax.regex.parser import Flags, parse_regex
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Flags
+from workbench.syntax.regex.searched import without_anchors
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Group, Regex, Repeat
+from workbench.syntax.rule_attributes import Beyond
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An argument: a string, a name (``true`` too), or several in brackets."""
+
+    held: Unescaped | str | tuple[Value, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """What stands between the brackets of a macro."""
+
+    macro: str
+    span: Span
+    plain: list[Value] = field(default_factory=list)
+    named: dict[str, Value] = field(default_factory=dict)
+
+
+def take_arguments(cursor: Cursor, name: Part, example: str) -> Arguments:
+    """arguments = "(" (argument ("," argument)*)? ")"; argument = (name "=")? value.
+
+    Raises: ParseError
+    """
+    hint = f"write for example {example}"
+    bracket = cursor.expect("LPAR", "'('", hint)
+    cursor.enter(bracket)
+    given = Arguments(cursor.text(name), Span(name.start, name.end))
+    while not cursor.ahead("RPAR"):
+        if cursor.ahead("NAME") and cursor.ahead("EQUALS", by=1):
+            key = cursor.expect("NAME", "a name", hint)
+            cursor.take("EQUALS")
+            given.named[cursor.text(key)] = _value(cursor, hint)
+        else:
+            given.plain.append(_value(cursor, hint))
+        if not cursor.take("COMMA") and not cursor.ahead("RPAR"):
+            raise cursor.unexpected("',' or ')'", hint)
+    cursor.leave("',' or ')'", hint)
+    return replace(given, span=cursor.since(name.start))
+
+
+def _value(cursor: Cursor, hint: str) -> Value:
+    """value = string | name | "(" (value ("," value)*)? ")"."""
+    start = cursor.here.start
+    if part := cursor.take("STRING"):
+        inside = Span(part.start + 1, part.end - 1)
+        return Value(ESCAPES.unescaped(cursor.source, inside), Span(part.start, part.end))
+    if part := cursor.take("NAME"):
+        return Value(cursor.text(part), Span(part.start, part.end))
+    bracket = cursor.expect("LPAR", "a string, a name or '('", hint)
+    cursor.enter(bracket)
+    held: list[Value] = []
+    while not cursor.ahead("RPAR"):
+        held.append(_value(cursor, hint))
+        if not cursor.take("COMMA") and not cursor.ahead("RPAR"):
+            raise cursor.unexpected("',' or ')'", hint)
+    cursor.leave("',' or ')'", hint)
+    return Value(tuple(held), cursor.since(start))
+
 
 #: How a macro is written.
 MACROS = {

@@ -1,1 +1,1 @@
-"""KBNF: text becomes a grammar tree by the tables lark makes of ``kbnf.lark``, and text again."""
+"""KBNF: parser by lark's tables of ``kbnf.lark``, and printer."""

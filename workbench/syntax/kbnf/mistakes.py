@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from workbench.errors import ParseError
-from workbench.source import Span
-from workbench.syntax.kbnf.lexemes import CLOSING, QUOTED, SHOWN, WANTS_ITEM, Lexeme, Mistake
+from workbench.base.errors import ParseError
+from workbench.base.source import Span
+from workbench.syntax.kbnf.kbnf_lexer import CLOSING, QUOTED, SHOWN, WANTS_ITEM, Lexeme, Mistake
 
 _POSTFIX = {"_OPTIONAL", "_STAR", "_PLUS"}
 _ITEM = "a string, a regex, a rule's name or a bracket"

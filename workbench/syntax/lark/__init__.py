@@ -1,1 +1,1 @@
-"""Lark, its own and llguidance's: text becomes a grammar tree."""
+"""Lark grammars, with llguidance's extensions."""

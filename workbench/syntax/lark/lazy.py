@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from workbench.errors import ParseError
-from workbench.source import Source, Span
-from workbench.syntax.beyond import Beyond, Rules
+from workbench.base.errors import ParseError
+from workbench.base.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -26,11 +25,13 @@ from workbench.syntax.grammar_tree import (
     Repetition,
     Rule,
     Sequence,
+    Shape,
     Stop,
+    shape,
 )
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.tree import Characters
-from workbench.syntax.shapes import Shape, shape
+from workbench.syntax.rule_attributes import Beyond, Rules
 
 #: A terminal, wherever it stands.
 _Atom = Shape

@@ -1,4 +1,9 @@
-"""Lowering: the statements of a Lark grammar in, rules of the tree out.
+"""Converts the statements of a Lark grammar to rules of a grammar tree.
+
+Ignored text may stand after every terminal, and before the start. Lark lets it begin a text, and
+so it is here, but for a grammar that sets options of llguidance's: there it begins one only if
+``allow_initial_skip`` is among them. (llguidance and xgrammar let it begin none otherwise, and
+llguidance lets it end none.)
 
 Templates and rules with a parameter become a rule for each use, and what ``%ignore`` says may
 stand after every terminal. A terminal is a rule like others here: wherever a text can be cut into
@@ -9,32 +14,33 @@ lexer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from workbench.errors import ParseError
-from workbench.limits import Clock
-from workbench.source import Source, Span
-from workbench.syntax.beyond import Beyond
-from workbench.syntax.called import without_idle
-from workbench.syntax.chunks import pieces
+from workbench.base.errors import ParseError
+from workbench.base.limits import Clock
+from workbench.base.source import Source, Span
+from workbench.syntax.derived_rules import Counting, pieces, written_parts
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
+    GrammarTree,
+    Literal,
+    Names,
     Nonterminal,
     Pattern,
     Repetition,
     Rule,
     Sequence,
     Stop,
+    called,
+    renamed,
+    without_idle,
 )
-from workbench.syntax.large_counts import Counting, written_parts
-from workbench.syntax.lark.asking import Asking
-from workbench.syntax.lark.calls import holds
-from workbench.syntax.lark.ignoring import Ignoring
-from workbench.syntax.lark.lazy import Competing
-from workbench.syntax.lark.names import named, undefined
-from workbench.syntax.lark.nodes import (
+from workbench.syntax.lark.bodies import holds
+from workbench.syntax.lark.lark_parser import read
+from workbench.syntax.lark.lark_tree import (
     Applied,
+    Asking,
     Body,
     Both,
     Definition,
@@ -47,13 +53,64 @@ from workbench.syntax.lark.nodes import (
     Schema,
     is_terminal,
 )
-from workbench.syntax.lark.terminals import Terminals
-from workbench.syntax.lark.uses import Scope, Uses
-from workbench.syntax.names import Names
-from workbench.syntax.regex.class_text import class_text
+from workbench.syntax.lark.lazy import Competing
+from workbench.syntax.lark.resolve import Scope, Terminals, Uses, named, undefined
+from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters
-from workbench.syntax.renaming import renamed
-from workbench.syntax.rule_attributes import wanted
+from workbench.syntax.rule_attributes import Beyond, wanted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ignoring:
+    """What a grammar ignores, as a rule."""
+
+    rule: Rule
+    #: Whether it may begin a text.
+    begins: bool
+
+    @staticmethod
+    def of(grammar: LarkGrammar, bodies: tuple[Expression, ...], name: str) -> Ignoring:
+        """Any of the bodies, any number of them or, if the grammar says so, one."""
+        span = bodies[0].span
+        choice = bodies[0] if len(bodies) == 1 else Choice(bodies, span)
+        options = grammar.options or {}
+        begins = grammar.options is None or options.get("allow_initial_skip") is True
+        most = 1 if options.get("skip_repetition") == "once" else None
+        return Ignoring(Rule(name, Repetition(choice, 0, most, span), span, span), begins)
+
+    @property
+    def _call(self) -> Nonterminal:
+        return Nonterminal(self.rule.name, self.rule.span)
+
+    def after(self, terminal: Expression) -> Expression:
+        """A terminal with what is ignored after it; the empty text has nothing after it."""
+        if isinstance(terminal, Literal) and not terminal.value:
+            return terminal
+        return Sequence((terminal, self._call), terminal.span)
+
+    def begun(self, rules: list[Rule], start: str, names: Names) -> list[Rule]:
+        """The rules, with what is ignored before the start."""
+        place = next((at for at, rule in enumerate(rules) if rule.name == start), None)
+        if not self.begins or place is None:
+            return rules
+        rule = rules[place]
+        body: Expression = rule.body
+        if any(start in called(one.body) for one in rules):
+            # it is called: the calls are of one that nothing stands before
+            again = names.fresh(f"{start}_again")
+
+            def name(call: str) -> str:
+                return again if call == start else call
+
+            rules = [
+                replace(one, name=name(one.name), body=renamed(one.body, name)) for one in rules
+            ]
+            body = Nonterminal(again, rule.name_span)
+        else:
+            rules = rules[:place] + rules[place + 1 :]
+        begun = replace(rule, body=Sequence((self._call, body), rule.body.span))
+        return [*rules[:place], begun, *rules[place:]]
+
 
 #: Where a terminal's own body stands.
 _TERMINAL = Scope(lexical=True)
@@ -282,3 +339,24 @@ class _Lowering:
             self._write_use(*use)
         others = (*self.used, *self.more, *self.counting.rules, *self.inner)
         return next((rule.body for rule in others if rule.name == name), None)
+
+
+def parse_lark(
+    source: Source,
+    clock: Clock | None = None,
+    beyond: Beyond | None = None,
+    start: str = "start",
+) -> GrammarTree:
+    """The rules of a grammar: those written, then those made of templates and the like.
+
+    ``beyond`` makes what syntax cannot: ``&``, ``~``, lazy rules, ``%json``. What is ignored may
+    stand before the ``start``.
+
+    Cost:   linear in the text, but for templates and parameters: a rule for each use.
+    Raises: ParseError of kind ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex`` or
+            ``unsupported`` (what no machine over texts can be made of, by its name); BuildError
+            of kind ``undefined_nonterminal``, or what ``beyond`` raises; LimitError.
+    Source: Lark 1.3, docs/grammar.md; llguidance, docs/syntax.md.
+    """
+    rules = lowered(source, read(source, clock), start, beyond, clock)
+    return GrammarTree(rules, source, counted="~{low}..{high}")

@@ -1,1 +1,1 @@
-"""Regexes: text becomes a tree of characters, repetitions and groups, in its dialect."""
+"""Regexes: parser and printer, with the dialects of Python, JSON Schema and Rust."""

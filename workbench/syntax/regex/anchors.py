@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.source import Span
+from workbench.base.source import Span
 from workbench.syntax.regex.reader import Reader
 from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
 

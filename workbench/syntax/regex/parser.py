@@ -1,4 +1,4 @@
-"""Regex text becomes a regex tree, or an error a person understands.
+"""Parses a regex to a tree, or reports an error with its place.
 
 Each method's docstring is its own rule of the grammar. Escapes, classes, groups and anchors are
 read by the modules named so; what differs between dialects stands in ``regex_dialect``.
@@ -7,24 +7,223 @@ read by the modules named so; what differs between dialects stands in ``regex_di
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from workbench.limits import Clock
-from workbench.source import Source
-from workbench.syntax.kbnf.escapes import Unescaped
+from workbench.base.limits import Clock
+from workbench.base.source import Source, Span, Unescaped
 from workbench.syntax.regex.anchors import Anchor, Anchors, check_anchors
-from workbench.syntax.regex.classes import read_class
-from workbench.syntax.regex.counts import at_count, take_count
-from workbench.syntax.regex.dialect import Dialect, Flags
-from workbench.syntax.regex.escapes import read_escape
+from workbench.syntax.regex.character_classes import read_class, read_escape
 from workbench.syntax.regex.extensions import is_extension, read_extension
-from workbench.syntax.regex.groups import (
-    refuse_unsupported,
-    skip_comments,
-    take_flags,
-    take_name,
-)
-from workbench.syntax.regex.reader import NESTING, Reader
+from workbench.syntax.regex.reader import NESTING, Dialect, Flags, Reader
 from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
+
+#: From how many copies to how many; None where there is no end.
+Bounds = tuple[int, int | None]
+
+#: Digits of a count: more is a typing error, and no machine holds so many copies.
+_COUNT_DIGITS = 7
+_SIGNS: dict[str, Bounds] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+
+
+def take_count(reader: Reader) -> Bounds | None:
+    """The bounds of the repetition that comes next, if one does.
+
+    EBNF: ``"*" | "+" | "?" | "{" n "}" | "{" n "," m? "}"``, and in Python ``"{," m? "}"``
+    Raises: ParseError where braces hold no count and cannot be text, or counts run backwards.
+    """
+    sign = reader.peek()
+    if sign in _SIGNS:
+        reader.at += 1
+        return _SIGNS[sign]
+    return _braces(reader) if sign == "{" else None
+
+
+def at_count(reader: Reader) -> bool:
+    """Whether a ``{`` comes next that begins a count, or has to in this dialect."""
+    if not reader.ahead("{"):
+        return False
+    if not reader.rules.lenient_braces:
+        return True
+    start = reader.at
+    found = _braces(reader)
+    reader.at = start
+    return found is not None
+
+
+def _braces(reader: Reader) -> Bounds | None:
+    start = reader.at
+    reader.at += 1
+    low = _number(reader)
+    comma = reader.take(",")
+    high = _number(reader) if comma else low
+    lenient = reader.rules.lenient_braces
+    if reader.take("}") and (low or (comma and lenient)):
+        return _bounds(reader, start, low, high)
+    if lenient:
+        reader.at = start
+        return None
+    raise reader.fail(
+        "expected a count such as '{2}', '{2,}' or '{2,5}'",
+        reader.span(start),
+        r"a brace itself is written '\{'",
+    )
+
+
+def _number(reader: Reader) -> str:
+    if not reader.rules.lenient_braces:
+        reader.skip_blanks()
+    digits = reader.take_all_of("0123456789", len(reader.text))
+    if not reader.rules.lenient_braces:
+        reader.skip_blanks()
+    return digits
+
+
+def _bounds(reader: Reader, start: int, low: str, high: str) -> Bounds:
+    if max(len(low.lstrip("0")), len(high.lstrip("0"))) > _COUNT_DIGITS:
+        raise reader.fail(f"expected a count of at most {_COUNT_DIGITS} digits", reader.span(start))
+    least, most = int(low or 0), int(high) if high else None
+    if most is not None and most < least:
+        raise reader.fail(
+            f"expected counts in order, not {least} before {most}",
+            reader.span(start),
+            f"write '{{{most},{least}}}'",
+        )
+    return least, most
+
+
+#: How a named group begins, in either spelling, and the name with its closing sign.
+_NAMED = re.compile(r"\?P?<(?![=!])([^>)]*)(>?)")
+_RECURSION = re.compile(r"\?(\+|-?[0-9])")
+_NAME = re.compile(r"[^\W\d]\w*")
+_FIELDS = {"i": "ignorecase", "s": "dotall", "m": "multiline", "x": "verbose", "a": "ascii"}
+#: What else may follow the parenthesis elsewhere: how it begins, what it is, the way out.
+_UNSUPPORTED = (
+    ("?=", "lookahead", "it reads the same text twice; write out what may follow"),
+    ("?!", "lookahead", "it reads the same text twice; say with a class what may follow instead"),
+    ("?<=", "lookbehind", "it reads the same text twice; write out what comes before"),
+    ("?<!", "lookbehind", "it reads the same text twice; use a class for what comes before"),
+    ("?>", "an atomic group", "it takes texts away by how a matcher searches; use '(?:…)'"),
+    ("?P=", "a backreference", "no automaton remembers a group; write the alternatives out"),
+    ("?P>", "recursion", "use a KBNF grammar, where a rule may call itself"),
+    ("?&", "recursion", "use a KBNF grammar, where a rule may call itself"),
+    ("?(", "a conditional", "write both cases as alternatives"),
+    ("?|", "a branch reset", "use '(?:…)'"),
+    ("?'", "a group named in quotes", "write '(?P<name>…)'"),
+    ("?C", "a callout", "leave it out"),
+    ("*", "a control verb", "leave it out, or write '\\*' for the sign itself"),
+)
+
+
+def refuse_unsupported(reader: Reader, start: int) -> None:
+    """Raise ParseError if what comes next is a group of a kind no automaton can be made of."""
+    if reader.peek() not in ("?", "*"):
+        return
+    for opening, what, hint in _UNSUPPORTED:
+        if reader.ahead(opening):
+            if opening == "*" and reader.rules.possessive:
+                return  # Python: nothing to repeat
+            place = reader.between(start, reader.at + len(opening))
+            raise reader.fail(f"{what} '({opening}' is not supported", place, hint)
+    if _RECURSION.match(reader.text, reader.at) or (
+        reader.ahead("?R") and "R" not in reader.rules.flags
+    ):
+        raise reader.fail(
+            "recursion is not supported: a regex has no stack",
+            reader.between(start, reader.at + 2),
+            "use a KBNF grammar, where a rule may call itself",
+        )
+
+
+def skip_comments(reader: Reader) -> None:
+    """Step over what says nothing: blanks under ``x``, and ``(?#…)`` where the dialect has it."""
+    if reader.flags.verbose:
+        reader.skip_blanks()
+    while reader.ahead("(?#"):
+        place = reader.between(reader.at, reader.at + 3)
+        if not reader.rules.comments:
+            raise reader.fail(
+                "comments '(?#…)' are not supported in this dialect",
+                place,
+                "leave it out, or use '(?x)' and '# …' up to the end of the line",
+            )
+        end = reader.text.find(")", reader.at)
+        if end < 0:
+            raise reader.fail("expected ')' to close the comment", place)
+        reader.at = end + 1
+        reader.skip_blanks()
+
+
+def take_name(reader: Reader, names: set[str]) -> str | None:
+    """The name of ``?P<name>`` or ``?<name>``, if that comes next."""
+    match = _NAMED.match(reader.text, reader.at)
+    if match is None:
+        return None
+    name, closed = match.groups()
+    span = reader.between(match.start(1), max(match.end(1), match.start(1)))
+    reader.at = match.end()
+    if not closed:
+        raise reader.fail("expected '>' after the name of the group", span)
+    if not _NAME.fullmatch(name):
+        raise reader.fail(
+            "expected a name for the group: letters, digits and '_', no digit first", span
+        )
+    if is_extension(reader, name):
+        return name  # as often as wanted
+    if name in names:
+        raise reader.fail(
+            f"expected a new name for the group, '{name}' is taken",
+            span,
+            "give each group a different name, or none",
+        )
+    names.add(name)
+    return name
+
+
+def take_flags(reader: Reader, start: int) -> Flags:
+    """The flags after ``?i-s``; the reader stands before ``?`` and then at ``:`` or ``)``."""
+    reader.at += 1
+    flags = reader.flags
+    turn_on, some = True, False
+    while not (reader.ahead(":") or reader.ahead(")")):
+        place = reader.at
+        letter = reader.next()
+        if letter == "-" and turn_on:
+            turn_on, some = False, False
+            continue
+        flags = _with_flag(reader, flags, letter, reader.between(place, reader.at), turn_on=turn_on)
+        some = True
+    if not some and not (turn_on and reader.ahead(":")):
+        raise reader.fail(
+            f"expected flags out of '{reader.rules.flags}' after '(?'",
+            reader.span(start),
+            "a group without a number is written '(?:…)'",
+        )
+    return flags
+
+
+def _with_flag(reader: Reader, flags: Flags, letter: str, span: Span, *, turn_on: bool) -> Flags:
+    allowed = reader.rules.flags if turn_on else reader.rules.flags_off
+    if not letter:
+        raise reader.fail("expected ')' to close the flags", span)
+    if letter == "R" and "R" in allowed:
+        raise reader.fail(
+            "the flag 'R' is not supported: lines have no ends here",
+            span,
+            r"leave it out, and write '\r?\n' where a line ends",
+            "unsupported_regex",
+        )
+    if letter not in allowed:
+        raise reader.fail(
+            f"expected a flag out of '{allowed}', not '{letter}'",
+            span,
+            f"{reader.rules.name} regexes know no such flag there",
+        )
+    if letter == "u":
+        if flags.bytes:
+            raise reader.fail("expected no flag 'u' where bytes are matched", span, "leave it out")
+        return replace(flags, ascii=not turn_on)
+    return replace(flags, **{_FIELDS[letter]: turn_on}) if letter in _FIELDS else flags
+
 
 __all__ = ["Dialect", "Flags", "Parser", "parse_regex"]
 

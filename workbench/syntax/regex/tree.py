@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workbench.source import Span
-
-#: Sorted, disjoint, non-adjacent inclusive ranges.
-Ranges = tuple[tuple[int, int], ...]
+from workbench.base.source import Span
+from workbench.syntax.ranges import Ranges
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from workbench.syntax.ranges import ANY_CHARACTER, difference, normalized, union
-from workbench.syntax.regex.tree import Ranges
+from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, normalized, union
 
 ASCII: Ranges = ((0, 0x7F),)
 ASCII_DIGIT: Ranges = ((0x30, 0x39),)

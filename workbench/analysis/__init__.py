@@ -1,0 +1,1 @@
+"""Answers about a grammar: explanations, advice, differences, samples, and traces of runs."""

@@ -1,0 +1,332 @@
+"""Advice on a grammar that builds, as records with a place and a fix.
+
+What needs no machine is read off the tree and costs little more than reading the text; what
+``determinism`` and ``ambiguity`` find becomes advice here too.
+
+Their Unicode meaning costs a machine over bytes hundreds of edges, and most authors mean ASCII.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+
+from workbench.analysis.ambiguity import Ambiguity
+from workbench.analysis.cheap_loops import Loop, loops, regex_loops
+from workbench.analysis.conflicts import conflicts
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.problems import Advice
+from workbench.base.source import Source, Span
+from workbench.pushdown.cfg import Terminal, derives, gathered, least, terminals
+from workbench.pushdown.network import Network
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Except,
+    Expression,
+    GrammarTree,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Stop,
+    calls,
+)
+from workbench.syntax.ranges import difference
+from workbench.syntax.regex.tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Extension,
+    Group,
+    Kind,
+    Regex,
+    Repeat,
+)
+from workbench.syntax.regex.unicode_sets import python_class, rust_class
+
+
+def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
+    """What can be said of a grammar that can be built, in the order of the text."""
+    rules = gathered(tree)
+    used = _used(rules, start)
+    found = [*_unused(tree, start, used), *_endless(tree, rules, used)]
+    for rule in tree.rules:
+        if rule.name in used:
+            found += _nullable(rule.body)
+    found += [_of_loop(loop) for loop in loops(tree, rules, used)]
+    return _sorted(found)
+
+
+def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
+    """What can be said of a regex."""
+    endless = [_endless_part(part) for part in _unmatched(regex)]
+    return _sorted([*endless, *(_of_loop(loop) for loop in regex_loops(regex, source.text))])
+
+
+def conflict_advice(
+    network: Network,
+    written: Callable[[], Network],
+    tree: GrammarTree,
+    start: str = "start",
+    limits: Limits = LIMITS,
+) -> tuple[Advice, ...]:
+    """The conflicts of a machine, each at the first of its rules; the nearest first."""
+    place = _place(tree, start)
+    return tuple(
+        Advice(one.message, one.spans[0] if one.spans else place, "conflict", one.hint)
+        for one in conflicts(network, written, tree, limits)
+    )
+
+
+def ambiguity_advice(tree: GrammarTree, found: Ambiguity) -> Advice:
+    """An ambiguity at its rule."""
+    return Advice(found.message, _place(tree, found.rule), "ambiguous", found.hint)
+
+
+def _place(tree: GrammarTree, name: str) -> Span:
+    """Where a rule is named first."""
+    return next(rule.name_span for rule in tree.rules if rule.name == name)
+
+
+def _sorted(found: list[Advice]) -> tuple[Advice, ...]:
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.span.start, one.kind)))
+
+
+def _of_loop(loop: Loop) -> Advice:
+    return Advice(loop.message, loop.span, "unbounded_loop", loop.hint, loop.fix)
+
+
+# -- rules nobody calls ------------------------------------------------------------------------
+
+
+def _used(rules: Mapping[str, Expression], start: str) -> frozenset[str]:
+    """The rules the start symbol reaches, by calls and by exceptions."""
+    found = dict.fromkeys([start] if start in rules else [])
+    waiting = list(found)
+    for name in waiting:  # grows while it is read
+        called = dict.fromkeys(_named(rules[name]))
+        waiting.extend(other for other in called if other not in found and other in rules)
+        found.update(dict.fromkeys(other for other in called if other in rules))
+    return frozenset(found)
+
+
+def _named(expression: Expression) -> Iterator[str]:
+    for call in calls(expression):
+        yield call.name
+    for terminal in terminals(expression):
+        if isinstance(terminal, Except) and isinstance(terminal.excepted, Nonterminal):
+            yield terminal.excepted.name
+
+
+def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:
+    for rule in tree.rules:
+        if rule.name not in used:
+            yield Advice(
+                f"the rule {rule.name!r} is never used",
+                rule.span,
+                "unreachable_rule",
+                f"delete it, or call it from a rule that {start!r} reaches",
+                "",
+            )
+
+
+# -- what never ends ---------------------------------------------------------------------------
+
+
+def _endless(
+    tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]
+) -> Iterator[Advice]:
+    """Rules and alternatives from which no text can be derived; they are left out of the machine.
+
+    Source: the useless symbols of Hopcroft & Ullman 1979, §4.4.
+    """
+    ends = least(rules, _ends)
+    for rule in tree.rules:
+        if rule.name not in used:
+            continue
+        if rule.name not in ends:
+            yield _endless_rule(rule)
+        else:
+            yield from _endless_options(rule.body, ends)
+
+
+def _endless_rule(rule: Rule) -> Advice:
+    return Advice(
+        f"the rule {rule.name!r} never ends: no text can be derived from it",
+        rule.name_span,
+        "unproductive",
+        "give it an alternative that does not call it again",
+    )
+
+
+def _endless_options(expression: Expression, ends: Set[str]) -> Iterator[Advice]:
+    """The outermost parts of an expression that never end."""
+    if not _ends(expression, ends):
+        culprit = next((c.name for c in calls(expression) if c.name not in ends), None)
+        yield Advice(
+            "this never ends: no text can be derived from it, so it is left out",
+            expression.span,
+            "unproductive",
+            f"give {culprit!r} an alternative that ends" if culprit else "delete it",
+        )
+        return
+    match expression:
+        case Choice(options=parts) | Sequence(items=parts):
+            for part in parts:
+                yield from _endless_options(part, ends)
+        case Repetition(item=item):
+            yield from _endless_options(item, ends)
+
+
+def _ends(expression: Expression, ends: Set[str]) -> bool:
+    """Whether some text can be derived, if the rules ``ends`` derive some."""
+    return derives(expression, ends, _matches_something)
+
+
+def _matches_something(terminal: Terminal) -> bool:
+    if not isinstance(terminal, Pattern):
+        return True
+    return terminal.stop is Stop.BEFORE_MATCH or _matches(terminal.regex)
+
+
+def _matches(regex: Regex) -> bool:
+    """Whether a regex matches any text."""
+    match regex:
+        case Characters(ranges=ranges) | Bytes(ranges=ranges):
+            return bool(ranges)
+        case Concat(parts=parts):
+            return all(map(_matches, parts))
+        case Alternate(options=options):
+            return any(map(_matches, options))
+        case Repeat(part=part, low=low):
+            return low == 0 or _matches(part)
+        case Group(part=part):
+            return _matches(part)
+        case Extension():
+            return True  # but for items none of which matches: nobody writes such
+
+
+def _unmatched(regex: Regex) -> Iterator[Regex]:
+    """The outermost parts of a regex that match no text."""
+    if not _matches(regex):
+        yield regex
+        return
+    match regex:
+        case Concat(parts=parts) | Alternate(options=parts):
+            for part in parts:
+                yield from _unmatched(part)
+        case Repeat(part=part) | Group(part=part):
+            yield from _unmatched(part)
+
+
+def _endless_part(part: Regex) -> Advice:
+    return Advice(
+        "this matches no text, so no text that needs it is accepted",
+        part.span,
+        "unproductive",
+        "delete it, or add a character to its set",
+    )
+
+
+# -- regexes that match nothing on the way ---------------------------------------------------------
+
+
+def _nullable(body: Expression) -> Iterator[Advice]:
+    for terminal in terminals(body):
+        if not isinstance(terminal, Pattern) or not _is_nullable(terminal.regex):
+            continue
+        if terminal.stop is Stop.BEFORE_MATCH:
+            yield Advice(
+                "this complement excludes every text: its regex matches the empty text, "
+                "which is part of them all",
+                terminal.span,
+                "nullable_complement",
+                "let the regex match at least one character",
+            )
+        elif terminal.stop is Stop.FIRST_MATCH:
+            yield Advice(
+                "the empty match of this regex never counts: #e reads at least one byte, "
+                "up to the first match",
+                terminal.span,
+                "nullable_first_match",
+                "write the regex without the empty match, or follow the terminal with '?'",
+            )
+
+
+def _is_nullable(regex: Regex) -> bool:
+    """Whether a regex matches the empty text."""
+    match regex:
+        case Characters() | Bytes():
+            return False
+        case Concat(parts=parts):
+            return all(map(_is_nullable, parts))
+        case Alternate(options=options):
+            return any(map(_is_nullable, options))
+        case Repeat(part=part, low=low):
+            return low == 0 or _is_nullable(part)
+        case Group(part=part):
+            return _is_nullable(part)
+        case Extension(kind=kind, parts=parts):
+            if kind is Kind.DELIMITED_SUBSEQUENCE_OF:
+                return any(map(_is_nullable, parts[1:]))
+            return kind is Kind.SUBSTRING_OF
+
+
+#: What each class also matches, its ASCII members as they are written inside brackets, and what
+#: these are called.
+_CLASSES = {
+    "d": ("hundreds of other digits, such as ٣ and ५", "0-9", "ASCII digits"),
+    "w": ("letters and digits of all scripts, such as é and я", "A-Za-z0-9_", "ASCII alone"),
+    "s": ("other white space, such as the no-break space", r" \t\n\r\f\v", "ASCII white space"),
+}
+#: An escape with the letter after its backslash; where the quotes around a regex resolve escapes
+#: first, the backslash of the regex is written twice.
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPE_IN_QUOTES = re.compile(r"\\\\(\\\\|[^\\])|\\[^\\]")
+#: The flag x: Rust then skips blanks inside brackets.
+_VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
+#: Nested classes and set operations: a fix inside them could change more than the class.
+_ALGEBRA = re.compile(r".\[|&&|--|~~", re.DOTALL)
+
+
+def unicode_class_advice(
+    sets: Iterable[Characters], source: Source, *, in_quotes: bool
+) -> tuple[Advice, ...]:
+    """A note for each place where such a class is written and read with its Unicode meaning.
+
+    A negated class gets none: there the Unicode meaning forbids more, not less.
+    ``in_quotes`` says whether quotes around a regex resolve escapes first, as in KBNF.
+    """
+    found: dict[Advice, None] = {}
+    for one in sets:
+        text = source.text[one.span.start : one.span.end]
+        if text.startswith("\\") or (text.startswith("[") and not _ALGEBRA.search(text)):
+            found |= dict.fromkeys(_of_set(one, text, source, in_quotes))
+    return tuple(found)
+
+
+def _of_set(one: Characters, text: str, source: Source, in_quotes: bool) -> Iterator[Advice]:
+    for match in (_ESCAPE_IN_QUOTES if in_quotes else _ESCAPE).finditer(text):
+        letter = match[1]
+        if letter not in _CLASSES or not _is_unicode(one, letter):
+            continue
+        others, members, called = _CLASSES[letter]
+        if _VERBOSE.search(source.text):
+            members = members.replace(" ", r"\x20")
+        if in_quotes:
+            members = members.replace("\\", "\\\\")
+        fix = members if text.startswith("[") else f"[{members}]"
+        yield Advice(
+            rf"\{letter} also matches {others}",
+            Span(one.span.start + match.start(), one.span.start + match.end()),
+            "unicode_class",
+            f"write {fix} for {called}",
+            fix,
+        )
+
+
+def _is_unicode(one: Characters, letter: str) -> bool:
+    """Whether a set holds all that the class matches in Python or in Rust."""
+    return any(not difference(each(letter), one.ranges) for each in (python_class, rust_class))

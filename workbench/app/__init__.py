@@ -1,0 +1,1 @@
+"""The product: page, command line, lessons, and the pipeline behind them."""

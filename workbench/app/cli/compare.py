@@ -1,0 +1,256 @@
+"""``workbench compare``: methods of decoding side by side on one grammar."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.app.cli.options import (
+    LOCAL_LIMITS,
+    JsonOption,
+    ModelOption,
+    Named,
+    line,
+    takes_grammar,
+)
+from workbench.base.errors import WorkbenchError
+from workbench.decoding.compare import Ended, cut_differently, divergence
+from workbench.decoding.trace import Trace
+from workbench.drawing.edge_labels import visible
+from workbench.vocabulary.vocabulary import TokenId
+
+if TYPE_CHECKING:
+    from workbench.decoding.compare import Event, Failed
+
+
+#: Characters of what all texts share, and of what follows, that are shown.
+_BEFORE, _AFTER = 32, 76
+
+
+def strips(ends: Sequence[Ended]) -> str:
+    """What the runs share, then each from the token on in which it parts from the others.
+
+    Runs of the same text are cut where their tokens first differ.
+    """
+    if not ends:
+        return ""
+    traces = [end.trace for end in ends]
+    run = ends[0].run
+    head = f"{_short(run.prompt)} · seed {run.seed}"
+    place = divergence(traces)
+    told = "they part after"
+    if place is None:
+        place, told = cut_differently(traces), "one text, spelt apart after"
+    if place is None:
+        return f"{head}\n  all alike: {_ending(traces[0].text)}"
+    lines = [head, f"  {told} {_ending(traces[0].text[:place])}"]
+    by_tokens: dict[tuple[TokenId, ...], list[Ended]] = {}
+    for end in ends:
+        by_tokens.setdefault(tuple(end.trace.token_ids), []).append(end)
+    for alike in by_tokens.values():
+        names = ", ".join(end.run.contender.name for end in alike)
+        lines += [f"    {_pieces(alike[0].trace, place)}", f"      {names}"]
+    return "\n".join(lines)
+
+
+def _pieces(trace: Trace, place: int) -> str:
+    """The tokens from the one on in which a byte stands, parted by bars; ■ is the end."""
+    found, begin, length = [], 0, 0
+    for step in trace.steps:
+        begin += len(step.token)
+        if begin <= place and not step.is_end:
+            continue
+        piece = "■" if step.is_end else visible(step.token)
+        length += len(piece) + 1
+        if length > _AFTER:
+            found.append("…")
+            break
+        found.append(piece)
+    return "|".join(found)
+
+
+def _ending(text: bytes) -> str:
+    whole = visible(text)
+    return whole if len(whole) <= _BEFORE else f"…{whole[-_BEFORE:]}"
+
+
+def _short(prompt: str) -> str:
+    line = visible(prompt.encode())
+    return line if len(line) <= _AFTER else f"{line[:_AFTER]}…"
+
+
+#: The methods that are compared by default.
+_METHODS = "unconstrained,automaton"
+
+
+@takes_grammar
+def compare(
+    named: Named,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(help="What the model reads first; may be given several times."),
+    ] = None,
+    methods: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="Separated by commas; all: every method."),
+    ] = _METHODS,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, counted from --seed.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget of a run.")] = None,
+    model: ModelOption = "builtin",
+    json: JsonOption = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print a line of CSV for each run.")
+    ] = False,
+) -> None:
+    """Run methods on the same prompts and seeds: a table, and where their texts part.
+
+    Ctrl-C ends it with what is done. Exit status 0: every run ended; 1: one could not be, or it
+    was stopped; 2: wrong use.
+    """
+    if json and as_csv:
+        raise WorkbenchError("expected one of --json and --csv, not both")
+    from workbench.decoding.compare import compare as compared
+    from workbench.decoding.contenders import CONTENDERS, chosen
+    from workbench.decoding.sampling import Sampling
+    from workbench.decoding.transformers_model import load_model
+
+    contenders = chosen(CONTENDERS if methods == "all" else methods)
+    brought = named.example
+    prompts = prompt or [brought.prompt if brought else ""]
+    numbers = range(seed, seed + seeds)
+    events = compared(
+        load_model(model),
+        named.grammar,
+        prompts,
+        contenders,
+        numbers,
+        Sampling(temperature=temperature),
+        max_tokens=max_tokens or (brought.max_tokens if brought else 128),
+        limits=LOCAL_LIMITS,
+    )
+    runs = len(prompts) * len(numbers) * len(contenders)
+    ended, failed, stopped = _taken(events, runs, json=json)
+    if as_csv:
+        _print_csv(ended)
+        typer.echo(_reasons(failed), nl=False, err=True)
+    elif json:
+        _print_summaries(ended)
+    else:
+        typer.echo(_report(ended, failed))
+    if stopped:
+        typer.echo("stopped: the completed runs are above", err=True)
+    raise typer.Exit(int(bool(failed) or stopped))
+
+
+def _taken(
+    events: Iterable[Event], runs: int, *, json: bool
+) -> tuple[list[Ended], list[Failed], bool]:
+    """Runs that ended, runs that failed, and whether they were stopped."""
+    from workbench.decoding.compare import Ended, Failed
+
+    ended: list[Ended] = []
+    failed: list[Failed] = []
+    with _progress(runs) as advance:
+        try:
+            for event in events:
+                advance(event)
+                if isinstance(event, Ended):
+                    ended.append(event)
+                    if json:
+                        line(_run_record(event))
+                elif isinstance(event, Failed):
+                    failed.append(event)
+                    if json:
+                        line(_failed_record(event))
+        except KeyboardInterrupt:
+            return ended, failed, True
+    return ended, failed, False
+
+
+def _run_record(end: Ended) -> dict[str, Any]:
+    run = end.run
+    head = {"method": run.contender.name, "prompt": run.prompt, "seed": run.seed}
+    return {"kind": "run", **head, **end.measures.as_record(), "token_ids": end.trace.token_ids}
+
+
+def _failed_record(fail: Failed) -> dict[str, Any]:
+    run = fail.run
+    return {
+        "kind": "failed",
+        "method": run.contender.name,
+        "prompt": run.prompt,
+        "seed": run.seed,
+        "message": fail.error.message,
+        "hint": fail.error.hint,
+    }
+
+
+def _print_summaries(ended: list[Ended]) -> None:
+    from workbench.decoding.summary import summaries
+
+    for summary in summaries(ended):
+        line({"kind": "summary", **summary.as_record()})
+
+
+#: Of a run's record, what does not fit into a cell.
+_NO_CELL = ("kind", "kept", "free", "forced", "token_ids")
+
+
+def _print_csv(ended: list[Ended]) -> None:
+    records = [
+        {key: value for key, value in _run_record(end).items() if key not in _NO_CELL}
+        for end in ended
+    ]
+    if records:
+        writer = csv.DictWriter(sys.stdout, records[0].keys())
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def _report(ended: list[Ended], failed: list[Failed]) -> str:
+    """For people: the table, what does not apply, and for every prompt and seed the strips."""
+    from workbench.decoding.summary import summaries, table, verdict
+
+    parts = (
+        ["\n".join(filter(None, verdict(ended, failed))), table(summaries(ended))] if ended else []
+    )
+    if failed:
+        parts.append(_reasons(failed).rstrip())
+    groups: dict[tuple[str, int], list[Ended]] = {}
+    for end in ended:
+        groups.setdefault((end.run.prompt, end.run.seed), []).append(end)
+    parts.extend(strips(group) for group in groups.values())
+    return "\n\n".join(parts)
+
+
+def _reasons(failed: list[Failed]) -> str:
+    """A line for each method that could not be."""
+    reasons = {fail.run.contender.name: fail.error.message for fail in failed}
+    return "".join(f"{name}: {message}\n" for name, message in reasons.items())
+
+
+@contextmanager
+def _progress(runs: int) -> Iterator[Any]:
+    """Progress bar on stderr; disabled when stderr is not a terminal."""
+    from workbench.decoding.compare import Began, Ended, Failed
+
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with typer.progressbar(length=runs, label="comparing", file=sys.stderr) as bar:
+
+        def advance(event: Event) -> None:
+            if isinstance(event, Began):
+                bar.label = f"{event.run.contender.name:22}"
+                bar.update(0)
+            elif isinstance(event, Ended | Failed):
+                bar.update(1)
+
+        yield advance

@@ -1,0 +1,276 @@
+"""``workbench generate`` and ``replay``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench import __version__
+from workbench.app.cli.options import (
+    LOCAL_LIMITS,
+    STRATEGIES,
+    ExampleOption,
+    JsonOption,
+    ModelOption,
+    Named,
+    learnt,
+    line,
+    options_of,
+    strategy_of,
+    takes_grammar,
+    text_of,
+    told,
+)
+from workbench.base.errors import WorkbenchError
+from workbench.constraint.compile import METHODS
+from workbench.constraint.compile import compile as compile_grammar
+from workbench.decoding.trace import Step, Trace
+from workbench.grammar.gallery import Example, load_gallery
+
+#: The budget where neither the command nor the gallery names one.
+_MAX_TOKENS = 256
+
+
+@takes_grammar
+def generate(
+    named: Named,
+    prompt: Annotated[
+        str | None, typer.Option(help="What the model reads first; default: the example's.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget in tokens.")] = None,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k likeliest.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Sample within this probability.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
+    method: Annotated[
+        str, typer.Option(help=f"How it is constrained: {', '.join(METHODS)}.")
+    ] = "automaton",
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the method, as k=0.")
+    ] = None,
+    small_tokens: Annotated[
+        bool | None,
+        typer.Option(
+            help="Allow tokens of a single character only; default: the example's setting."
+        ),
+    ] = None,
+    strategy: Annotated[
+        str, typer.Option(help=f"When the model is called: {', '.join(STRATEGIES)}.")
+    ] = "plain",
+    warm_up: Annotated[int, typer.Option(min=1, help="Runs that counts learn from.")] = 10,
+    heal: Annotated[
+        bool, typer.Option("--heal", help="The prompt's last token may join with the text.")
+    ] = False,
+    model: ModelOption = "builtin",
+    json: JsonOption = False,
+) -> None:
+    """Generate a text under a grammar; with --json each step is a line and the last is the whole.
+
+    Exit status 0: ended in an accepted text; 1: ended otherwise; 2: wrong use.
+    """
+    asked_by = strategy_of(strategy)
+    from workbench.decoding.generate import generate as run
+    from workbench.decoding.retokenize import Healed
+    from workbench.decoding.retokenize import heal as healed
+    from workbench.decoding.sampling import Sampling
+    from workbench.decoding.transformers_model import load_model
+
+    loaded, brought = load_model(model), named.example
+    asked = prompt if prompt is not None else brought.prompt if brought else ""
+    plain = Healed(tuple(loaded.encode(asked)), b"", named.grammar)
+    begun = healed(loaded, asked, named.grammar) if heal else plain
+    if small_tokens is None:
+        small_tokens = brought is not None and brought.small_tokens
+    constraint = compile_grammar(
+        begun.grammar,
+        loaded.vocabulary,
+        method,
+        LOCAL_LIMITS,
+        small_tokens=small_tokens,
+        **options_of(option or ()),
+    )
+    sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+    budget = max_tokens or (brought.max_tokens if brought else _MAX_TOKENS)
+    if strategy == "counts":
+        asked_by = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
+    generation = run(
+        loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=asked_by
+    )
+    known = len(begun.prefix)  # bytes of the prompt that are tokenized again
+    for step in generation:
+        if json:
+            line(step_record(step))
+        else:
+            sys.stdout.buffer.write(step.token[known:])
+            sys.stdout.buffer.flush()
+        known = max(0, known - len(step.token))
+    trace = generation.trace
+    accepted = trace.accepted and begun.grammar.accepts(trace.text)
+    if json:
+        line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
+    else:
+        typer.echo()
+        typer.echo(summary(trace, accepted=accepted), err=True)
+    raise typer.Exit(int(not accepted))
+
+
+def step_record(step: Step) -> dict[str, Any]:
+    """A step as a line of JSON; log-probabilities in nats, times in milliseconds."""
+    return {
+        "index": step.index,
+        "token_id": step.token_id,
+        "token": text_of(step.token),
+        "is_end": step.is_end,
+        "logprob": step.logprob,
+        "masked_logprob": step.masked_logprob,
+        "allowed": len(step.mask),
+        "kept": step.kept,
+        "rank": step.rank,
+        "favourite_id": step.favourite_id,
+        "intervened": step.intervened,
+        "forward": step.forward,
+        "model_ms": round(step.model_ms, 3),
+        "mask_ms": round(step.mask_ms, 4),
+        "advance_ms": round(step.advance_ms, 4),
+    }
+
+
+def trace_record(trace: Trace, *, accepted: bool) -> dict[str, Any]:
+    """The whole of a generation as the last line of JSON."""
+    return {
+        "text": text_of(trace.text),
+        "accepted": accepted,
+        "stop": trace.stop.value if trace.stop else None,
+        "tokens": len(trace.steps),
+        "forward_passes": trace.forward_passes,
+        "perplexity": trace.perplexity,
+        "perplexity_with_end": trace.perplexity_with_end,
+        "interventions": trace.interventions,
+        "mask_bits": trace.mask_bits,
+        "model_ms": round(sum(s.model_ms for s in trace.steps), 3),
+        "mask_ms": round(sum(s.mask_ms for s in trace.steps), 3),
+    }
+
+
+def summary(trace: Trace, *, accepted: bool) -> str:
+    """The whole of a generation in one line for a person."""
+    stop = trace.stop.value if trace.stop else "unfinished"
+    return (
+        f"[{'accepted' if accepted else 'not accepted'} · {stop} · {len(trace.steps)} tokens · "
+        f"perplexity {trace.perplexity:.2f} · {trace.interventions} interventions · "
+        f"{trace.mask_bits:.1f} bits removed by the mask]"
+    )
+
+
+_Record = dict[str, Any]
+
+
+def replay(
+    trace: Annotated[
+        Path, typer.Argument(help="A run as NDJSON, as the page exports it; - reads it from stdin.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A file; without one it goes to stdout.")
+    ] = None,
+    example: ExampleOption = None,
+) -> None:
+    """Make a page of a run: one file that plays it with its machines, without a server.
+
+    Traces of older versions do not say which grammar they are of; --example names it then.
+    """
+    with told():
+        records = _records(_read(trace))
+        head = next((record for record in records if record["k"] == "head"), {})
+        page = page_of(_about(head, _named(trace, example)), records)
+        if out is None:
+            sys.stdout.buffer.write(page.encode())
+            return
+        try:
+            out.write_text(page, "utf-8")
+        except OSError as error:
+            raise WorkbenchError(f"cannot write {out}: {error}", "choose another --out") from error
+
+
+def page_of(about: _Record, records: list[_Record]) -> str:
+    """The page of a run.
+
+    Raises: WorkbenchError where its grammar cannot be read.
+    """
+    from workbench.app.ui.handlers import Handlers
+    from workbench.app.ui.model_registry import BUILTIN, ModelRoom
+    from workbench.app.ui.replay import drawn, taken
+    from workbench.app.ui.replay import replay as written
+
+    steps = [record for record in records if record["k"] == "step"]
+    end = next((record for record in records if record["k"] == "stop"), None)
+    handlers = Handlers(ModelRoom(about.get("model") or BUILTIN))
+    sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
+    sent["small_tokens"] = about.get("small_tokens")
+    return written(about, steps, end, drawn(handlers, sent, taken(steps)))
+
+
+def _read(trace: Path) -> str:
+    try:
+        return sys.stdin.read() if str(trace) == "-" else trace.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        hint = "name a run that the page exported as NDJSON"
+        raise WorkbenchError(f"cannot read {trace}: {error}", hint) from error
+
+
+def _records(text: str) -> list[_Record]:
+    """The records, one a line.
+
+    Raises: WorkbenchError where a line is none, or no token was taken.
+    """
+    records = []
+    for number, written in enumerate(text.splitlines(), start=1):
+        if not written.strip():
+            continue
+        try:
+            record = json.loads(written)
+        except json.JSONDecodeError:
+            record = None
+        if not isinstance(record, dict) or "k" not in record:
+            hint = "the page exports runs as NDJSON under Export"
+            raise WorkbenchError(f"line {number} is not a record of a run", hint)
+        records.append(record)
+    if not any(record["k"] == "step" for record in records):
+        raise WorkbenchError("this run has no tokens", "a replay needs at least one")
+    return records
+
+
+def _named(trace: Path, example: str | None) -> Example | None:
+    """The example that was named, or that the file is named after."""
+    gallery = load_gallery()
+    if example is not None and example not in gallery:
+        hint = f"choose one of {', '.join(gallery)}"
+        raise WorkbenchError(f"there is no example {example!r} in the gallery", hint)
+    name = example or trace.name.partition(".")[0]
+    return gallery.get(name)
+
+
+def _about(head: _Record, example: Example | None) -> _Record:
+    """What the run was made with.
+
+    Raises: WorkbenchError where it is not named.
+    """
+    made = {key: value for key, value in head.items() if key not in ("k", "run", "prefix")}
+    title = {"title": example.title} if example is not None else {}
+    if made.get("text") and made.get("notation"):
+        return {**title, **made, "version": __version__}
+    if example is None:
+        raise WorkbenchError(
+            "the run does not name its grammar", "pass the --example it was made with"
+        )
+    asked = {
+        "text": example.text,
+        "notation": str(example.notation),
+        "start": example.start,
+        "prompt": example.prompt,
+        "example": example.name,
+    }
+    return {**title, **made, **asked, "version": __version__}

@@ -1,0 +1,95 @@
+"""The commands under one name, and ``workbench serve``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from workbench.app.cli import compare, draw, generate, grammar_commands
+from workbench.app.cli.options import told
+from workbench.base.kernels import when_compiling
+
+#: The commands of the laboratory, which are imported when one is called.
+_LAB = ("bench", "evaluate", "train")
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any free port.")] = 7860,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="builtin, toy, a directory or a hub id; again for each model the page offers."
+        ),
+    ] = None,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open a browser window.")
+    ] = True,
+    mcp: Annotated[
+        bool, typer.Option("--mcp", help="Serve the endpoints as tools for assistants too.")
+    ] = False,
+) -> None:
+    """Open the page in the browser; stops with Ctrl+C."""
+    with told():
+        from workbench.app.ui.serve import ServeSettings
+        from workbench.app.ui.serve import serve as run
+
+        run(
+            ServeSettings(
+                host=host,
+                port=port,
+                models=tuple(model or ["builtin"]),
+                open_browser=open_browser,
+                mcp=mcp,
+            )
+        )
+
+
+class _Commands(TyperGroup):
+    """The commands of this package, and those of ``lab``, which is imported lazily."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer's click is private
+        return [*super().list_commands(ctx), *_LAB]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
+        if cmd_name not in _LAB:
+            return super().get_command(ctx, cmd_name)
+        from workbench.lab.commands import app as lab
+
+        group = get_command(lab)
+        assert isinstance(group, TyperGroup)
+        return group.commands[cmd_name]
+
+
+app = typer.Typer(
+    name="workbench",
+    cls=_Commands,
+    help="Write grammars, see their automata, and watch them steer a language model.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (
+    serve,
+    grammar_commands.check,
+    grammar_commands.lint,
+    grammar_commands.convert,
+    draw.draw,
+    grammar_commands.mask,
+    generate.generate,
+    compare.compare,
+    generate.replay,
+):
+    app.command()(command)
+
+_COMPILING = "compiling the kernels: once in a new installation, for ten to twenty seconds"
+
+
+def main() -> None:
+    """Run the command line."""
+    when_compiling(lambda: typer.echo(_COMPILING, err=True))
+    app()

@@ -1,0 +1,265 @@
+"""The effect of methods and of retokenization on a model's distribution.
+
+The model is the one whose chances a step writes out, so every number can be checked.
+
+Source: Beurer-Kellner et al. 2024 (DOMINO), appendix B, Algorithm 3, and Figure 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.app.lessons.lesson import Asked, Bar, Film, Frame, Given, Row, Table, which
+from workbench.app.lessons.mask_films import bits, number, share
+from workbench.app.lessons.method_films import (
+    EXACT,
+    Way,
+    allowed_by,
+    constrained,
+    ids_of,
+    name_of,
+    run_of,
+)
+from workbench.app.lessons.token_films import choices
+from workbench.app.lessons.world import World, spelt
+from workbench.decoding.contenders import Contender
+from workbench.decoding.exact_distribution import Exact, exact, token_tree
+from workbench.decoding.invasive import forbidden_at, searched
+from workbench.decoding.retokenize import perplexity_of, retokenized
+from workbench.drawing.edge_labels import visible
+from workbench.vocabulary.vocabulary import TokenId
+
+
+def contender(way: Way) -> Contender:
+    """A way of a lesson as the comparison knows it."""
+    options = {k: v for k, v in way.items() if k not in ("name", "method")}
+    method = str(way.get("method", "automaton"))
+    return Contender(
+        name=name_of(way), title=name_of(way), method=method, options=options, source="a lesson"
+    )
+
+
+def judged(world: World, methods: Sequence[Way]) -> Exact:
+    """The model's own conditional over the step's finite language, and what methods make of it.
+
+    Raises: WorkbenchError, as ``exact``; of a method that does not apply its own error.
+    """
+    ways = tuple(map(contender, methods))
+    found = exact(world.model, "", world.grammar, ways, ended=True)
+    for error in found.failed.values():
+        raise error
+    return found
+
+
+def shares(world: World, *, methods: Sequence[Way]) -> Table:
+    """Every text of a finite language: the model's own conditional, and under each method.
+
+    Source: Tran-Thien 2024, challenge 1.
+    """
+    found, names = judged(world, methods), list(map(name_of, methods))
+    rows = [
+        (
+            visible(text),
+            share(found.own.probability[text]),
+            *(share(found.methods[name].probability[text]) for name in names),
+        )
+        for text in found.texts
+    ]
+    if any(found.methods[name].lost for name in names):
+        rows.append(("no text", "", *(share(found.methods[name].lost) for name in names)))
+    apart = (number(found.distances[name].total_variation) for name in names)
+    rows.append(("total variation", "", *apart))
+    heads = ("text", "model, given that it is valid", *names)
+    return Table("What is sampled, exactly", heads, tuple(rows))
+
+
+def share_of(world: World, way: Way | None, text: str) -> float:
+    """The probability of a text under a method, or the model's own among valid texts."""
+    found = judged(world, () if way is None else (way,))
+    whose = found.own if way is None else found.methods[name_of(way)]
+    return whose.probability.get(text.encode(), 0.0)
+
+
+def ranking(world: World, *, methods: Sequence[Way]) -> Table:
+    """For each text what the model gives its spellings, of those a method can write.
+
+    Source: Koo, Liu & He 2024, Appendix A.
+    """
+    tree = token_tree(world.model, "", world.constraint)
+    columns = []
+    for way in methods:
+        constraint, sums = constrained(world, way), dict.fromkeys(tree.texts, 0.0)
+        for ids, node, logprob in tree.spellings():
+            if forbidden_at(constraint, (*ids, *_end(world))) is None:
+                sums[node.text] += math.exp(logprob + node.end)
+        columns.append(sums)
+    told = [text for text in tree.texts if any(sums[text] for sums in columns)]
+    rows = [(visible(text), *(number(sums[text]) for sums in columns)) for text in told]
+    best = (visible(max(told, key=lambda text: sums[text])) for sums in columns)
+    rows.append(("best", *best))
+    return Table(
+        "The score of each text, all its spellings together",
+        ("text", *map(name_of, methods)),
+        tuple(rows),
+    )
+
+
+def invasive(world: World, *, methods: Sequence[Way]) -> Table:
+    """Whether some spelling of some valid text is forbidden, with the first one found.
+
+    Source: Beurer-Kellner et al. 2024, Definition 2.1, for every model.
+    """
+    rows = []
+    for way in methods:
+        found = searched(world.constraint, constrained(world, way))
+        if found.forbidden is None:
+            said = "none" if found.complete else f"none among {found.pairs:,} places"
+            rows.append((name_of(way), "✓", said, ""))
+            continue
+        ids = (*found.forbidden.before, found.forbidden.token_id, *(found.forbidden.after or ()))
+        spelling = "  ".join(world.shown(i) for i in ids if i != world.vocabulary.end)
+        rows.append((name_of(way), "✗", spelling, world.shown(found.forbidden.token_id)))
+    heads = ("method", "minimally invasive", "counterexample", "forbidden there")
+    return Table("Is every spelling of every valid text allowed?", heads, tuple(rows))
+
+
+# -- questions ---------------------------------------------------------------------------------
+
+
+def taken_away(world: World, *, by: Way, after: Sequence[str] = ()) -> Asked:
+    """Which tokens a method forbids after some others, though the grammar allows them."""
+    exactly = allowed_by(world, EXACT, after)
+    right = exactly - allowed_by(world, by, after)
+    every = choices(world, b"".join(map(spelt, after)))
+
+    def why(token_id: int) -> str:
+        if token_id in exactly:
+            return f"{name_of(by)} lets this one through"
+        return f"the grammar itself forbids it: {every[token_id].why}"
+
+    return which(tuple(choice.text for choice in every), right, why)
+
+
+def allowed(world: World, *, by: Way, after: Sequence[str] = ()) -> Asked:
+    """Which tokens a method allows after some others."""
+    right = allowed_by(world, by, after)
+    every = choices(world, b"".join(map(spelt, after)))
+
+    def why(token_id: int) -> str:
+        if every[token_id].allowed:
+            return f"the grammar can read it, and {name_of(by)} still forbids it"
+        return every[token_id].why
+
+    return which(tuple(choice.text for choice in every), right, why)
+
+
+def writable(world: World, *, by: Way, options: Sequence[Sequence[str]]) -> Asked:
+    """Which of these sequences of tokens a method allows from beginning to end."""
+    constraint = constrained(world, by)
+    sequences = [ids_of(world, tokens) for tokens in options]
+    failing = [forbidden_at(constraint, (*ids, *_end(world))) for ids in sequences]
+    right = {i for i, place in enumerate(failing) if place is None}
+
+    def why(number: int) -> str:
+        place = failing[number]
+        assert place is not None, "it is wrong"
+        ids = (*sequences[number], *_end(world))
+        return f"{world.shown(ids[place])}, token {place + 1}, is forbidden"
+
+    shown = tuple("  ".join(world.shown(i) for i in ids) for ids in sequences)
+    return which(shown, right, why)
+
+
+def _end(world: World) -> tuple[int, ...]:
+    end = world.vocabulary.end
+    return () if end is None else (end,)
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """One turn of Algorithm 3."""
+
+    #: The text still to be written.
+    rest: bytes
+    #: The tokens that are a beginning of it, likeliest first, with their probability.
+    fitting: tuple[tuple[TokenId, float], ...]
+    #: The one the model likes best, and its probability.
+    taken: TokenId
+    chance: float
+
+
+def turns_of(world: World, text: str) -> Iterator[Turn]:
+    """The model's own spelling of a text, with what else would have fitted.
+
+    Raises: VocabularyError where no token fits.
+    """
+    context, rest = world.model.encode(""), text.encode()
+    for token_id in retokenized(world.model, "", text):
+        chances = np.exp(world.model.logits(context)).tolist()
+        fitting = [
+            (i, chances[i])
+            for i, token in enumerate(world.vocabulary.tokens)
+            if token is not None and rest.startswith(token)
+        ]
+        likely = tuple(sorted(fitting, key=lambda one: (-one[1], one[0])))
+        yield Turn(rest, likely, token_id, chances[token_id])
+        context.append(token_id)
+        rest = rest[len(world.vocabulary.tokens[token_id] or b"") :]
+
+
+def algorithm_3(world: World, given: Given, *, text: str) -> Film:
+    """The model's favourite among the tokens that fit, turn by turn."""
+    written, heat, frames = list[str](), list[float](), []
+    for turn in turns_of(world, text):
+        token_id = turn.taken
+        fits = math.fsum(p for _, p in turn.fitting)
+        shown = tuple(
+            Bar(world.shown(i), p, p / fits, i == token_id) for i, p in turn.fitting if fits
+        )
+        say = f"{len(turn.fitting)} tokens begin {visible(turn.rest)}: {world.shown(token_id)}."
+        if len(turn.fitting) == 1:
+            say = f"Only {world.shown(token_id)} begins {visible(turn.rest)}."
+        written.append(world.shown(token_id))
+        heat.append(bits(turn.chance))
+        row = Row("tokens", tuple(written), len(written) - 1, tuple(heat))
+        frames.append(Frame(say, rows=(row,), bars=shown))
+    total = math.fsum(heat)
+    say = f"{len(written)} tokens, {number(total)} bits."
+    frames.append(Frame(say, rows=(Row("tokens", tuple(written), -1, tuple(heat)),)))
+    return Film((), tuple(frames))
+
+
+def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
+    """What each writes, its perplexity, and that of the same text in the model's own tokens."""
+    rows = []
+    for way in methods:
+        run = run_of(world, way)
+        natural = retokenized(world.model, "", run.text)
+        rows.append(
+            (
+                run.name,
+                visible(run.text),
+                str(len(run.spelt)),
+                number(run.perplexity),
+                str(len(natural)),
+                number(perplexity_of(world.model, "", natural)),
+            )
+        )
+    heads = ("", "text", "tokens", "perplexity", "naturalised", "perplexity")
+    return Table("As written, and in the model's own tokens", heads, tuple(rows))
+
+
+def natural_tokens(world: World, *, text: str) -> float:
+    """How many tokens Algorithm 3 writes a text in."""
+    return len(retokenized(world.model, "", text))
+
+
+def bits_of(world: World, *, token: str, after: Sequence[str] = ()) -> float:
+    """The surprisal of a token after some others, whatever any grammar says."""
+    (token_id,) = ids_of(world, [token])
+    ids = [*world.model.encode(""), *ids_of(world, after)]
+    return bits(math.exp(world.model.logits(ids)[token_id]))

@@ -1,0 +1,330 @@
+"""Films of DOMINO's scanner and subterminal trees.
+
+Source: Beurer-Kellner et al. 2024 (DOMINO), §3.2 to §3.4, Figures 3 and 4. Trees and parser are
+the engine's.
+
+The films are DOMINO's Figure 3 (b), (d) and (e). Scanner, trees and parser are the engine's.
+``drawing.subterminals`` draws the same trees whole; here every token is a node, so that the tokens
+can be added one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workbench.app.lessons.automaton_films import arcs_between, closure, moved, opens_at, reading
+from workbench.app.lessons.lesson import (
+    Asked,
+    Film,
+    Frame,
+    Given,
+    LessonError,
+    Row,
+    Table,
+    View,
+    which,
+)
+from workbench.app.lessons.method_films import constrained
+from workbench.app.lessons.world import World, spelt
+from workbench.base.dfa import DEAD
+from workbench.constraint.methods.domino.domino import DominoConstraint
+from workbench.constraint.methods.domino.scanner import BETWEEN
+from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree
+from workbench.constraint.protocol import State
+from workbench.drawing.edge_labels import visible
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.machines import draw_nfa
+from workbench.vocabulary.vocabulary import TokenId
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A subterminal: a terminal, and whether its beginning and its end are in it."""
+
+    terminal: str
+    begins: bool
+    ends: bool
+
+    def __str__(self) -> str:
+        """In the notation of the lessons: ``[int]`` full, ``[int…`` start, ``…int]`` end."""
+        return f"{'[' if self.begins else '…'}{self.terminal}{']' if self.ends else '…'}"
+
+
+#: What a token is read as: one subterminal after the other.
+Pieces = tuple[Piece, ...]
+
+
+def domino_of(world: World) -> DominoConstraint:
+    """The step's constraint by subterminal trees, with no end to the lookahead."""
+    made = constrained(world, {"method": "domino"})
+    assert isinstance(made, DominoConstraint), "the method of that name"
+    return made
+
+
+def terminal_name(made: DominoConstraint, terminal: int) -> str:
+    """A terminal as the grammar writes it; a literal without its quotes."""
+    name = made.scanner.terminals[terminal].name
+    quoted = len(name) > 2 and name[0] == name[-1] and name[0] in "'\""
+    return name[1:-1] if quoted else name
+
+
+def node_pieces(made: DominoConstraint, tree: SubterminalTree, node: int, partial: bool) -> Pieces:
+    """The subterminals on the way from the root of a tree to a node."""
+    path = tree.path(node)
+    inside = tree.state != BETWEEN
+    return tuple(
+        Piece(
+            terminal_name(made, terminal),
+            begins=not (inside and place == 0),
+            ends=not (partial and place == len(path) - 1),
+        )
+        for place, terminal in enumerate(path)
+    )
+
+
+def read_as(made: DominoConstraint, tree: SubterminalTree) -> Iterator[tuple[TokenId, Pieces, int]]:
+    """Every token of a tree with what it is read as, and its node."""
+    for node in range(len(tree)):
+        for place in range(int(tree.first[node]), int(tree.first[node + 1])):
+            partial = bool(tree.partial[place])
+            yield int(tree.tokens[place]), node_pieces(made, tree, node, partial), node
+
+
+def everywhere(world: World) -> dict[TokenId, set[Pieces]]:
+    """For each token all it can be read as, wherever in a text."""
+    made = domino_of(world)
+    found: dict[TokenId, set[Pieces]] = {}
+    for at in (BETWEEN, *made.scanner.inside):
+        tree = made.trees.get(at)
+        assert tree is not None, "all of these can continue"
+        for token_id, pieces, _ in read_as(made, tree):
+            found.setdefault(token_id, set()).add(pieces)
+    return found
+
+
+def written(pieces: Pieces) -> str:
+    """A sequence of subterminals in one word, for a table's cell."""
+    return "\u00a0".join(map(str, pieces))
+
+
+def pieces(world: World) -> Table:
+    """Every token with the sequences of subterminals it can be read as."""
+    found, rows = everywhere(world), []
+    for token_id, token in enumerate(world.vocabulary.tokens):
+        if token is None:
+            continue
+        ways = sorted(found.get(token_id, set()), key=lambda way: (len(way), written(way)))
+        bridge = "✓" if is_bridge(found, token_id) else "✗"
+        rows.append((world.shown(token_id), "  ".join(map(written, ways)) or "∅", bridge))
+    return Table("What each token can be read as", ("token", "subterminals", "bridge"), tuple(rows))
+
+
+def is_bridge(found: dict[TokenId, set[Pieces]], token_id: TokenId) -> bool:
+    """Whether a token can only be read over more than one terminal."""
+    ways = found.get(token_id, set())
+    return bool(ways) and all(len(way) > 1 for way in ways)
+
+
+def bridges(world: World) -> Asked:
+    """Which tokens are bridge tokens: wherever they are read, more than one terminal is in them."""
+    found = everywhere(world)
+    ids = [i for i, token in enumerate(world.vocabulary.tokens) if token is not None]
+    right = {place for place, i in enumerate(ids) if is_bridge(found, i)}
+
+    def why(place: int) -> str:
+        ways = found.get(ids[place], set())
+        shortest = min(ways, key=lambda way: (len(way), written(way)), default=None)
+        return f"it can be {written(shortest)}" if shortest else "no text of the grammar has it"
+
+    return which(tuple(map(world.shown, ids)), right, why)
+
+
+_ROOT = "root"
+
+
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """The trees of every place the scanner can be in after a text, as one picture."""
+
+    made: DominoConstraint
+    state: State
+    graph: Graph
+    #: For each token what it is read as, with the ids of the nodes from the root down to its own.
+    ways: tuple[tuple[TokenId, Pieces, tuple[str, ...]], ...]
+
+
+def planted(world: World, after: str) -> Planted:
+    """The trees after a text.
+
+    Raises: LessonError where the grammar cannot read it.
+    """
+    made = domino_of(world)
+    state = made.readings.after(made.initial, spelt(after))
+    if state is None:
+        raise LessonError(f"expected a text the grammar can read, not {after!r}")
+    nodes, edges, ways = [Node(_ROOT, "", ("initial",), "the root")], list[Edge](), []
+    for at in dict.fromkeys(at for at, _ in made.readings[state]):
+        tree = made.trees.get(at)
+        if tree is None:
+            continue
+        parents = tree.parent.tolist()
+        for node, parent in enumerate(parents):
+            own, above = f"{at}-{node}", _ROOT if parent < 0 else f"{at}-{parent}"
+            begun = "…" if at != BETWEEN and parent < 0 else ""
+            label = begun + terminal_name(made, int(tree.terminal[node]))
+            nodes.append(Node(own, label, ("call",), label))
+            edges.append(Edge(above, own))
+        for token_id, pieces, node in read_as(made, tree):
+            leaf = f"{at}-{node}-{token_id}"
+            path, above_it = [leaf], node
+            while above_it >= 0:
+                path.append(f"{at}-{above_it}")
+                above_it = parents[above_it]
+            if leaf not in {n.id for n in nodes}:
+                nodes.append(Node(leaf, world.shown(token_id), ("final",), written(pieces)))
+                edges.append(Edge(path[1], leaf, (), ("epsilon",)))
+            ways.append((token_id, pieces, (_ROOT, *reversed(path))))
+    order = sorted(ways, key=lambda way: (way[0], len(way[1])))
+    return Planted(made, state, Graph("subterminal tree", tuple(nodes), tuple(edges)), tuple(order))
+
+
+def tree(world: World, given: Given, *, after: str) -> Film:
+    """Algorithm 2: token by token the sequences it can be read as, put into the tree."""
+    made = planted(world, after)
+    shown, drawn = {_ROOT}, set[int]()
+    frames = [Frame("The tree is empty.", (View((), (), frozenset(shown), frozenset()),))]
+    known = dict.fromkeys(token_id for token_id, _, _ in made.ways)
+    for token_id in known:
+        ways = [(pieces, path) for i, pieces, path in made.ways if i == token_id]
+        new = [arc for _, path in ways for arc in _arcs(made.graph, path)]
+        shown.update(node for _, path in ways for node in path)
+        drawn.update(new)
+        told = " or ".join(written(pieces).replace("\u00a0", " ") for pieces, _ in ways)
+        say = f"{world.shown(token_id)} is read as {told}."
+        lit = tuple(path[-1] for _, path in ways)
+        view = View(lit, tuple(new), frozenset(shown), frozenset(drawn))
+        frames.append(Frame(say, (view,), _rows(world, known, token_id)))
+    lost = [world.shown(i) for i in range(len(world.vocabulary)) if i not in known]
+    lost = [name for name in lost if name != "end"]
+    rest = f"; {', '.join(lost)} cannot be read here at all" if lost else ""
+    frames.append(Frame(f"{len(known)} tokens are in the tree{rest}.", (View(),)))
+    return Film((made.graph,), tuple(frames))
+
+
+def _rows(
+    world: World, known: Sequence[TokenId] | dict[TokenId, None], now: TokenId
+) -> tuple[Row, ...]:
+    ids = list(known)
+    return (Row("tokens", tuple(map(world.shown, ids)), ids.index(now)),)
+
+
+def _arcs(graph: Graph, path: Sequence[str]) -> Iterator[int]:
+    for one, other in pairwise(path):
+        yield from arcs_between(graph, (one,), (other,))
+
+
+def pruned(world: World, given: Given, *, after: str) -> Film:
+    """Level by level: what the parser refuses goes, and the tokens that are left are the mask."""
+    made = planted(world, after)
+    every = {node.id for node in made.graph.nodes}
+    kept = {_ROOT}
+    for read in made.made.readings[made.state]:
+        kept |= {f"{read[0]}-{node}" for node in made.made.kept(read)}
+    depth = {_ROOT: 0}
+    for edge in made.graph.edges:
+        if len(edge.target.split("-")) == 2:
+            depth[edge.target] = depth[edge.source] + 1
+    alive = kept | {path[-1] for _, _, path in made.ways if path[-2] in kept}
+    frames = [Frame("The tree describes the tokens, not the text before them.", (View(),))]
+    deepest = max(depth.values())
+    for level in range(1, deepest + 1):
+        near = {node for node, its in depth.items() if its <= level}
+        dead = _below(made.graph, {node for node in near if node not in kept})
+        within = {i: None for i, _, path in made.ways if path[-1] in alive and path[-2] in near}
+        lit = tuple(sorted(node for node in near & kept if depth[node] == level))
+        say = f"k = {level - 1}: {_asked(made, level, depth, kept)}"
+        row = Row("mask", tuple(map(world.shown, sorted(within))) or ("∅",))
+        frames.append(Frame(say, (View(lit, dead=frozenset(dead)),), (row,)))
+    allowed = sorted({i for i, _, path in made.ways if path[-1] in alive})
+    row = Row("mask", tuple(map(world.shown, allowed)) or ("∅",))
+    say = f"All levels are tested: the mask has {len(allowed)} of {len(world.words)} tokens."
+    frames.append(Frame(say, (View(dead=frozenset(every - alive)),), (row,)))
+    return Film((made.graph,), tuple(frames))
+
+
+def _below(graph: Graph, roots: set[str]) -> set[str]:
+    found = set(roots)
+    for edge in graph.edges:  # parents come before their children
+        if edge.source in found:
+            found.add(edge.target)
+    return found
+
+
+def _asked(made: Planted, level: int, depth: dict[str, int], kept: set[str]) -> str:
+    label = {node.id: node.label for node in made.graph.nodes}
+    above = {edge.target: edge.source for edge in made.graph.edges}
+    asked = [node for node, its in depth.items() if its == level and above[node] in kept]
+    good = dict.fromkeys(label[node] for node in asked if node in kept)
+    bad = dict.fromkeys(label[node] for node in asked if node not in kept)
+    told = f"the parser can continue with {', '.join(good)}" if good else "nothing can continue"
+    return f"{told}{', not with ' + ', '.join(bad) if bad else ''}."
+
+
+def scanner(world: World, given: Given, *, text: str = "") -> Film:
+    """The scanner reading a text: all terminals together, and again after each.
+
+    Source: Beurer-Kellner et al. 2024, Figure 3 (b) and Lemma 3.1.
+    """
+    made = domino_of(world)
+    nfa = made.scanner.nfa
+    graph = draw_nfa(nfa, "character scanner")
+    read = given if isinstance(given, str) else text
+    here, places = closure(nfa, {nfa.initial}), frozenset({BETWEEN})
+    frames = [_scan_frame(made, graph, here, places, read, 0)]
+    for place, character in enumerate(read):
+        for byte in character.encode():
+            here = closure(nfa, moved(nfa, here, byte))
+            places = frozenset(_scanned(made, places, byte))
+        frames.append(_scan_frame(made, graph, here, places, read, place + 1))
+        if not here:
+            break
+    return Film((graph,), tuple(frames), "text", opens_at(given))
+
+
+def _scanned(made: DominoConstraint, here: frozenset[int], byte: int) -> Iterator[int]:
+    """The places of the scanner after a byte, the parser not asked."""
+    scanner, kind = made.scanner, int(made.scanner.classes[byte])
+    for at in here:
+        ends = [int(scanner.table[at, kind])]
+        if at == BETWEEN:
+            ends = [end for _, end in scanner.starting[kind]]
+        for end in ends:
+            if end != DEAD:
+                yield end
+                if scanner.accepting[end]:
+                    yield BETWEEN
+
+
+def _scan_frame(
+    made: DominoConstraint,
+    graph: Graph,
+    here: frozenset[int],
+    places: frozenset[int],
+    text: str,
+    place: int,
+) -> Frame:
+    view = View(tuple(map(str, sorted(here))))
+    if not places:
+        failed = visible(text[place - 1])
+        say = f"No terminal continues with {failed}: this is no sequence of terminals."
+        return Frame(say, (view,), reading(text, place - 1), good=False)
+    if made.readings.after(made.initial, text[:place].encode()) is None:
+        say = "A sequence of terminals, so the scanner reads on. The parser knows it is no text."
+        return Frame(say, (view,), reading(text, place), good=False)
+    owners = sorted({int(made.scanner.owner[at]) for at in places if at != BETWEEN})
+    names = ", ".join(terminal_name(made, owner) for owner in owners)
+    where = [f"in {names}"] if names else []
+    where += ["between two terminals"] if BETWEEN in places else []
+    return Frame(f"It is {' and '.join(where)}.", (view,), reading(text, place))

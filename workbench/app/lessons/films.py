@@ -1,0 +1,129 @@
+"""The registry of figures: functions of a world, the reader's input and settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.app.lessons import (
+    automaton_films,
+    cartesian_film,
+    composition_films,
+    direct_merge_film,
+    distribution_films,
+    domino_films,
+    index_films,
+    mask_films,
+    merge_films,
+    method_films,
+    online_films,
+    region_tables,
+    stack_films,
+    strategy_films,
+    token_films,
+)
+from workbench.app.lessons.lesson import Film, Frame, Given, Kind, LessonError, View
+from workbench.app.lessons.world import World
+from workbench.drawing.subterminals import FIGURES
+from workbench.drawing.transducers import figure
+
+
+def named(world: World, given: Given, *, name: str) -> Film:
+    """A figure of Koo, Liu & He 2024 by its number and place, or of DOMINO as ``domino-4``."""
+    drawn = FIGURES[name]() if name in FIGURES else figure(name)
+    return Film((drawn,), (Frame("", (View(),)),))
+
+
+#: By the name a lesson's file uses.
+FILMS: dict[str, Callable[..., Film]] = {
+    "figure": named,
+    "characters": automaton_films.characters,
+    "nondeterministic": automaton_films.nondeterministic,
+    "subsets": automaton_films.subsets,
+    "minimise": automaton_films.minimise,
+    "tokens": token_films.over_tokens,
+    "bytes": token_films.over_bytes,
+    "transducer": composition_films.transducer,
+    "detokenize": composition_films.detokenize,
+    "algorithm 1": composition_films.algorithm_1,
+    "merging": composition_films.merging,
+    "composition": composition_films.composition,
+    "index": index_films.index,
+    "stack": stack_films.over_characters,
+    "rules": stack_films.rules,
+    "token stack": stack_films.over_tokens,
+    "trees": stack_films.trees,
+    "eager": method_films.eager,
+    "chances": mask_films.chances,
+    "side by side": method_films.side_by_side,
+    "encoding": merge_films.encoding,
+    "pair": merge_films.pair,
+    "direct merge": direct_merge_film.direct_merge,
+    "passes": strategy_films.passes,
+    "cuts": region_tables.cuts,
+    "algorithm 3 of domino": distribution_films.algorithm_3,
+    "star": cartesian_film.star,
+    "product": cartesian_film.product,
+    "warm-up": method_films.warm_up,
+    "scanner": domino_films.scanner,
+    "subterminal tree": domino_films.tree,
+    "pruned tree": domino_films.pruned,
+    "algorithms 3 and 4": index_films.algorithms,
+    "under": method_films.under,
+    "trie walk": online_films.trie_walk,
+    "labels": token_films.over_labels,
+}
+
+
+#: Those with several machines side by side or one below the other, which need the whole width.
+BROAD = frozenset(
+    {
+        "composition",
+        "direct merge",
+        "merging",
+        "pair",
+        "pruned tree",
+        "scanner",
+        "subterminal tree",
+        "trees",
+    }
+)
+
+#: Those drawn from the top down: trees.
+UPRIGHT = frozenset({"pair", "pruned tree", "subterminal tree", "trees"})
+
+
+#: Those whose forbidden tokens the grammar itself forbids, and can explain.
+EXPLAINED = frozenset({"tokens", "bytes", "token stack"})
+
+
+def film(kind: Kind, world: World, given: Given = None) -> Film:
+    """The film of a step, of what the lesson names or of what a reader gave.
+
+    Raises: LessonError for an unknown figure, or settings it does not have.
+    """
+    made = called(FILMS, "figure", kind, kind.world or world, given)
+    assert isinstance(made, Film)
+    return made
+
+
+def called(known: Mapping[str, Callable[..., Any]], what: str, kind: Kind, *given: object) -> Any:  # noqa: ANN401
+    """Call what a lesson names with its settings.
+
+    Raises: LessonError for a name that is none, or settings it does not have.
+    """
+    if kind.name not in known:
+        raise LessonError(f"expected a {what}, not {kind.name!r}", f"there are {', '.join(known)}")
+    make = known[kind.name]
+    try:
+        inspect.signature(make).bind(*given, **kind.settings)
+    except TypeError as error:
+        has = ", ".join(
+            p for p, q in inspect.signature(make).parameters.items() if q.kind is q.KEYWORD_ONLY
+        )
+        raise LessonError(
+            f"the {what} {kind.name!r} cannot be made: {error}",
+            f"its settings are {has}" if has else "it has no settings",
+        ) from None
+    return make(*given, **kind.settings)

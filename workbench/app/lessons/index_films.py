@@ -1,0 +1,241 @@
+"""Films of Willard & Louf's algorithms and index.
+
+The machine is interegular's, as the method ``outlines`` uses it; the paths are those of the
+engine's ``find_sub_sequences``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workbench.app.lessons.automaton_films import arcs_between, set_name
+from workbench.app.lessons.lesson import Film, Frame, Given, Row, Table, View
+from workbench.app.lessons.world import World
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.source import Source
+from workbench.constraint.methods.outlines import (
+    CharacterMachine,
+    State,
+    character_machine,
+    find_sub_sequences,
+)
+from workbench.drawing.edge_labels import visible
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.machines import character_label, draw_dfa
+from workbench.syntax.ranges import normalized
+from workbench.syntax.regex.parser import parse_regex
+
+#: The characters a lesson's machine is drawn for.
+_CODES = range(ord(" "), 0x7F)
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """Algorithm 3 from one start state."""
+
+    start: int
+    #: The states met, by their new numbers, the start first; those before the failure, if it fails.
+    path: tuple[int, ...]
+    #: Whether all of the token was read.
+    whole: bool
+
+
+def machine_of(world: World) -> CharacterMachine:
+    """M of the step's regex."""
+    return character_machine(parse_regex(Source(world.regex, "lesson")))
+
+
+def numbers_of(machine: CharacterMachine) -> dict[State, int]:
+    """New numbers for its states, in the order a reader meets them.
+
+    interegular numbers them as its sets of characters happen to be ordered: otherwise in each
+    process.
+    """
+    numbers = {machine.initial: 0}
+    waiting = [machine.initial]
+    for state in waiting:  # grows while it is read
+        for code in _CODES:
+            symbols = machine.symbols(chr(code)) or ()
+            for target in (machine.edges[state].get(symbol) for symbol in symbols):
+                if target is not None and target not in numbers:
+                    numbers[target] = len(numbers)
+                    waiting.append(target)
+    return numbers
+
+
+def walks(machine: CharacterMachine, token: str) -> list[Walked]:
+    """Every start state of Algorithm 3, line 4, with its path."""
+    symbols = machine.symbols(token)
+    if symbols is None:
+        return []
+    whole = {path[0]: path for path in find_sub_sequences(machine, symbols)}
+    found, numbers = [], numbers_of(machine)
+    for start in sorted(machine.readers.get(symbols[0], ()), key=numbers.__getitem__):
+        path = [start]
+        for symbol in symbols:
+            if (there := machine.delta(path[-1], symbol)) is None:
+                break
+            path.append(there)
+        told = tuple(numbers[state] for state in whole.get(start, tuple(path)))
+        found.append(Walked(told[0], told, start in whole))
+    return found
+
+
+def drawn(machine: CharacterMachine, name: str) -> Graph:
+    """The machine, not reduced, with new state numbers."""
+    numbers = numbers_of(machine)
+    nodes = tuple(
+        Node(
+            str(number),
+            str(number),
+            ("initial",) * (s == machine.initial) + ("final",) * (s in machine.finals),
+        )
+        for s, number in numbers.items()
+    )
+    read: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for code in _CODES:
+        symbols = machine.symbols(chr(code)) or ()
+        for state, row in machine.edges.items():
+            for target in (row[symbol] for symbol in symbols if symbol in row):
+                pair = numbers[state], numbers[target]
+                read.setdefault(pair, []).append((code, code))
+    edges = tuple(
+        Edge(str(source), str(target), (character_label(normalized(ranges)),))
+        for (source, target), ranges in sorted(read.items())
+    )
+    return Graph(name, nodes, edges)
+
+
+def algorithms(world: World, given: Given) -> Film:
+    """Line by line: the start states of each token, its paths, and the map σ that comes of them.
+
+    Source: Willard & Louf 2023, Algorithms 3 and 4.
+    """
+    machine = machine_of(world)
+    graph = drawn(machine, f"/{world.regex}/ as interegular makes it")
+    sigma: dict[int, list[str]] = {number: [] for number in numbers_of(machine).values()}
+    frames = [Frame("σ is empty for every state.", (View(),), _rows(sigma, "", ""))]
+    for word in world.words:
+        token = word.decode()
+        shown, found = visible(token), walks(machine, token)
+        starts = set_name({walk.start for walk in found}) if found else "∅"
+        told = (
+            f"the states that read {visible(token[0])} are {starts}"
+            if found
+            else "no state reads it"
+        )
+        say = f"v = {shown}: {told}."
+        lit = tuple(str(walk.start) for walk in found)
+        frames.append(Frame(say, (View(lit),), _rows(sigma, shown, starts)))
+        for walk in found:
+            frames.append(_walk_frame(graph, walk, shown, sigma, starts))
+    say = "All tokens are done: σ is complete."
+    frames.append(Frame(say, (View(),), _rows(sigma, "", "")))
+    return Film((graph,), tuple(frames))
+
+
+def _walk_frame(
+    graph: Graph, walk: Walked, shown: str, sigma: dict[int, list[str]], starts: str
+) -> Frame:
+    ends = tuple(map(str, walk.path))
+    arcs = tuple(
+        arc for one, other in pairwise(ends) for arc in arcs_between(graph, (one,), (other,))
+    )
+    path = " → ".join(ends)
+    if walk.whole:
+        sigma[walk.start].append(shown)
+        say = f"From {walk.start}: {path}. The path is kept, and {shown} goes into σ({walk.start})."
+    else:
+        failed = visible(shown[len(walk.path) - 1 :][:1])
+        say = f"From {walk.start}: {path}, and there δ has nothing for {failed}: p is dropped."
+    return Frame(say, (View((ends[-1],), arcs),), _rows(sigma, shown, starts, walk.start))
+
+
+def _rows(
+    sigma: dict[int, list[str]], token: str, starts: str, state: int | None = None
+) -> tuple[Row, ...]:
+    at = Row("token", (f"v = {token}", f"δ(·, v₀) = {starts}") if token else ("none yet",))
+    listed = (
+        Row(f"σ({s})", tuple(tokens) or ("∅",), len(tokens) - 1 if s == state else -1)
+        for s, tokens in sigma.items()
+    )
+    return (at, *listed)
+
+
+def sub_sequences(world: World) -> Table:
+    """What Algorithm 3 returns for every token."""
+    machine, rows = machine_of(world), []
+    for word in world.words:
+        found = walks(machine, word.decode())
+        starts = set_name({walk.start for walk in found}) if found else "∅"
+        kept = "  ".join(_path(walk.path) for walk in found if walk.whole) or "∅"
+        lost = "  ".join(str(walk.start) for walk in found if not walk.whole)
+        rows.append((visible(word), starts, kept, lost))
+    heads = ("token v", "states that read v₀", "sub-sequences", "dropped from")
+    return Table("Algorithm 3 on every token", heads, tuple(rows))
+
+
+def _path(path: Sequence[int]) -> str:
+    return "→".join(map(str, path))
+
+
+def paths(world: World, *, token: str) -> float:
+    """How many sub-sequences Algorithm 3 returns for a token."""
+    return sum(walk.whole for walk in walks(machine_of(world), token))
+
+
+def walk(dfa: Dfa, state: int, token: bytes) -> list[int]:
+    """The states met while reading a token from a state; those before the failure, if it fails."""
+    met = [state]
+    for byte in token:
+        if (state := dfa.step(state, byte)) == DEAD:
+            return met
+        met.append(state)
+    return met
+
+
+def index(world: World, given: Given) -> Film:
+    """Every token tried from every state, and the map σ that comes of it.
+
+    Source: Willard & Louf 2023, Algorithms 3 and 4.
+    """
+    dfa, graph = world.dfa, draw_dfa(world.dfa, f"/{world.regex}/")
+    sigma: list[list[str]] = [[] for _ in range(len(dfa))]
+    frames = [Frame("The map σ is empty for every state.", (View(),), _sigma_rows(sigma, -1))]
+    for token in world.words:
+        for state in range(len(dfa)):
+            met = walk(dfa, state, token)
+            ends = tuple(map(str, met))
+            arcs = tuple(
+                a
+                for i in range(len(met) - 1)
+                for a in arcs_between(graph, (ends[i],), (ends[i + 1],))
+            )
+            if len(met) == len(token) + 1:
+                sigma[state].append(visible(token))
+                path = " → ".join(ends)
+                name = visible(token)
+                say = f"{name} from state {state}: {path}. It is entered in σ({state})."
+            else:
+                failed = visible(token[len(met) - 1 : len(met)])
+                say = (
+                    f"{visible(token)} from state {state}: no edge for {failed} in state {met[-1]}."
+                )
+            frames.append(Frame(say, (View((ends[-1],), arcs),), _sigma_rows(sigma, state)))
+    frames.append(
+        Frame(
+            "Every token has been tried from every state: the index is complete.",
+            (View(),),
+            _sigma_rows(sigma, -1),
+        )
+    )
+    return Film((graph,), tuple(frames))
+
+
+def _sigma_rows(sigma: list[list[str]], state: int) -> tuple[Row, ...]:
+    return tuple(
+        Row(f"σ({s})", tuple(tokens) or ("∅",), len(tokens) - 1 if s == state else -1)
+        for s, tokens in enumerate(sigma)
+    )

@@ -1,0 +1,252 @@
+"""Reads lessons from their files."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from workbench.app.lessons.films import BROAD, FILMS
+from workbench.app.lessons.lesson import Kind, Lesson, LessonError, Opening, Step
+from workbench.app.lessons.lesson_tables import TABLES
+from workbench.app.lessons.questions import QUESTIONS
+from workbench.app.lessons.world import World
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.notations import Notation
+
+_WORLD = (*Notation, "start", "tokens", "merges", "pretokenizer", "chances", "draft", "warm")
+_LESSON = {"title", "aim", "source", "steps", *_WORLD}
+_STEP = {
+    "title",
+    "text",
+    "source",
+    "figure",
+    "caption",
+    "table",
+    "hidden",
+    "question",
+    "open",
+    *_WORLD,
+}
+_OPEN = {"example", "prompt", "tab", "tests", "text", "notation", "start"}
+
+_Table = Mapping[str, Any]
+
+
+def read_lesson(path: Path) -> Lesson:
+    """A lesson from its file; its name is the file's.
+
+    Raises: LessonError with the file, the step and what was expected there.
+    """
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise LessonError(f"{path.name}: this is no TOML: {error}") from None
+    try:
+        return lesson_of(data, path.stem)
+    except LessonError as error:
+        raise LessonError(f"{path.name}: {error.message}", error.hint) from None
+
+
+def lesson_of(data: _Table, name: str) -> Lesson:
+    """A lesson from its data.
+
+    Raises: LessonError.
+    """
+    _check_keys(data, _LESSON, "the lesson")
+    listed = data.get("steps")
+    if not isinstance(listed, list) or not listed:
+        raise LessonError("expected at least one [[steps]]")
+    steps = []
+    for number, step in enumerate(listed, start=1):
+        try:
+            steps.append(_step(step, data))
+        except LessonError as error:
+            raise LessonError(f"step {number}: {error.message}", error.hint) from None
+    return Lesson(
+        name, _text(data, "title"), _text(data, "aim"), _text(data, "source"), tuple(steps)
+    )
+
+
+def _step(data: _Table, lesson: _Table) -> Step:
+    _check_keys(data, _STEP, "a step")
+    world = _world(data, lesson)
+    paragraphs = tuple(" ".join(part.split()) for part in _text(data, "text").strip().split("\n\n"))
+    return Step(
+        title=_text(data, "title"),
+        paragraphs=paragraphs,
+        source=_text(data, "source", str(lesson.get("source", ""))),
+        world=world,
+        figure=_kind(data, "figure", FILMS),
+        caption=_text(data, "caption", ""),
+        table=_kind(data, "table", TABLES),
+        hidden=tuple(_list(data, "hidden")),
+        question=_question(data),
+        opening=_opening(data, world),
+    )
+
+
+def _world(data: _Table, lesson: _Table) -> World:
+    """The step's own world; what it leaves out is the lesson's."""
+    own = {key: data[key] for key in _WORLD if key in data}
+    shared = {key: lesson[key] for key in _WORLD if key in lesson}
+    if any(notation in own for notation in Notation):
+        shared = {k: v for k, v in shared.items() if k not in (*Notation, "start")}
+    merged = {**shared, **own}
+    written = {str(one): _text(merged, one) for one in Notation if one in merged}
+    if len(written) > 1:
+        raise LessonError(f"expected one of {' and '.join(written)}, not both")
+    return World(
+        **written,
+        start=_text(merged, "start", "start"),
+        tokens=_tokens(merged),
+        merges=_pairs(merged, "merges"),
+        pretokenizer=_text(merged, "pretokenizer", ""),
+        chances=merged.get("chances", {}),
+        draft=merged.get("draft", {}),
+        warm=tuple(tuple(map(str, run)) for run in merged.get("warm", [])),
+    )
+
+
+def _kind(data: _Table, key: str, known: Mapping[str, object]) -> Kind | None:
+    """``figure = "subsets"``, or ``figure = { kind = "characters", text = "ab" }``."""
+    if key not in data:
+        return None
+    given = data[key]
+    if not isinstance(given, str | dict):
+        raise LessonError(f"expected a name or a table as {key!r}")
+    settings: dict[str, Any] = {"kind": given} if isinstance(given, str) else dict(given)
+    name = settings.pop("kind", None)
+    if name not in known:
+        raise LessonError(f"expected a {key}, not {name!r}", f"there are {', '.join(known)}")
+    own, broad = settings.pop("world", None), bool(settings.pop("broad", name in BROAD))
+    return Kind(str(name), settings, world=None if own is None else _world(own, {}), broad=broad)
+
+
+def _question(data: _Table) -> Kind | None:
+    """The same, with what is asked."""
+    kind = _kind(data, "question", QUESTIONS)
+    if kind is None:
+        return None
+    settings = dict(kind.settings)
+    ask = settings.pop("ask", None)
+    if not isinstance(ask, str) or not ask:
+        raise LessonError("expected 'ask', a sentence, in the question")
+    return replace(kind, settings=settings, ask=ask)
+
+
+def _opening(data: _Table, world: World) -> Opening | None:
+    given = data.get("open")
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        raise LessonError("expected a table as 'open', for example { tab = \"characters\" }")
+    _check_keys(given, _OPEN, "open")
+    if "example" in given:
+        return _example(_text(given, "example"), _text(given, "tab", "characters"))
+    tests = given.get("tests", [])
+    return Opening(
+        text=_text(given, "text", world.text),
+        notation=_text(given, "notation", str(world.notation)),
+        start=_text(given, "start", world.start),
+        prompt=_text(given, "prompt", ""),
+        tab=_text(given, "tab", "characters"),
+        tests=tuple((str(t["text"]), t.get("expect")) for t in tests),
+    )
+
+
+def _example(name: str, tab: str) -> Opening:
+    """An example of the gallery, under its own name: a run recorded for it is shown."""
+    gallery = load_gallery()
+    if name not in gallery:
+        raise LessonError(f"expected an example of the gallery, not {name!r}")
+    found = gallery[name]
+    return Opening(found.text, str(found.notation), found.start, found.prompt, tab, (), name)
+
+
+def _check_keys(data: _Table, known: set[str], what: str) -> None:
+    if unknown := set(data) - known:
+        raise LessonError(
+            f"{what} has no {sorted(unknown)[0]!r}", f"it has {', '.join(sorted(known))}"
+        )
+
+
+def _text(data: _Table, key: str, otherwise: str | None = None) -> str:
+    value = data.get(key, otherwise)
+    if not isinstance(value, str) or (otherwise is None and not value.strip()):
+        raise LessonError(f"expected a text as {key!r}")
+    return value
+
+
+def _tokens(data: _Table) -> tuple[str, ...]:
+    """The tokens named, and after them what the merge rules are made of and what they make."""
+    pairs = _pairs(data, "merges")
+    symbols = (symbol for pair in pairs for side in pair for symbol in side)
+    results = (left + right for left, right in pairs)
+    return tuple(dict.fromkeys((*_list(data, "tokens"), *symbols, *results)))
+
+
+def _pairs(data: _Table, key: str) -> tuple[tuple[str, str], ...]:
+    value = data.get(key, [])
+    if not isinstance(value, list) or any(
+        not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(s, str) for s in pair)
+        for pair in value
+    ):
+        raise LessonError(f"expected a list of pairs of texts as {key!r}")
+    return tuple((left, right) for left, right in value)
+
+
+def _list(data: _Table, key: str) -> list[str]:
+    value = data.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise LessonError(f"expected a list of texts as {key!r}")
+    return value
+
+
+CONTENT = Path(__file__).resolve().parent / "content"
+
+#: The shelves, and on each the order in which lessons build on each other; a new one is named here.
+SHELVES: dict[str, tuple[str, ...]] = {
+    "Machines and masks": (
+        "machines",
+        "tokens",
+        "composition",
+        "stacks",
+        "ambiguity",
+        "kbnf",
+        "wide",
+        "labels",
+    ),
+    "Reading a run": ("masked", "perplexity"),
+    "Older ways to a mask": ("index", "terminals", "online"),
+    "DOMINO": ("bridge", "templates", "subterminals", "lookahead", "speculation"),
+    "Proper tokens": ("improper", "merges", "direct", "product"),
+    "Other notations": ("json_schema", "dataclasses"),
+}
+
+ORDER = tuple(name for shelf in SHELVES.values() for name in shelf)
+
+
+@cache
+def lessons() -> dict[str, Lesson]:
+    """Every lesson by its name, in order.
+
+    Raises: LessonError for a file that is not as it should be, or not listed.
+    """
+    present = {path.stem for path in CONTENT.glob("*.toml")}
+    if present != set(ORDER):
+        raise LessonError(f"expected the files {', '.join(ORDER)}, found {sorted(present)}")
+    return {name: read_lesson(CONTENT / f"{name}.toml") for name in ORDER}
+
+
+def lesson(name: str) -> Lesson:
+    """A lesson by its name.
+
+    Raises: LessonError for a name that is none.
+    """
+    if name not in lessons():
+        raise LessonError(f"expected a lesson, not {name!r}", f"there are {', '.join(ORDER)}")
+    return lessons()[name]

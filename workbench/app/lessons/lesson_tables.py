@@ -1,0 +1,183 @@
+"""The registry of tables: computed cells for a world and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workbench.app.lessons import (
+    cartesian_film,
+    composition_films,
+    direct_merge_film,
+    distribution_films,
+    domino_films,
+    index_films,
+    mask_films,
+    merge_films,
+    method_films,
+    online_films,
+    region_tables,
+    strategy_films,
+    token_films,
+)
+from workbench.app.lessons.automaton_films import set_name, subset_steps
+from workbench.app.lessons.films import called
+from workbench.app.lessons.lesson import Kind, Table
+from workbench.app.lessons.mask_films import share
+from workbench.app.lessons.token_films import choices, needed
+from workbench.app.lessons.world import World, spelt
+from workbench.constraint.engine.compose import compose
+from workbench.drawing.edge_labels import visible
+from workbench.grammar.notations import Notation
+from workbench.vocabulary.vocabulary import Vocabulary
+
+_YES, _NO = "✓", "✗"
+
+#: What a lesson writes in a separate row.
+_Given = Mapping[str, Any]
+
+
+def index(world: World) -> Table:
+    """The map σ: for each state the tokens its mask allows, and where each leads.
+
+    Source: Willard & Louf 2023, Algorithm 4.
+    """
+    fsa = compose(world.dfa, world.vocabulary)
+    rows = []
+    for state in range(len(fsa)):
+        edges = fsa.edges(state)
+        tokens = "  ".join(world.shown(token_id) for token_id, _ in edges) or "∅"
+        leads = "  ".join(f"{world.shown(i)} → {target}" for i, target in edges)
+        rows.append((str(state), tokens, leads, _YES if fsa.finals[state] else _NO))
+    return Table("The index", ("state", "σ(state)", "leads to", "may end"), tuple(rows))
+
+
+def subset_table(world: World) -> Table:
+    """The transition table of the subset construction, a row a set."""
+    nfa, rows = world.nfa, {}
+    steps = list(subset_steps(nfa))
+    letters = sorted({step.byte for step in steps})
+    for states in dict.fromkeys(s for step in steps for s in (step.source, step.target)):
+        ends = {step.byte: set_name(step.target) for step in steps if step.source == states}
+        final = _YES if states & nfa.finals else _NO
+        rows[states] = (set_name(states), *(ends.get(b, "∅") for b in letters), final)
+    heads = ("set", *(visible(chr(b)) for b in letters), "accepts")
+    return Table("The subset construction as a table", heads, tuple(rows.values()))
+
+
+def verdicts(world: World, *, texts: Sequence[str], rows: Sequence[_Given] = ()) -> Table:
+    """Which texts a grammar accepts, or each of several."""
+    worlds = [(str(row.get("name", "")), _world_of(row)) for row in rows] or [("", world)]
+    made = [
+        (name or one.text, *(_YES if one.grammar.accepts(t) else _NO for t in texts))
+        for name, one in worlds
+    ]
+    heads = ("written", *(visible(text) or "(empty)" for text in texts))
+    return Table("What is accepted", heads, tuple(made))
+
+
+def _world_of(row: _Given) -> World:
+    written: dict[str, Any] = {one: str(row[one]) for one in Notation if one in row}
+    return World(**written)
+
+
+def blocked(world: World, *, after: str = "") -> Table:
+    """Every token after a text: allowed, or what the grammar needed where it fails."""
+    live = " ▸ ".join(world.grammar.live_rules(after))
+    rows = tuple((c.text, _YES if c.allowed else _NO, c.why) for c in choices(world, spelt(after)))
+    said = f"After {visible(after)}" if after else "At the beginning"
+    return Table(said + (f", inside {live}" if live else ""), ("token", "allowed", "why not"), rows)
+
+
+def live_stack(world: World, *, text: str) -> Table:
+    """Character by character the rules being read, and what may follow."""
+    rows = []
+    for place in range(len(text) + 1):
+        rules = " ▸ ".join(world.grammar.live_rules(text[:place]))
+        follow = needed(world, text[:place].encode())
+        rows.append((visible(text[:place]) or "(nothing)", rules, follow))
+    return Table("The live rules", ("read", "rules", "may follow"), tuple(rows))
+
+
+def utf8(world: World, *, characters: Sequence[str]) -> Table:
+    """Characters as the bytes that run."""
+    rows = tuple(
+        (c, f"U+{ord(c):04X}", " ".join(f"<0x{b:02X}>" for b in c.encode())) for c in characters
+    )
+    return Table("UTF-8", ("character", "code point", "bytes"), rows)
+
+
+def widths(world: World, *, vocabulary: str = "builtin") -> Table:
+    """For each state of the automaton how many tokens of a real vocabulary it allows."""
+    tokens = Vocabulary.load(vocabulary)
+    fsa = compose(world.dfa, tokens)
+    counts = [len(fsa.row(state)) for state in range(len(fsa))]
+    rows = tuple(
+        (str(s), f"{count:,}", share(count / len(tokens)), str(len({t for _, t in fsa.edges(s)})))
+        for s, count in enumerate(counts)
+    )
+    heads = ("state", "token edges", "of the vocabulary", "states they lead to")
+    return Table(f"{len(tokens):,} tokens, {sum(counts):,} edges", heads, rows)
+
+
+def written(
+    world: World, *, caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Table:
+    """A table as the source has it, for what no engine computes."""
+    return Table(caption, tuple(heads), tuple(tuple(map(str, row)) for row in rows))
+
+
+#: By the name a lesson's file uses.
+TABLES: dict[str, Callable[..., Table]] = {
+    "index": index,
+    "subsets": subset_table,
+    "verdicts": verdicts,
+    "blocked": blocked,
+    "live rules": live_stack,
+    "cuts": merge_films.cuts,
+    "spellings": merge_films.spellings,
+    "utf-8": utf8,
+    "path": mask_films.path,
+    "widths": widths,
+    "recorded run": mask_films.recorded,
+    "written": written,
+    "runs": method_films.runs,
+    "masks": method_films.masks,
+    "calls": method_films.calls,
+    "machines": composition_films.machines,
+    "shares": distribution_films.shares,
+    "invasive": distribution_films.invasive,
+    "table 1": merge_films.table_1,
+    "encoders": merge_films.encoders,
+    "merge rules": merge_films.live,
+    "proper": merge_films.sequences,
+    "cases": direct_merge_film.cases,
+    "pieces": domino_films.pieces,
+    "strategies": strategy_films.strategies,
+    "counts": strategy_films.counted,
+    "regions": region_tables.regions,
+    "rejection": strategy_films.rejection,
+    "figure 2": distribution_films.figure_2,
+    "intersection": cartesian_film.intersection,
+    "classes": cartesian_film.classes,
+    "pieces cut": cartesian_film.piece_table,
+    "algorithm 3": index_films.sub_sequences,
+    "ranking": distribution_films.ranking,
+    "asked": online_films.asked,
+    "online costs": online_films.costs,
+    "top k": online_films.top_k,
+    "instances": token_films.instances,
+    "opportunistic": strategy_films.opportunistic,
+    "read by labels": token_films.read,
+    "label sizes": token_films.sizes,
+}
+
+
+def table(kind: Kind, world: World) -> Table:
+    """The table of a step.
+
+    Raises: LessonError for an unknown table, or settings it does not have.
+    """
+    made = called(TABLES, "table", kind, kind.world or world)
+    assert isinstance(made, Table)
+    return made

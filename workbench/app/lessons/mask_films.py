@@ -1,0 +1,186 @@
+"""The effect of a mask on a model with known probabilities."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.app.lessons.automaton_films import opens_at
+from workbench.app.lessons.lesson import Bar, Film, Frame, Given, LessonError, Row, Table
+from workbench.app.lessons.token_films import taken, taken_row
+from workbench.app.lessons.world import World, spelt
+from workbench.decoding.generate import generate
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import Step, perplexity
+from workbench.drawing.edge_labels import visible
+from workbench.grammar.gallery import recorded_run
+from workbench.vocabulary.vocabulary import TokenId
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One step of a path through the model, as the engine's trace has it."""
+
+    step: Step
+    token_id: TokenId
+
+    @property
+    def before(self) -> float:
+        """The probability of the token, every token allowed."""
+        return next(c.probability for c in self.step.wanted if c.token_id == self.token_id)
+
+    @property
+    def after(self) -> float:
+        """The same among the allowed tokens; 0 where the mask forbids it."""
+        found = (c.masked_probability for c in self.step.allowed if c.token_id == self.token_id)
+        return next(found, 0.0)
+
+    @property
+    def kept(self) -> float:
+        """The probability of everything the mask let through."""
+        return self.step.kept
+
+
+def turn(world: World, prefix: tuple[TokenId, ...], token_id: TokenId | None = None) -> Turn:
+    """The engine's step after some tokens; of the likeliest allowed token unless one is named."""
+    everything = len(world.vocabulary)
+    run = generate(
+        world.model, world.constraint, "", Sampling(), max_tokens=1, top=everything, prefix=prefix
+    )
+    step = next(run)
+    return Turn(step, step.token_id if token_id is None else token_id)
+
+
+def turns(world: World, ids: tuple[TokenId, ...]) -> list[Turn]:
+    """A step for each token of a path."""
+    return [turn(world, ids[:place], token_id) for place, token_id in enumerate(ids)]
+
+
+def bars(made: Turn, world: World, taken_id: TokenId | None) -> tuple[Bar, ...]:
+    """Every token with a chance, likeliest first, before the mask and after it."""
+    after = {c.token_id: c.masked_probability for c in made.step.allowed}
+    return tuple(
+        Bar(world.shown(c.token_id), c.probability, after.get(c.token_id), c.token_id == taken_id)
+        for c in made.step.wanted
+        if c.probability > 0 or after.get(c.token_id)
+    )
+
+
+def bits(probability: float) -> float:
+    """−log2 of a probability: how surprising it is."""
+    return math.inf if probability == 0 else -math.log2(probability)
+
+
+def number(value: float) -> str:
+    """A number of 0 or more as a table shows it: no zeros at its end, two places at most."""
+    if math.isinf(value):
+        return "∞"
+    return f"{abs(value):.2f}".rstrip("0").rstrip(".")  # no minus before a rounded nothing
+
+
+def in_bits(amount: float) -> str:
+    """An amount with its unit, one or more."""
+    return f"{number(amount)} bit{'' if number(amount) == '1' else 's'}"
+
+
+def share(value: float) -> str:
+    """A probability as a reader wants it: per cent, two places at most."""
+    return f"{100 * value:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
+    """Two columns for every step: the model's probabilities, and those after the mask."""
+    ids = taken(world, given, tokens)
+    frames = []
+    for place, made in enumerate(turns(world, ids)):
+        before, after = share(made.before), share(made.after)
+        change = f"stays at {after}" if before == after else f"rises from {before} to {after}"
+        say = (
+            f"The mask keeps {share(made.kept)} of the probability, which costs"
+            f" {in_bits(bits(made.kept))}; {world.shown(made.token_id)} {change}."
+        )
+        rows = (taken_row(world, ids, place), *_sums(made))
+        frames.append(Frame(say, (), rows, (), bars(made, world, made.token_id)))
+    if not frames:
+        made = turn(world, ())
+        say = f"Before the mask all tokens share 100 %; the mask keeps {share(made.kept)} of it."
+        frames.append(Frame(say, (), (), (), bars(made, world, None)))
+    return Film((), tuple(frames), "", opens_at(given))
+
+
+def _sums(made: Turn) -> Iterator[Row]:
+    """Surprisal before = what the mask takes + surprisal after."""
+    parts = (
+        f"surprisal {in_bits(bits(made.before))}",
+        f"mask {in_bits(bits(made.kept))}",
+        f"after it {in_bits(bits(made.after))}",
+    )
+    yield Row("bits", parts)
+
+
+def path_perplexity(world: World, ids: tuple[TokenId, ...]) -> float:
+    """exp of the mean surprisal of a path, before the mask."""
+    return perplexity(math.log(made.before) for made in turns(world, ids))
+
+
+def path(world: World, *, tokens: Sequence[str]) -> Table:
+    """A text token by token: probability, surprisal, kept mass, bits of the mask."""
+    ids = tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    made = turns(world, ids)
+    rows = [
+        (
+            world.shown(t.token_id),
+            share(t.before),
+            number(bits(t.before)),
+            share(t.kept),
+            number(bits(t.kept)),
+            share(t.after),
+            number(bits(t.after)),
+        )
+        for t in made
+    ]
+    numbers = [
+        [bits(t.before) for t in made],
+        [bits(t.kept) for t in made],
+        [bits(t.after) for t in made],
+    ]
+    totals = [sum(column) for column in numbers]
+    rows.append(("together", "", number(totals[0]), "", number(totals[1]), "", number(totals[2])))
+    heads = ("token", "before", "bits", "kept", "mask bits", "after", "bits")
+    return Table("Token by token", heads, tuple(rows))
+
+
+def recorded(world: World, *, example: str, first: int = 12) -> Table:
+    """The run of the embedded model recorded for an example, its first tokens and its sums."""
+    run = recorded_run(example) if example.isidentifier() else ""
+    if not run:
+        raise LessonError(f"expected an example with a recorded run, not {example!r}")
+    records = [json.loads(line) for line in run.splitlines()]
+    steps = [r for r in records if r["k"] == "step"]
+    rows = [
+        (
+            _token_text(r["token"]),
+            str(r["rank"]),
+            number(r["s"]),
+            share(r["kept"]),
+            number(r["m"]),
+            f"{r['allowed']:,}",
+        )
+        for r in steps[:first]
+    ]
+    asked = [r for r in steps if r["s"] is not None and not r["token"].get("end")]
+    together = sum(r["s"] for r in asked)
+    taken = sum(r["m"] for r in steps if r["m"] is not None)
+    rows.append((f"all {len(steps)}", "", number(together), "", number(taken), ""))
+    mean = 2 ** (together / len(asked))
+    heads = ("token", "rank", "surprisal (bits)", "kept", "mask bits", "allowed")
+    return Table(f"perplexity {number(mean)} over {len(asked)} tokens", heads, tuple(rows))
+
+
+def _token_text(token: Mapping[str, Any]) -> str:
+    if token.get("end"):
+        return "end"
+    return visible(bytes.fromhex(token["hex"]) if "hex" in token else str(token["text"]))

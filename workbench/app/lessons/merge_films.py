@@ -1,0 +1,450 @@
+"""Films and tables of byte-pair encoding and canonical sequences.
+
+Both meanings of "encode with a merge table" are here, each by its definition, step by step; the
+tests compare the rank-greedy one with the engine's encoder.
+
+Source: the project's reference on proper tokenization, §4, the linear form of the spine condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+from workbench.app.lessons.automaton_films import opens_at
+from workbench.app.lessons.lesson import (
+    Answer,
+    Asked,
+    Film,
+    Frame,
+    Given,
+    LessonError,
+    Reply,
+    Row,
+    Table,
+    View,
+    text_of,
+    which,
+)
+from workbench.app.lessons.method_films import ids_of
+from workbench.app.lessons.stack_films import Tree, tree_graph
+from workbench.app.lessons.world import World, spelt
+from workbench.drawing.edge_labels import count_of, visible
+
+#: A merge rule: its two sides; its result is both together.
+Rule = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The tokens after a merge, or after a sweep of merges."""
+
+    rule: Rule
+    tokens: tuple[str, ...]
+    #: The places of what has just been merged.
+    places: tuple[int, ...]
+
+
+def rules_of(world: World) -> tuple[Rule, ...]:
+    """The merge rules of a step.
+
+    Raises: LessonError where it has none.
+    """
+    if not world.merges:
+        raise LessonError("expected merges in this step")
+    return world.merges
+
+
+def greedy(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
+    """Merge by merge: the pending rule of lowest rank, at its leftmost place.
+
+    Source: what SentencePiece, tokenizers and tiktoken compute; Sennrich et al. 2016.
+    """
+    rank = {rule: i for i, rule in reversed(list(enumerate(rules)))}
+    tokens = tuple(text)
+    while True:
+        pending = [
+            (rank[pair], place) for place, pair in enumerate(pairwise(tokens)) if pair in rank
+        ]
+        if not pending:
+            return
+        _, place = min(pending)
+        rule = (tokens[place], tokens[place + 1])
+        tokens = (*tokens[:place], rule[0] + rule[1], *tokens[place + 2 :])
+        yield Merged(rule, tokens, (place,))
+
+
+def passes(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
+    """Rule by rule: each is swept once over the tokens, from the left.
+
+    Source: Tran-Thien 2024, Table 1.
+    """
+    tokens = list(text)
+    for rule in rules:
+        swept: list[str] = []
+        places: list[int] = []
+        place = 0
+        while place < len(tokens):
+            if tuple(tokens[place : place + 2]) == rule:
+                places.append(len(swept))
+                swept.append(rule[0] + rule[1])
+                place += 2
+            else:
+                swept.append(tokens[place])
+                place += 1
+        tokens = swept
+        yield Merged(rule, tuple(tokens), tuple(places))
+
+
+def rule_name(rule: Rule) -> str:
+    """A rule as the papers write it: ``(a, b)``."""
+    return f"({visible(rule[0])}, {visible(rule[1])})"
+
+
+def encoding(world: World, given: Given, *, text: str = "") -> Film:
+    """A text is encoded merge by merge, as tokenizers do; a reader may type another."""
+    rules = rules_of(world)
+    read = given if isinstance(given, str) else text
+    known = {side for rule in rules for side in "".join(rule)}
+    if unknown := [c for c in read if c not in known]:
+        raise LessonError(f"expected characters of the rules, not {visible(unknown[0])}")
+    steps = list(greedy(rules, read))
+    listed = Row("rules", tuple(map(rule_name, rules)))
+    tokens = tuple(read)
+    frames = [Frame("Every character is a token.", rows=(listed, _tokens_row(tokens, -1)))]
+    for step in steps:
+        number = rules.index(step.rule)
+        say = (
+            f"The first rule with a place to go is {rule_name(step.rule)}; it merges at its"
+            " leftmost place."
+        )
+        marked = Row(listed.name, listed.chips, number)
+        frames.append(Frame(say, rows=(marked, _tokens_row(step.tokens, step.places[0]))))
+        tokens = step.tokens
+    say = f"No rule has a place left: {count_of(len(tokens), 'token')}."
+    frames.append(Frame(say, rows=(listed, _tokens_row(tokens, -1))))
+    return Film((), tuple(frames), "text", opens_at(given))
+
+
+def _tokens_row(tokens: Sequence[str], now: int) -> Row:
+    return Row("tokens", tuple(map(visible, tokens)), now)
+
+
+def table_1(world: World, *, text: str) -> Table:
+    """The tokens after each rule's sweep; what a sweep has merged is in brackets.
+
+    Source: Tran-Thien 2024, Table 1.
+    """
+    rows = [("characters", "  ".join(map(visible, text)))]
+    for step in passes(rules_of(world), text):
+        shown = [
+            f"[{visible(t)}]" if i in step.places else visible(t) for i, t in enumerate(step.tokens)
+        ]
+        rows.append((f"after {rule_name(step.rule)}", "  ".join(shown)))
+    return Table(f"Encoding {visible(text)}, rule by rule", ("", "tokens"), tuple(rows))
+
+
+def encoders(world: World, *, texts: Sequence[str]) -> Table:
+    """Texts encoded in both ways."""
+    rules, rows = rules_of(world), []
+    for text in texts:
+        ends = []
+        for way in (greedy, passes):
+            tokens = tuple(text)
+            for step in way(rules, text):
+                tokens = step.tokens
+            ends.append("  ".join(map(visible, tokens)))
+        rows.append((visible(text), *ends, "✓" if ends[0] == ends[1] else "✗"))
+    heads = ("text", "lowest rank first", "one sweep a rule", "alike")
+    return Table("Two meanings of encoding", heads, tuple(rows))
+
+
+def cuts(
+    world: World, *, rows: Sequence[Mapping[str, Any]], terminals: Sequence[str] = ()
+) -> Table:
+    """Tokenizations with their scores: accepted or not, and whether a token crosses terminals.
+
+    Source: Koo et al. 2024, Appendix A.
+    """
+    made = []
+    for row in rows:
+        tokens = [str(token) for token in row["tokens"]]
+        text = "".join(tokens)
+        accepted = "✓" if world.grammar.accepts(text) else "✗"
+        crossing = _crossing(tokens, _borders(text, terminals))
+        made.append(
+            (str(row["score"]), " ".join(map(visible, tokens)), text, accepted, crossing or "none")
+        )
+    heads = ("score", "tokens", "text", "accepted", "crosses terminals")
+    return Table("Ways to spell a call", heads, tuple(made))
+
+
+def _borders(text: str, terminals: Sequence[str]) -> set[int]:
+    """The places between the terminals a text is made of."""
+    places, place = set(), 0
+    while place < len(text):
+        found = max((t for t in terminals if text.startswith(t, place)), key=len, default="")
+        if not found:
+            raise LessonError(f"expected terminals that spell {text!r}")
+        place += len(found)
+        places.add(place)
+    return places - {len(text)}
+
+
+def _crossing(tokens: Sequence[str], borders: set[int]) -> str:
+    place, found = 0, []
+    for token in tokens:
+        if borders & set(range(place + 1, place + len(token))):
+            found.append(visible(token))
+        place += len(token)
+    return "  ".join(found)
+
+
+def spellings(world: World, *, text: str) -> Table:
+    """Every way to cut a text into tokens."""
+    made = tuple(
+        (str(i), "  ".join(map(visible, cut))) for i, cut in enumerate(cut_ways(world, text), 1)
+    )
+    return Table(f"Every way to spell {visible(text)}", ("", "tokens"), made)
+
+
+def cut_ways(world: World, text: str) -> list[tuple[bytes, ...]]:
+    """Every sequence of tokens that spells a text."""
+    data = text.encode()
+    ways: list[list[tuple[bytes, ...]]] = [[] for _ in range(len(data) + 1)]
+    ways[0] = [()]
+    for place in range(len(data)):
+        for token in world.words:
+            if data.startswith(token, place):
+                ways[place + len(token)] += [(*way, token) for way in ways[place]]
+    return ways[len(data)]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The rule that makes a token when its text is encoded alone; a symbol has none."""
+
+    rule: Rule | None
+    rank: float = -1
+
+
+def splits(world: World) -> dict[str, Split]:
+    """Every canonical token with its live split: symbols, and what encodes to itself."""
+    rules, words = rules_of(world), (word.decode() for word in world.words)
+    found = {word: Split(None) for word in words if len(word) == 1}
+    for left, right in rules:
+        steps = list(greedy(rules, left + right))
+        if steps and steps[-1].tokens == (left + right,):
+            found[left + right] = Split(steps[-1].rule, rules.index(steps[-1].rule))
+    return found
+
+
+def derivation(token: str, known: dict[str, Split]) -> Tree:
+    """How a canonical token is merged together, as a tree.
+
+    Raises: LessonError for a token that is in no encoding.
+    """
+    if token not in known:
+        raise LessonError(f"expected a token some text encodes to, not {token!r}")
+    rule = known[token].rule
+    return Tree(visible(token), tuple(derivation(side, known) for side in rule) if rule else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """One turn of the pair test: two nodes that touch, and what is found of them."""
+
+    left: str
+    right: str
+    #: How far down each spine they are.
+    depths: tuple[int, int]
+    #: A rule that joins them has to come before this rank.
+    limit: float
+    #: The rank of the rule that joins them, if there is one.
+    rank: float | None
+    #: Known after the last turn: whether both tokens may stand side by side.
+    proper: bool | None = None
+
+
+def turns(world: World, first: str, second: str) -> Iterator[Tested]:
+    """The pair test turn by turn: each undoes the later of the two last merges.
+
+    Source: the linear form of the pairwise theorem.
+    """
+    known = splits(world)
+    left, right, depths, limit = first, second, (0, 0), inf
+    while True:
+        rule = (left, right)
+        made = known.get(left + right)
+        rank = made.rank if made is not None and made.rule == rule else None
+        if rank is not None and rank < limit:
+            yield Tested(left, right, depths, limit, rank, False)
+            return
+        one, other = known[left], known[right]
+        if one.rule is None and other.rule is None:
+            yield Tested(left, right, depths, limit, rank, True)
+            return
+        yield Tested(left, right, depths, limit, rank)
+        if one.rule is not None and one.rank > other.rank:
+            left, limit, depths = one.rule[1], one.rank, (depths[0] + 1, depths[1])
+        else:
+            assert other.rule is not None, "one of both is no symbol"
+            right, limit, depths = other.rule[0], other.rank + 1, (depths[0], depths[1] + 1)
+
+
+def _size(tree: Tree) -> int:
+    return 1 + sum(map(_size, tree.parts))
+
+
+def _spine(tree: Tree, depth: int, *, right: bool) -> str:
+    """The id of a node on the right or left spine; nodes are numbered parents first."""
+    number = 0
+    for _ in range(depth):
+        number += 1 + (_size(tree.parts[0]) if right else 0)
+        tree = tree.parts[-1 if right else 0]
+    return str(number)
+
+
+def pair(world: World, given: Given, *, tokens: Sequence[str]) -> Film:
+    """Two tokens as trees, and the nodes at their border from the outside in."""
+    rules = rules_of(world)
+    if len(tokens) != 2:
+        raise LessonError("expected two tokens")
+    known = splits(world)
+    trees = [derivation(token, known) for token in tokens]
+    graphs = tuple(
+        tree_graph(tree, f"{side}: {visible(token)}")
+        for side, token, tree in zip(("left", "right"), tokens, trees, strict=True)
+    )
+    frames = []
+    for turn in turns(world, *tokens):
+        lit = [
+            View((_spine(tree, depth, right=side == 0),))
+            for side, (tree, depth) in enumerate(zip(trees, turn.depths, strict=True))
+        ]
+        now = -1 if turn.rank is None else int(turn.rank)
+        row = Row("rules", tuple(map(rule_name, rules)), now)
+        frames.append(Frame(_words(turn), tuple(lit), (row,), good=turn.proper))
+    return Film(graphs, tuple(frames))
+
+
+def _words(turn: Tested) -> str:
+    rule = rule_name((turn.left, turn.right))
+    if turn.rank is None:
+        told = f"No live rule {rule}."
+    elif turn.proper is False:
+        when = "nothing is merged before it" if turn.limit == inf else "it fires first"
+        return f"{rule} is rule {int(turn.rank) + 1}, and {when}: the pair merges over its border."
+    else:
+        told = f"{rule} is rule {int(turn.rank) + 1}, but one side is merged away before."
+    if turn.proper:
+        return f"{told} Nothing is left to undo: the pair is proper."
+    return f"{told} The later of the two last merges is undone."
+
+
+def live(world: World) -> Table:
+    """Every rule: whether it ever fires, and which rule makes its token instead."""
+    rules, rows = rules_of(world), []
+    known = splits(world)
+    for number, rule in enumerate(rules, start=1):
+        token = rule[0] + rule[1]
+        made = known.get(token)
+        if made is None:
+            steps = list(greedy(rules, token))
+            instead = "  ".join(map(visible, steps[-1].tokens if steps else token))
+            rows.append(
+                (str(number), rule_name(rule), "✗", f"{visible(token)} encodes to {instead}")
+            )
+        elif made.rule == rule:
+            rows.append((str(number), rule_name(rule), "✓", f"makes {visible(token)}"))
+        else:
+            assert made.rule is not None, "a result has a split"
+            rows.append(
+                (
+                    str(number),
+                    rule_name(rule),
+                    "✗",
+                    f"{visible(token)} is made by {rule_name(made.rule)}",
+                )
+            )
+    return Table("Live rules and dead ones", ("", "rule", "live", "why"), tuple(rows))
+
+
+def encoded(world: World, text: str | bytes) -> tuple[str, ...]:
+    """The tokens the tokenizer of the step writes a text in, as a reader sees them."""
+    return tuple(map(world.shown, world.bpe.encode(text)))
+
+
+def is_proper(world: World, tokens: Sequence[str]) -> bool:
+    """Whether the tokenizer writes the text of these tokens in these tokens."""
+    ids = ids_of(world, tokens)
+    return tuple(world.bpe.encode(world.vocabulary.decode(ids))) == ids
+
+
+def sequences(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
+    """Sequences of tokens: what their text encodes to, and the first pair that is broken."""
+    made = []
+    for tokens in rows:
+        ids = ids_of(world, tokens)
+        broken = next(
+            (
+                f"{world.shown(one)}  {world.shown(other)}"
+                for one, other in pairwise(ids)
+                if not world.bpe.pair_ok(one, other)
+            ),
+            "none",
+        )
+        spelling = "  ".join(encoded(world, world.vocabulary.decode(ids)))
+        good = "✓" if is_proper(world, tokens) else "✗"
+        made.append(("  ".join(map(world.shown, ids)), spelling, good, broken))
+    heads = ("sequence", "its text encodes to", "proper", "first broken pair")
+    return Table("Sequences of tokens", heads, tuple(made))
+
+
+# -- questions ---------------------------------------------------------------------------------
+
+
+def proper(world: World, *, options: Sequence[Sequence[str]]) -> Asked:
+    """Which of these sequences are proper."""
+    right = {i for i, tokens in enumerate(options) if is_proper(world, tokens)}
+
+    def why(number: int) -> str:
+        text = b"".join(map(spelt, options[number]))
+        return f"its text encodes to {'  '.join(encoded(world, text))}"
+
+    shown = tuple("  ".join(map(visible, tokens)) for tokens in options)
+    return which(shown, right, why)
+
+
+def encode(world: World, *, text: str) -> Asked:
+    """Write the proper sequence of a text."""
+    right = encoded(world, text)
+
+    def judge(answer: Answer) -> Reply:
+        said = tuple(text_of(answer).split())
+        if said == right:
+            return Reply(True, f"Right: {count_of(len(right), 'token')}.")
+        if "".join(said) != text:
+            return Reply(False, f"Your tokens spell {visible(''.join(said)) or 'nothing'}.")
+        unknown = [token for token in said if spelt(token) not in world.vocabulary.ids_of]
+        if unknown:
+            return Reply(False, f"{unknown[0]} is no token: no rule makes it.")
+        return Reply(False, "They spell it, but the rules merge it otherwise.")
+
+    return Asked("tokens", (), judge)
+
+
+def dead(world: World) -> Asked:
+    """Which rules never fire."""
+    rules = rules_of(world)
+    known = splits(world)
+    made = [known.get(left + right) for left, right in rules]
+    right = {i for i, rule in enumerate(rules) if (m := made[i]) is None or m.rule != rule}
+
+    def why(number: int) -> str:
+        return f"encoding {visible(''.join(rules[number]))} ends with this rule"
+
+    return which(tuple(map(rule_name, rules)), right, why)

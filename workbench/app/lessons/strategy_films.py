@@ -1,0 +1,358 @@
+"""Films of the forward passes under a strategy.
+
+Source: Koo, Liu & He 2024, §5.3; the rejection rule is Leviathan et al. 2023, Algorithm 1.
+
+Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5 and §3.6; Tran-Thien 2024, challenge 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
+from workbench.app.lessons.mask_films import number, share
+from workbench.app.lessons.method_films import EXACT, Way, constrained, counts_of, ids_of
+from workbench.app.lessons.world import KnownModel, World
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.generate import generate
+from workbench.decoding.model import Logits
+from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.speculative import Drafting
+from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
+from workbench.decoding.trace import Step
+from workbench.drawing.edge_labels import count_of
+from workbench.vocabulary.vocabulary import TokenId
+
+Shares = npt.NDArray[np.float64]
+
+#: Proposals at least this likely to be accepted are accepted where no die is thrown.
+_EVEN = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """Dice that always fall alike, so that a film is the same for every reader."""
+
+    def draw(self, shares: Shares) -> int:
+        """The largest share; of equals the first."""
+        return int(np.argmax(shares))
+
+    def accepts(self, chance: float) -> bool:
+        """What is more likely accepted than not."""
+        return chance >= _EVEN
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Both models after the same tokens, under the same mask."""
+
+    ids: tuple[TokenId, ...]
+    draft: tuple[float, ...]
+    target: tuple[float, ...]
+
+    @property
+    def accepted(self) -> float:
+        """How likely a proposal is accepted: the sum of what both give each token."""
+        return sum(map(min, self.draft, self.target))
+
+
+def place(world: World, after: Sequence[str], by: Way) -> Place:
+    """The shares of the allowed tokens under each model, at temperature 1."""
+    constraint = constrained(world, by)
+    state, taken = constraint.initial, ids_of(world, after)
+    for token_id in taken:
+        state = constraint.advance(state, token_id)
+    allowed = constraint.mask(state).ids
+
+    def shares(model: KnownModel) -> tuple[float, ...]:
+        logits = model.logits([*model.encode(""), *taken])[allowed]
+        return tuple(Sampling(temperature=1.0).shares(logits).tolist())
+
+    return Place(tuple(map(int, allowed)), shares(world.drafter), shares(world.model))
+
+
+def rejection(world: World, *, after: Sequence[str], by: Way = EXACT) -> Table:
+    """Token by token: proposed and accepted, or taken in the place of a refused one."""
+    here = place(world, after, by)
+    refused = 1 - here.accepted
+    excess = [max(0.0, p - q) for p, q in zip(here.target, here.draft, strict=True)]
+    rows = []
+    for token_id, q, p, more in zip(here.ids, here.draft, here.target, excess, strict=True):
+        kept, instead = min(p, q), refused * more / (sum(excess) or 1)
+        if p or q:
+            cells = (q, p, min(1.0, p / q) if q else 1.0, kept, instead, kept + instead)
+            rows.append((world.shown(token_id), *map(share, cells)))
+    kept_sum = share(here.accepted)
+    rows.append(("together", share(1), share(1), "", kept_sum, share(refused), share(1)))
+    heads = ("token", "draft q", "target p", "accepted", "proposed and kept", "instead", "in all")
+    return Table("What is taken is distributed as the target alone", heads, tuple(rows))
+
+
+def acceptance(world: World, *, after: Sequence[str], by: Way = EXACT) -> float:
+    """How likely a proposal is accepted, in per cent."""
+    return 100 * place(world, after, by).accepted
+
+
+#: The tokens a run may take.
+_LONGEST = 60
+
+#: How sure all guesses together have to be.
+_LEAST = 0.3
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A conversation that notes what is judged in each pass."""
+
+    model: KnownModel
+    #: For each pass how many tokens were read before the guesses, and the guesses.
+    passes: list[tuple[int, tuple[TokenId, ...]]] = field(default_factory=list)
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        """One place."""
+        rows: Logits = self.judge(token_ids, 1)[0]
+        return rows
+
+    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """Several places together."""
+        read = len(token_ids) - last + 1
+        self.passes.append((read, tuple(token_ids[read:])))
+        return self.model.judge(token_ids, last)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One pass: what was proposed to it, and the tokens that came of it.
+
+    ``forced`` says of each proposal whether the mask allowed no other token: then it is no guess.
+    """
+
+    proposed: tuple[TokenId, ...]
+    forced: tuple[bool, ...]
+    taken: tuple[TokenId, ...]
+
+    @property
+    def right(self) -> int:
+        """How many proposals were right."""
+        return _right(self.proposed, self.taken)
+
+    @property
+    def guesses(self) -> int:
+        """How many proposals are guesses."""
+        return self.forced.count(False)
+
+    @property
+    def right_guesses(self) -> int:
+        """How many of them were right."""
+        return self.forced[: self.right].count(False)
+
+
+def _right(proposed: Sequence[TokenId], taken: Sequence[TokenId]) -> int:
+    pairs = zip(proposed, taken, strict=False)
+    return next((i for i, (p, t) in enumerate(pairs) if p != t), len(proposed))
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """A run as the passes it took; tokens without a pass are at the end."""
+
+    steps: tuple[Step, ...]
+    passes: tuple[Judged, ...]
+    unasked: tuple[TokenId, ...]
+
+
+def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) -> Strategy:
+    """A strategy by the name a lesson uses.
+
+    Raises: LessonError for a name that is none.
+    """
+    match name:
+        case "plain":
+            return Plain()
+        case "skipping":
+            return Skipping()
+        case "speculating":
+            return Speculating(counts_of(world, constraint), tokens, _LEAST)
+        case "drafting":
+            return Drafting(world.drafter, tokens, dice=lambda _: Steady())
+    raise LessonError(f"expected plain, skipping, speculating or drafting, not {name!r}")
+
+
+def passed(world: World, by: Way, strategy: str, tokens: int = 0) -> Passed:
+    """The greedy run of the world's model, pass by pass."""
+    constraint = constrained(world, by)
+    session = _Watched(world.model)
+    how = strategy_of(world, constraint, strategy, tokens)
+    run = generate(
+        world.model, constraint, "", max_tokens=_LONGEST, top=0, strategy=how, session=session
+    )
+    steps = tuple(run)
+    ids = [step.token_id for step in steps]
+    begin = len(world.model.encode(""))
+    starts = [read - begin for read, _ in session.passes]
+    made = []
+    for place, (_, proposed) in enumerate(session.passes):
+        rest = ids[starts[place] :]
+        last = place + 1 == len(starts)
+        end = _right(proposed, rest) + 1 if last else starts[place + 1] - starts[place]
+        forced = _forced(constraint, ids[: starts[place]], proposed)
+        made.append(Judged(proposed, forced, tuple(rest[:end])))
+    over = sum(len(judged.taken) for judged in made)
+    return Passed(steps, tuple(made), tuple(ids[over:]))
+
+
+def _forced(
+    constraint: Constraint, before: Sequence[TokenId], proposed: Sequence[TokenId]
+) -> tuple[bool, ...]:
+    """Of each proposal, whether the mask allows no other token there."""
+    state = constraint.initial
+    for token_id in before:
+        state = constraint.advance(state, token_id)
+    found = []
+    for token_id in proposed:
+        found.append(len(constraint.mask(state)) == 1)
+        if token_id != constraint.vocabulary.end:
+            state = constraint.advance(state, token_id)
+    return tuple(found)
+
+
+def passes(
+    world: World,
+    given: Given,
+    *,
+    strategy: str,
+    tokens: int = 0,
+    by: Way = EXACT,
+) -> Film:
+    """What each pass is given to judge, and what comes of it."""
+    run = passed(world, by, strategy, tokens)
+    frames, written = [Frame("Nothing is written yet.", rows=(Row("text", ()),))], list[str]()
+    for count, judged in enumerate(run.passes, start=1):
+        written += map(world.shown, judged.taken)
+        rows = (
+            Row("proposed", tuple(map(world.shown, judged.proposed)), _wrong(judged)),
+            Row("text", tuple(written), len(written) - 1),
+        )
+        frames.append(Frame(f"Pass {count}: {_told(world, judged)}", rows=rows))
+    if run.unasked:
+        written += map(world.shown, run.unasked)
+        row = Row("text", tuple(written), len(written) - 1)
+        left = " ".join(map(world.shown, run.unasked))
+        frames.append(Frame(f"No choice is left: {left} without a pass.", rows=(row,)))
+    say = f"{count_of(len(run.steps), 'token')} in {len(run.passes)} passes."
+    frames.append(Frame(say, rows=(Row("text", tuple(written)),)))
+    return Film((), tuple(frames))
+
+
+def _wrong(judged: Judged) -> int:
+    return judged.right if judged.right < len(judged.proposed) else -1
+
+
+def _told(world: World, judged: Judged) -> str:
+    if not judged.proposed:
+        return f"the model writes {world.shown(judged.taken[-1])}."
+    if judged.right == len(judged.proposed):
+        result = "all proposals are right" if judged.right > 1 else "the proposal is right"
+    else:
+        wanted = world.shown(judged.taken[judged.right])
+        result = f"{judged.right} right, then the model wants {wanted}"
+    taken = count_of(len(judged.taken), "token")
+    forced = len(judged.proposed) - judged.guesses
+    made = f"{judged.guesses} guessed" if judged.guesses else ""
+    along = f"{forced} forced" if forced else ""
+    return f"{' and '.join(filter(None, (made, along)))}; {result}. {taken} in one pass."
+
+
+def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
+    """Passes for the same text under several strategies.
+
+    Source: Beurer-Kellner et al. 2024, Figure 5, with passes in place of seconds.
+    """
+    made = []
+    plain = passed(world, by, "plain")
+    for row in rows:
+        tokens = int(row.get("tokens", 0))
+        run = passed(world, by, str(row["strategy"]), tokens)
+        guesses = sum(judged.guesses for judged in run.passes)
+        right = sum(judged.right_guesses for judged in run.passes)
+        forced = sum(len(judged.proposed) - judged.guesses for judged in run.passes)
+        alike = [s.token_id for s in run.steps] == [s.token_id for s in plain.steps]
+        made.append(
+            (
+                str(row["name"]),
+                str(len(run.steps)),
+                str(len(run.passes)),
+                number(len(run.steps) / max(1, len(run.passes))),
+                f"{right} of {guesses}" if guesses else "",
+                str(forced) if forced else "",
+                "✓" if alike else "✗",
+            )
+        )
+    heads = ("strategy", "tokens", "passes", "tokens a pass", "guesses right")
+    rest = ("forced proposals", "same tokens")
+    return Table("The same text in fewer passes", (*heads, *rest), tuple(made))
+
+
+def counted(world: World, *, by: Way = EXACT) -> Table:
+    """What the warm-up runs chose at each place of the greedy run: P(l | α, β).
+
+    Source: Beurer-Kellner et al. 2024, §3.6.
+    """
+    constraint = constrained(world, by)
+    counts = counts_of(world, constraint)
+    run = passed(world, by, "plain")
+    rows, so_far = [], ""
+    for step in run.steps:
+        guess = counts.propose(constraint, step.state, ())
+        told = ("", "") if guess is None else (world.shown(guess[0]), share(guess[1]))
+        rows.append((so_far or "(nothing)", *told, world.shown(step.token_id)))
+        so_far += world.shown(step.token_id)
+    heads = ("after", "likeliest in the warm-up", "its share", "the model takes")
+    return Table(f"Counted on {len(world.warm)} warm-up runs", heads, tuple(rows))
+
+
+def pass_count(world: World, *, strategy: str, tokens: int = 0, by: Way = EXACT) -> float:
+    """How many passes a strategy takes."""
+    return len(passed(world, by, strategy, tokens).passes)
+
+
+def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
+    """The steps of an opportunistic run, each with whether the whole mask was made for it."""
+    constraint, found = constrained(world, by), []
+    run = generate(
+        world.model, constraint, "", max_tokens=_LONGEST, top=0, strategy=Opportunistic()
+    )
+    for step in run:
+        assert isinstance(step.mask, LateMask), "of an opportunistic run"
+        found.append((step, step.mask.is_made and not step.is_end))
+    return found
+
+
+def whole_masks(world: World, *, by: Way) -> float:
+    """How many masks an opportunistic run makes."""
+    return sum(whole for _, whole in chosen_first(world, by))
+
+
+def opportunistic(world: World, *, by: Way = EXACT) -> Table:
+    """Token by token: whether the model's own choice was enough, or the whole mask was needed.
+
+    Source: Beurer-Kellner et al. 2024, §3.5 (opportunistic masking).
+    """
+    rows = []
+    for place, (step, whole) in enumerate(chosen_first(world, by), start=1):
+        rows.append(
+            (
+                str(place),
+                world.shown(step.favourite_id),
+                "✗" if whole else "✓",
+                "the whole mask" if whole else "this token alone",
+                world.shown(step.token_id),
+            )
+        )
+    heads = ("", "the model's choice", "allowed", "what is computed", "taken")
+    return Table("The model's choice is checked first", heads, tuple(rows))

@@ -1,0 +1,362 @@
+"""Films of machines over tokens, and of terminal labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from workbench.app.lessons.automaton_films import arcs_between, name_of, opens_at
+from workbench.app.lessons.lesson import (
+    Answer,
+    Asked,
+    Choice,
+    Film,
+    Frame,
+    Given,
+    LessonError,
+    Reply,
+    Row,
+    Table,
+    View,
+    text_of,
+    which,
+)
+from workbench.app.lessons.world import World, spelt
+from workbench.automata.describe import expected
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LIMITS
+from workbench.constraint.compile import compile as compile_constraint
+from workbench.constraint.engine.compose import compose
+from workbench.constraint.label_reasons import label_reason
+from workbench.constraint.labels import Labelled, read_by, signed_vocabulary
+from workbench.decoding.generate import after as state_after
+from workbench.drawing.drawable import Machine, draw, draw_tokens
+from workbench.drawing.edge_labels import count_of, visible
+from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.machines import describe_bytes, draw_token_fsa
+from workbench.grammar.label_encoding import signed
+from workbench.syntax.ranges import normalized
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+def taken(world: World, given: Given, tokens: tuple[str, ...]) -> tuple[TokenId, ...]:
+    """The tokens a reader took, or those the lesson names.
+
+    Raises: LessonError for numbers that are no tokens.
+    """
+    if isinstance(given, tuple):
+        if any(not 0 <= i < len(world.vocabulary) for i in given):
+            raise LessonError("expected tokens of this lesson")
+        return given
+    return tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+
+
+def choices(world: World, so_far: bytes) -> tuple[Choice, ...]:
+    """Every token of the world after a text: allowed or not, and why not."""
+    constraint = world.constraint
+    state = constraint.step_bytes(constraint.initial, so_far)
+    allowed = set() if state is None else set(constraint.mask(state))
+    ids = range(len(world.vocabulary))
+    return tuple(
+        Choice(i, world.shown(i), i in allowed, "" if i in allowed else why(world, so_far, i))
+        for i in ids
+    )
+
+
+def why(world: World, so_far: bytes, token_id: TokenId) -> str:
+    """What the grammar says to a token that the mask forbids."""
+    token = world.vocabulary.tokens[token_id]
+    if token is None:
+        return f"the text may not end yet: it needs {needed(world, so_far)}"
+    verdict = world.grammar.check(so_far + token)
+    state = world.constraint.step_bytes(world.constraint.initial, so_far)
+    read = 0
+    while state is not None and read < len(token):
+        if (state := world.constraint.step_bytes(state, token[read : read + 1])) is not None:
+            read += 1
+    if verdict.byte is None or read == len(token):
+        return "no tokens lead from here to the end of an accepted text"
+    before = f"reads {visible(token[:read])}, then needs" if read else "needs"
+    return f"{before} {needed(world, so_far + token[:read])}"
+
+
+def needed(world: World, text: bytes) -> str:
+    """What can follow a text, in words; bytes where it ends inside a character."""
+    verdict = world.grammar.check(text)
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        constraint = world.constraint
+        state = constraint.step_bytes(constraint.initial, text)
+        follow = [] if state is None else constraint.next_bytes(state)
+        return describe_bytes(normalized((byte, byte) for byte in follow)) or "nothing"
+    return expected([verdict.expected], end=verdict.may_end) or "nothing"
+
+
+def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
+    """The machine over tokens; a reader takes allowed ones and sees the mask of every state."""
+    dfa = world.dfa
+    graph = draw_token_fsa(compose(dfa, world.vocabulary), dfa, f"{name_of(world)} over tokens")
+    frames, here, so_far = [], dfa.initial, b""
+    ids = taken(world, given, tokens)
+    say = "State 0: these tokens may come first."
+    frames.append(_masked(world, graph, here, ids, 0, so_far, say))
+    for place, token_id in enumerate(ids):
+        token = world.vocabulary.tokens[token_id]
+        if token is None:
+            frames.append(_ended(world, graph, here, ids, so_far))
+            break
+        there = dfa.run(token, here)
+        if there == DEAD or not allows(world, so_far, token_id):
+            say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
+            frames.append(_masked(world, graph, here, ids, place, so_far, say))
+            break
+        so_far += token
+        say = f"{world.shown(token_id)} leads from state {here} to state {there}."
+        frames.append(_masked(world, graph, there, ids, place + 1, so_far, say, here, token_id))
+        here = there
+    return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
+
+
+def allows(world: World, so_far: bytes, token_id: TokenId) -> bool:
+    """Whether the mask after a text has a token in it."""
+    state = world.constraint.step_bytes(world.constraint.initial, so_far)
+    return state is not None and token_id in world.constraint.mask(state)
+
+
+def _masked(
+    world: World,
+    graph: Graph,
+    here: int,
+    ids: tuple[TokenId, ...],
+    place: int,
+    so_far: bytes,
+    say: str,
+    came: int | None = None,
+    token_id: TokenId = 0,
+) -> Frame:
+    lit = (str(here),)
+    arcs = () if came is None else _arcs_of(graph, str(came), str(here), world.shown(token_id))
+    rows = (taken_row(world, ids, place),)
+    return Frame(say, (View(lit, arcs),), rows, choices(world, so_far))
+
+
+def _arcs_of(graph: Graph, source: str, target: str, token: str) -> tuple[int, ...]:
+    """The edge with this token; the label tells apart those that pass over states."""
+    found = arcs_between(graph, (source,), (target,))
+    return tuple(a for a in found if token in graph.edges[a].labels) or found
+
+
+def _ended(world: World, graph: Graph, here: int, ids: tuple[TokenId, ...], so_far: bytes) -> Frame:
+    good = world.grammar.accepts(so_far)
+    say = "The end: the text is accepted." if good else "The text may not end here."
+    rows = (taken_row(world, ids, len(ids)),)
+    return Frame(say, (View((str(here),)),), rows, good=good)
+
+
+def taken_row(world: World, ids: tuple[TokenId, ...], place: int) -> Row:
+    """The tokens taken."""
+    return Row("tokens", tuple(world.shown(i) for i in ids[:place]), place - 1)
+
+
+def over_bytes(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
+    """The automaton as it runs, byte by byte; tokens may stop inside a character."""
+    dfa, graph = world.dfa, _byte_graph(world)
+    frames, here, so_far = [], dfa.initial, b""
+    ids = taken(world, given, tokens)
+    say = "The machine starts in state 0; its edges are bytes."
+    frames.append(_masked(world, graph, here, ids, 0, so_far, say))
+    for place, token_id in enumerate(ids):
+        token = world.vocabulary.tokens[token_id]
+        if token is None:
+            frames.append(_ended(world, graph, here, ids, so_far))
+            break
+        if not allows(world, so_far, token_id):
+            say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
+            frames.append(_masked(world, graph, here, ids, place, so_far, say))
+            break
+        there = dfa.run(token, here)
+        so_far += token
+        say = f"{world.shown(token_id)} is {count_of(len(token), 'byte')}: state {there}."
+        frame = _masked(world, graph, there, ids, place + 1, so_far, say)
+        passed = tuple(_passed(dfa, token, here))
+        arcs = tuple(a for s, t in passed for a in arcs_between(graph, (str(s),), (str(t),)))
+        frames.append(Frame(frame.say, (View((str(there),), arcs),), frame.rows, frame.choices))
+        here = there
+    return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
+
+
+def _passed(dfa: Dfa, token: bytes, here: int) -> Iterator[tuple[int, int]]:
+    for byte in token:
+        there = dfa.step(here, byte)
+        yield here, there
+        here = there
+
+
+def _byte_graph(world: World) -> Graph:
+    """Every state and, for every two, the bytes between them."""
+    dfa = world.dfa
+    nodes = tuple(
+        Node(str(s), str(s), ("initial",) * (s == dfa.initial) + ("final",) * dfa.is_final(s))
+        for s in range(len(dfa))
+    )
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for state in range(len(dfa)):
+        for byte in range(256):
+            if (target := dfa.step(state, byte)) != DEAD:
+                found.setdefault((state, target), []).append((byte, byte))
+    edges = tuple(
+        Edge(str(source), str(target), (_bytes_label(normalized(ranges)),))
+        for (source, target), ranges in found.items()
+    )
+    return Graph(f"{name_of(world)} over bytes", nodes, edges)
+
+
+def _bytes_label(ranges: tuple[tuple[int, int], ...]) -> str:
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1] < 0x80:
+        return visible(chr(ranges[0][0]))
+    return describe_bytes(ranges)
+
+
+_Ids = Sequence[TokenId]
+
+
+def constraint_of(world: World) -> Labelled:
+    """The constraint of a grammar with labels.
+
+    Raises: WorkbenchError where it has none.
+    """
+    made = compile_constraint(world.grammar, world.vocabulary)
+    if not isinstance(made, Labelled):
+        raise WorkbenchError("expected a grammar with terminal labels in this step")
+    return made
+
+
+def over_labels(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
+    """The machine over tokens, an edge a label; a reader takes tokens and sees how each is read."""
+    constraint, graph = constraint_of(world), token_graph(world)
+    ids = taken(world, given, tokens)
+    frames = [_frame(world, graph, (), "State 0: these tokens may come first.")]
+    for place, token_id in enumerate(ids):
+        here = state_after(constraint, ids[:place])
+        shown, how = world.shown(token_id), _reason(world, ids[:place], token_id)
+        if token_id not in constraint.mask(here):
+            frames.append(_frame(world, graph, ids[:place], f"{shown} is not allowed: {how}."))
+            break
+        if token_id == world.vocabulary.end:
+            view, row = View((_standing(world, ids[:place]),)), taken_row(world, ids, place)
+            frames.append(Frame("The end: the text is accepted.", (view,), (row,), good=True))
+            break
+        frames.append(_frame(world, graph, ids[: place + 1], f"{shown} is {how}."))
+    return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
+
+
+def token_graph(world: World) -> Graph:
+    """The machine over the step's tokens."""
+    characters = draw(world.grammar, Machine.CHARACTERS)
+    return draw_tokens(world.grammar, characters, world.vocabulary, LIMITS).graph
+
+
+def _frame(world: World, graph: Graph, ids: _Ids, say: str) -> Frame:
+    """Where the machine stands after some tokens, and the edge it took last."""
+    lit = _standing(world, ids)
+    arcs: tuple[int, ...] = ()
+    if ids:
+        constraint = constraint_of(world)
+        label = constraint.label(state_after(constraint, ids[:-1]), ids[-1])
+        name = label.name if label else world.shown(ids[-1])
+        found = arcs_between(graph, (_standing(world, ids[:-1]),), (lit,))
+        arcs = tuple(a for a in found if any(name in one for one in graph.edges[a].labels))
+    row = taken_row(world, tuple(ids), len(ids))
+    return Frame(say, (View((lit,), arcs),), (row,), _choices(world, ids))
+
+
+def _standing(world: World, ids: _Ids) -> str:
+    """The state of the picture after some tokens."""
+    dfa = signed(world.grammar).dfa
+    assert dfa is not None, "it was drawn"
+    return str(dfa.run(b"".join(read_by(constraint_of(world), ids))))
+
+
+def _choices(world: World, so_far: _Ids) -> tuple[Choice, ...]:
+    """Every token after others: allowed or not, and why not."""
+    constraint = constraint_of(world)
+    mask = constraint.mask(state_after(constraint, so_far))
+    return tuple(
+        Choice(i, world.shown(i), i in mask, "" if i in mask else _reason(world, so_far, i))
+        for i in range(len(world.vocabulary))
+    )
+
+
+def _reason(world: World, so_far: _Ids, token_id: TokenId) -> str:
+    return str(label_reason(world.grammar, world.vocabulary, so_far, token_id))
+
+
+def read(world: World, *, tokens: Sequence[str]) -> Table:
+    """Token by token how it is read."""
+    ids = world.vocabulary.ids(*map(spelt, tokens))
+    rows = [
+        (
+            world.shown(token_id),
+            _reason(world, ids[:place], token_id),
+            str(sum(choice.allowed for choice in _choices(world, ids[:place]))),
+        )
+        for place, token_id in enumerate(ids)
+    ]
+    return Table("How each token is read", ("token", "how", "tokens allowed"), tuple(rows))
+
+
+def sizes(world: World, *, vocabularies: Sequence[str]) -> Table:
+    """How many tokens each label has in real vocabularies."""
+    rows = [
+        (name, one.label.name, f"{len(one.mask):,} of {len(loaded):,}")
+        for name, loaded in ((name, Vocabulary.load(name)) for name in vocabularies)
+        for one in signed_vocabulary(loaded).labels
+    ]
+    return Table("What one edge represents", ("vocabulary", "label", "tokens"), tuple(rows))
+
+
+def allowed(world: World, *, after: Sequence[str] = ()) -> Asked:
+    """Which tokens may come next."""
+    every = _choices(world, world.vocabulary.ids(*map(spelt, after)))
+    right = {i for i, choice in enumerate(every) if choice.allowed}
+    return which(tuple(choice.text for choice in every), right, lambda i: every[i].why)
+
+
+def by_label(world: World, *, after: Sequence[str] = ()) -> Asked:
+    """Which tokens are read by a label, of those that may come next."""
+    so_far = world.vocabulary.ids(*map(spelt, after))
+    constraint = constraint_of(world)
+    state, ids = state_after(constraint, so_far), range(len(world.vocabulary))
+    right = {i for i in ids if constraint.label(state, i) is not None}
+    return which(tuple(map(world.shown, ids)), right, lambda i: _reason(world, so_far, i))
+
+
+def instances(world: World, *, texts: Sequence[str]) -> Table:
+    """Texts, whether each is accepted, and its value if it is."""
+    grammar = world.grammar
+    rows = tuple(
+        (visible(text), "✓", repr(grammar.parse(text)))
+        if grammar.accepts(text)
+        else (visible(text), "✗", "nothing")
+        for text in texts
+    )
+    return Table("The value of a text", ("text", "accepted", "value"), rows)
+
+
+def stands_for(world: World, *, text: str) -> Asked:
+    """Write another accepted text with the same value."""
+
+    def judge(answer: Answer) -> Reply:
+        written = text_of(answer)
+        if written == text:
+            return Reply(False, "That one is in the question; find another.")
+        verdict = world.grammar.check(written)
+        if not verdict.accepted:
+            return Reply(False, f"The machine rejects it: it {verdict}.")
+        made, wanted = world.grammar.parse(written), world.grammar.parse(text)
+        if made != wanted:
+            return Reply(False, f"Its value is {made!r}, not {wanted!r}.")
+        return Reply(True, f"Right: both have the value {wanted!r}.")
+
+    return Asked("text", (), judge)

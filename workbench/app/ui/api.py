@@ -1,0 +1,351 @@
+"""The page's handlers as typed endpoints for programs.
+
+Their docstrings are what the API page shows, and what an assistant reads where the page is served
+with ``--mcp``; Gradio reads ``Args:`` and ``Returns:`` in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, cast
+
+import gradio as gr
+from gradio.events import api
+from gradio.utils import get_function_description
+
+from workbench.analysis.random_texts import near_misses, samples
+from workbench.app.ui.compare_view import compared
+from workbench.app.ui.explain_view import why
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.pictures import sentence
+from workbench.app.ui.requests import TextRequest, number_in
+from workbench.app.ui.runs import run_records
+from workbench.base.errors import WorkbenchError
+
+Answer = dict[str, Any]
+
+#: What of a picture, and of a step, is for the page's script alone. (Gradio tells a client how each
+#: record differs from the last one, and gets lists in lists wrong: with ``path`` it would hang.)
+_PAGES_OWN = frozenset({"where", "follow", "names", "ends", "path"})
+
+
+def grammar_sent(text: str, notation: str, start: str, style: str) -> Answer:
+    """A grammar as the page sends it."""
+    return {"text": text, "notation": notation, "start": start, "style": style}
+
+
+def for_programs(record: Answer) -> Answer:
+    """A record without what is the page's own."""
+    return {name: value for name, value in record.items() if name not in _PAGES_OWN}
+
+
+def answered(question: Callable[[], Answer]) -> Answer:
+    """The answer, or what is wrong with the question."""
+    try:
+        return question()
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def token_bytes(token: Answer) -> bytes:
+    """The bytes of a token's record."""
+    return bytes.fromhex(token["hex"]) if "hex" in token else token.get("text", "").encode()
+
+
+def hexadecimal(text: str) -> str:
+    """A text as the page sends bytes."""
+    return text.encode("utf-8", "replace").hex()
+
+
+_Answer = dict[str, Any]
+_Notation = Literal["regex", "kbnf", "json_schema", "dataclass", "gbnf", "lark"]
+_Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokenizer"]
+
+#: Samples one request may ask for.
+_MOST_SAMPLES = 50
+
+
+class Endpoints:
+    """What programs may ask; each answers what is wrong with a question as a record too."""
+
+    def __init__(self, handlers: Handlers) -> None:
+        self._handlers = handlers
+
+    def compile(
+        self, text: str, notation: _Notation = "regex", start: str = "start", style: str = ""
+    ) -> _Answer:
+        """Read a grammar: facts, problems with their places, which machines there are.
+
+        Args:
+            text: The grammar.
+            notation: How it is written.
+            start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+
+        Returns:
+            ok, facts, problems (message, hint, line, column, severity), phases with their times.
+        """
+        return self._handlers.compile(grammar_sent(text, notation, start, style))
+
+    def check(
+        self,
+        text: str,
+        notation: _Notation,
+        tried: str | list[str],
+        start: str = "start",
+        style: str = "",
+    ) -> _Answer:
+        """Whether texts are accepted; if not, where each fails and what was expected there.
+
+        Args:
+            text: The grammar.
+            notation: How it is written.
+            tried: A text, or a list of them.
+            start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+
+        Returns:
+            results, one for each text: accepted, column, expected, at_end.
+        """
+        texts = tried if isinstance(tried, list) else [tried]
+        return self._handlers.check({**grammar_sent(text, notation, start, style), "texts": texts})
+
+    def explain(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        so_far: str = "",
+        token: str = "",
+        start: str = "start",
+        style: str = "",
+    ) -> _Answer:
+        """Why a token is forbidden after a text: how far it came, and what could have read on.
+
+        Args:
+            text: The grammar.
+            notation: How it is written.
+            so_far: What was read before.
+            token: What would come next; empty asks why the text may not end here.
+            start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+
+        Returns:
+            allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
+        """
+        sent = {**grammar_sent(text, notation, start, style), "so_far": hexadecimal(so_far)}
+        return why(self._handlers, {**sent, "token": hexadecimal(token) if token else None})
+
+    def samples(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        count: int = 5,
+        seed: int = 0,
+        start: str = "start",
+        style: str = "",
+    ) -> _Answer:
+        """Texts of the language, and texts that one edit keeps out of it.
+
+        Args:
+            text: The grammar.
+            notation: How it is written.
+            count: How many of each, at most 50.
+            seed: The same seed gives the same texts.
+            start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+
+        Returns:
+            samples, a list of texts; near_misses, a list of [text, what was done to a sample].
+        """
+
+        def answer() -> _Answer:
+            request = TextRequest.of(grammar_sent(text, notation, start, style))
+            many = int(number_in({"count": count}, "count", 5, 1, _MOST_SAMPLES))
+            own = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
+            grammar = self._handlers.compiled(request).grammar
+            if grammar is None:
+                raise WorkbenchError("the grammar cannot be read", "/compile says why")
+            missed = [list(each) for each in near_misses(grammar, many, own)]
+            return {"ok": True, "samples": list(samples(grammar, many, own)), "near_misses": missed}
+
+        return answered(answer)
+
+    def mask(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        so_far: str = "",
+        start: str = "start",
+        style: str = "",
+        model: str = "",
+    ) -> _Answer:
+        """The tokens that may come next after a text.
+
+        Args:
+            text: The grammar.
+            notation: How it is written.
+            so_far: What was generated before.
+            start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            model: Whose tokens; empty for the first model of the page.
+
+        Returns:
+            allowed, how many; tokens, the first 500 of them; final, whether the text may end.
+        """
+        sent = {**grammar_sent(text, notation, start, style), "so_far": so_far}
+        return answered(lambda: self._handlers.with_model({"model": model}).mask(sent))
+
+    def draw(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        machine: _Machine = "characters",
+        start: str = "start",
+        style: str = "",
+        model: str = "",
+    ) -> _Answer:
+        """A machine of a grammar as a picture; of a large one the part around its beginning.
+
+        Args:
+            text: The grammar.
+            notation: How it is written.
+            machine: Which machine; nested rules have no machine of characters.
+            start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            model: Whose tokens, for machines over tokens; empty for the page's first model.
+
+        Returns:
+            svg, a text; count, how much of it is shown; states and edges of the picture.
+        """
+        sent = {**grammar_sent(text, notation, start, style), "tab": machine}
+
+        def answer() -> _Answer:
+            drawn = self._handlers.with_model({"model": model}).draw(sent)
+            return for_programs(drawn)
+
+        return answered(answer)
+
+    def generate(
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        prompt: str = "",
+        max_tokens: int = 128,
+        temperature: float = 0.7,
+        seed: int = 1,
+        start: str = "start",
+        style: str = "",
+        constraint: str = "automaton",
+        model: str = "",
+        lookahead: int | None = None,
+        small_tokens: bool = False,
+    ) -> Iterator[_Answer]:
+        """Generate under a grammar, a record for every token; the last one says why it ended.
+
+        Args:
+            text: The grammar.
+            notation: How it is written.
+            prompt: What the model reads first.
+            max_tokens: The most tokens, up to 1,024.
+            temperature: 0 takes the likeliest token every time.
+            seed: The same seed gives the same text.
+            start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            constraint: automaton for the exact mask, unconstrained for none, or another method.
+            model: Which model; empty for the first one of the page.
+            lookahead: How far a token may reach, for methods with that option (domino).
+            small_tokens: Whether only tokens of a single character are allowed.
+
+        Returns:
+            Records; k says of what kind: step (token, p and kept among others), error, and at
+            last stop, with the whole text.
+        """
+        sent = {
+            **grammar_sent(text, notation, start, style),
+            "prompt": prompt,
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "seed": seed,
+            "constraint": constraint,
+            "model": model,
+            "lookahead": lookahead,
+            "small_tokens": small_tokens,
+        }
+        taken = b""
+        for record in run_records(self._handlers, sent):
+            if record["k"] == "step":
+                taken += token_bytes(record["token"])
+            if record["k"] == "stop":
+                # an assistant sees the last record alone
+                record["text"] = taken.decode("utf-8", "replace")
+            yield for_programs(record)
+
+    def compare(
+        self,
+        text: str,
+        methods: str | list[str],
+        notation: _Notation = "regex",
+        prompt: str | list[str] = "",
+        seeds: int = 3,
+        max_tokens: int = 64,
+        temperature: float = 0.7,
+        seed: int = 1,
+        start: str = "start",
+        style: str = "",
+        model: str = "",
+    ) -> Iterator[_Answer]:
+        """Run methods of decoding on the same prompts with the same seeds, and measure each.
+
+        Args:
+            text: The grammar.
+            methods: Their names, as a list or separated by commas; an error lists all names.
+            notation: How it is written.
+            prompt: What the model reads first, or a list of such texts.
+            seeds: How many seeds.
+            max_tokens: The most tokens of a run.
+            temperature: 0 takes the likeliest token every time.
+            seed: The first seed.
+            start: The rule it begins with; a regex has none.
+            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            model: Which model; empty for the first one of the page.
+
+        Returns:
+            A record for every run (method, prompt, seed, text, valid, proper, perplexity,
+            mask_bits, interventions, tokens, forward_passes, tokens_per_second, or why it could
+            not be); at last one with all of them as runs, or what was wrong with the question.
+        """
+        sent = {
+            **grammar_sent(text, notation, start, style),
+            "methods": methods.split(",") if isinstance(methods, str) else methods,
+            "prompts": [prompt] if isinstance(prompt, str) else prompt,
+            "seeds": seeds,
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "seed": seed,
+            "model": model,
+        }
+        yield from compared(self._handlers, sent)
+
+
+def add_endpoints(handlers: Handlers, page: gr.Blocks) -> None:
+    """Add the endpoints to the page being built."""
+    ours = Endpoints(handlers)
+    quick = (ours.compile, ours.check, ours.explain, ours.samples, ours.mask, ours.draw)
+    for endpoint in quick:
+        api(endpoint, api_name=endpoint.__name__, concurrency_id="compile", concurrency_limit=2)
+    slow = (ours.generate, ours.compare)
+    for generating in slow:
+        api(generating, api_name=generating.__name__, concurrency_id="model", concurrency_limit=1)
+    for documented in (*quick, *slow):
+        _label(page, documented)
+
+
+def _label(page: gr.Blocks, endpoint: Callable[..., Any]) -> None:
+    """Put the docstring's words where the API page looks: at the parameters and the answer."""
+    _, parameters, answers = get_function_description(endpoint)
+    (function,) = (f for f in page.fns.values() if f.api_name == endpoint.__name__)
+    inputs, outputs = cast("list[Any]", function.inputs), cast("list[Any]", function.outputs)
+    for component, told in zip(inputs, parameters.values(), strict=True):
+        component.label = told
+    for component in outputs:
+        component.label = " ".join(answers)

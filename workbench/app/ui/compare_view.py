@@ -1,0 +1,286 @@
+"""Comparisons of methods for the page, as a stream of records.
+
+The records are those of a run (``runs``): ``head``, ``status``, ``start``, then for every run
+``began``, a ``step`` a token and ``ended`` or ``failed``, at last ``stop`` or ``error``. Runs are
+identified by their number, in the order they are made: by prompt, then seed, then method. ``stop``
+has the two lines of ``summary.verdict``, unless the comparison was stopped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.pictures import sentence
+from workbench.app.ui.records import WORDS, Record, token_record
+from workbench.app.ui.requests import (
+    MOST_IN_ALL,
+    MOST_PROMPTS,
+    MOST_SEEDS,
+    CompareRequest,
+    RunRequest,
+    text_in,
+)
+from workbench.app.ui.runs import readable, replayed, room_left, with_faults
+from workbench.app.ui.streams import ahead
+from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.decoding.compare import Began, Ended, Event, Failed, Took, compare
+from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, Contender, chosen
+from workbench.decoding.exact_distribution import exact
+from workbench.decoding.model import LanguageModel
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.summary import verdict
+from workbench.decoding.trace import Step, StopReason
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: The methods a comparison begins with.
+USUAL = frozenset(
+    {"unconstrained", "automaton", "domino-0", "speculation", "proper", "template-ws"}
+)
+
+#: How a source begins, and the heading of its methods.
+_HEADINGS = {
+    "Koo": "Koo, Liu & He 2024",
+    "Beurer-Kellner": "DOMINO 2024",
+    "Tran-Thien": "Tran-Thien 2024",
+    "Willard": "Willard & Louf 2023",
+}
+
+
+def group_of(contender: Contender) -> str:
+    """The heading under which a method is listed."""
+    if contender.name == UNCONSTRAINED:
+        return "Baseline"
+    found = (head for name, head in _HEADINGS.items() if contender.source.startswith(name))
+    return next(found, "Other systems")
+
+
+#: Beginnings, in tokens, of the texts of a language whose distribution the page computes: unasked,
+#: and where it is requested explicitly. Nearly each of them is a pass of the model.
+_FEW_BEGINNINGS = 600
+_MOST_BEGINNINGS = 6_000
+
+#: Strategies that do not draw from all that the mask allows: a mask's distribution is not theirs.
+_CHOOSING_LESS = frozenset({"picard"})
+_LESS = "it chooses among fewer tokens than its mask allows; its distribution is not computed"
+
+#: Texts of it that are listed one by one.
+_MOST_TEXTS = 24
+
+_BITS = 1 / math.log(2)
+
+
+# -- what the page asks ----------------------------------------------------------------------------
+
+
+def contender_list(_: Handlers, __: Record) -> Record:
+    """Every method that can be compared, with what it does and who described it."""
+    return {
+        "methods": [
+            {
+                "name": each.name,
+                "title": each.title,
+                "detail": each.detail,
+                "source": each.source,
+                "group": group_of(each),
+                "usual": each.name in USUAL,
+            }
+            for each in CONTENDERS.values()
+        ],
+        "limits": {"prompts": MOST_PROMPTS, "seeds": MOST_SEEDS, "in_all": MOST_IN_ALL},
+    }
+
+
+def distribution(handlers: Handlers, sent: Record) -> Record:
+    """How likely each method makes each text of a finite language, and the model itself.
+
+    The likeliest texts are listed one by one, the others together.
+    """
+    try:
+        request = CompareRequest.of(sent)
+        grammar = readable(handlers.compiled(request.grammar))
+        model, prompt = handlers.room.model(), request.prompts[0]
+        most = _MOST_BEGINNINGS if sent.get("further") else _FEW_BEGINNINGS
+        drawing = [each for each in request.contenders if each.strategy not in _CHOOSING_LESS]
+        found = exact(model, prompt, grammar, drawing, most=most).as_record()
+    except WorkbenchError as error:
+        return {"ok": False, "why": error.message}
+    texts = sorted(found["texts"], key=lambda one: -one["own"])
+    names = [name for name in texts[0] if name not in ("text", "proper_share")]
+    told, others = texts[:_MOST_TEXTS], texts[_MOST_TEXTS:]
+    return {
+        "ok": True,
+        "prompt": prompt,
+        "columns": [{"name": name, **_plain(found["distances"].get(name, {}))} for name in names],
+        "texts": [{"text": one["text"], "p": [one[name] for name in names]} for one in told],
+        "others": [math.fsum(one[name] for one in others) for name in names] if others else None,
+        "count": len(texts),
+        "failed": found["failed"]
+        | {each.name: _LESS for each in request.contenders if each not in drawing},
+        "spellings": found["spellings"],
+    }
+
+
+def compared_run(handlers: Handlers, sent: Record) -> Record:
+    """One run of a comparison again, token by token, with all that the workbench shows of a run."""
+    try:
+        request = RunRequest.of(sent)
+        compiled = handlers.compiled(request.grammar)
+        (contender,) = chosen([text_in(sent, "method", 80)])
+        model = handlers.room.model()
+        own = contender.prepare(model, readable(compiled)).constraint
+        way = {"constraint": contender.method, "lookahead": contender.options.get("k")}
+        try:
+            steps = replayed(handlers, request, own)
+        except TokenNotAllowed:
+            # what a strategy put there is not always what its method's mask would let through
+            way = {"constraint": UNCONSTRAINED, "lookahead": None}
+            steps = replayed(
+                handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED)
+            )
+        return {"ok": True, "steps": steps, "model": model.name, **way}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+# -- the comparison --------------------------------------------------------------------------------
+
+
+def compare_lines(handlers: Handlers, sent: Record) -> Iterator[str]:
+    """The lines of a comparison in texts of a batch each."""
+    return handlers.streams.texts(ahead(compare_records(handlers, sent)))
+
+
+def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
+    """The records of a comparison; what goes wrong is the last one."""
+
+    def records() -> Iterator[Record]:
+        yield from _records(handlers.with_model(sent), CompareRequest.of(sent))
+
+    yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
+    yield from with_faults(records())
+
+
+def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:
+    """A record for each run, for programs; the last one holds all of them, or what went wrong."""
+    runs: list[Record] = []
+    for record in compare_records(handlers, sent):
+        match record["k"]:
+            case "ended" | "failed":
+                told = {name: value for name, value in record.items() if name not in ("r", "late")}
+                runs.append({**told, "k": "run"})
+                yield runs[-1]
+            case "stop":
+                yield {**record, "runs": runs}
+            case "error":
+                yield record
+
+
+def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
+    grammar = readable(handlers.compiled(request.grammar))
+    if not handlers.room.is_loaded:
+        yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
+    model = handlers.room.model()
+    yield {"k": "start", "model": model.name}
+    told = _Teller(request, model.vocabulary)
+    stop = partial(handlers.is_stopped, request.run)
+    ended: list[Ended] = []
+    failed: list[Failed] = []
+    for event in compare(
+        model,
+        grammar,
+        request.prompts,
+        request.contenders,
+        request.seeds,
+        Sampling(request.temperature),
+        max_tokens=_budget(request, model),
+        top=0,
+        stop=stop,
+    ):
+        yield told.record(event)
+        if isinstance(event, Ended):
+            ended.append(event)
+        elif isinstance(event, Failed):
+            failed.append(event)
+    if stop():
+        yield {"k": "stop", "good": False, "words": "stopped by you"}
+    else:
+        lines = [line for line in verdict(ended, failed) if line]
+        yield {"k": "stop", "good": True, "words": "all runs are done", "verdict": lines}
+
+
+def _budget(request: CompareRequest, model: LanguageModel) -> int:
+    """The tokens every run may take: the requested number, or what the model can read.
+
+    Raises: WorkbenchError where a prompt leaves no room at all.
+    """
+    rooms = [(room_left(model, prompt, 0), prompt) for prompt in request.prompts]
+    known = [(room, prompt) for room, prompt in rooms if room is not None]
+    least, prompt = min(known, default=(request.max_tokens, ""))
+    if least < 1:
+        raise WorkbenchError(
+            f"the prompt {prompt[:40]!r} fills the model's whole context", "shorten it"
+        )
+    return min(request.max_tokens, least)
+
+
+class _Teller:
+    """Events become records."""
+
+    def __init__(self, request: CompareRequest, vocabulary: Vocabulary) -> None:
+        names = [each.name for each in request.contenders]
+        runs = [(p, s, n) for p in request.prompts for s in request.seeds for n in names]
+        self._numbers = {run: number for number, run in enumerate(runs)}
+        self._vocabulary = vocabulary
+        #: Steps of the run under way of which the model's opinion was not known when they came.
+        self._unknown: list[int] = []
+
+    def record(self, event: Event) -> Record:
+        run = event.run
+        who = {"method": run.contender.name, "prompt": run.prompt, "seed": run.seed}
+        number = self._numbers[run.prompt, run.seed, run.contender.name]
+        match event:
+            case Began(compile_ms=compile_ms):
+                self._unknown = []
+                return {"k": "began", "r": number, "compile_ms": round(compile_ms, 2)}
+            case Took(step=step):
+                if math.isnan(step.logprob):
+                    self._unknown.append(step.index)
+                return {"k": "step", "r": number, **self._taken(step)}
+            case Ended(measures=measures, trace=trace):
+                told = {name: _plain(value) for name, value in measures.as_record().items()}
+                late = [[i, _bits(trace.steps[i].surprisal)] for i in self._unknown]
+                words = WORDS[trace.stop or StopReason.STOPPED]
+                del told["kept"]  # one number a token; the steps have it
+                return {"k": "ended", "r": number, **who, **told, "words": words, "late": late}
+            case Failed(error=error):
+                return {"k": "failed", "r": number, **who, "why": sentence(error)}
+
+    def _taken(self, step: Step) -> Record:
+        """What a strip shows of a token, named as in a step of a run; short, for there are many."""
+        marks = {"forced": step.forced, "cut": step.intervened, "skipped": not step.forward}
+        return {
+            **token_record(step.token_id, step.token or None, self._vocabulary),
+            "s": _bits(step.surprisal),
+            "m": _number(step.mask_bits),
+            **{name: True for name, holds in marks.items() if holds},
+        }
+
+
+def _bits(nats: float) -> float | None:
+    return _number(nats * _BITS)
+
+
+def _number(value: float) -> float | None:
+    """As JSON can say it: null for what is no number, or no finite one; never minus nothing."""
+    return round(value, 4) + 0.0 if math.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  # whatever a record holds
+    """As JSON can say it."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return _number(value) if isinstance(value, float) else value

@@ -1,0 +1,328 @@
+"""Answers the page's requests: plain values in, plain records out; independent of Gradio."""
+
+from __future__ import annotations
+
+import json
+import os
+from copy import copy
+from dataclasses import asdict
+
+from workbench.app.pipeline import Compiled, Pipeline
+from workbench.app.ui.model_registry import BUILTIN, ModelRoom, ModelRooms
+from workbench.app.ui.notation_guess import other_notation, schema_inside
+from workbench.app.ui.pictures import TABLE, TOGETHER, View, picture, sentence, table, table_of
+from workbench.app.ui.records import Record, token_record
+from workbench.app.ui.requests import TextRequest, text_in, tried_in
+from workbench.app.ui.streams import Streams
+from workbench.automata.describe import expected
+from workbench.base.errors import WorkbenchError
+from workbench.base.kernels import compile_watch
+from workbench.base.problems import Problem
+from workbench.constraint.compile import METHODS
+from workbench.constraint.engine.automaton import AutomatonConstraint
+from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
+from workbench.grammar.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.grammar.recognition import Verdict
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: Names of stopped runs that are remembered.
+MOST_STOPPED = 500
+
+#: Allowed tokens that are listed; their number is always reported.
+MOST_TOKENS = 500
+
+
+class Handlers:
+    """Every question of the page but the run itself; safe to share between visitors."""
+
+    def __init__(self, rooms: ModelRooms | ModelRoom, pipeline: Pipeline | None = None) -> None:
+        self.rooms = ModelRooms((rooms,)) if isinstance(rooms, ModelRoom) else rooms
+        #: Where the model is that this visitor chose.
+        self.room = self.rooms.first
+        self.pipeline = pipeline or Pipeline()
+        self.gallery: Gallery = load_gallery()
+        #: What runs have sent to the page.
+        self.streams = Streams()
+        self._figures: dict[str, Vocabulary] = {}
+        self._stopped: dict[str, None] = {}
+
+    def with_model(self, sent: Record) -> Handlers:
+        """The same handlers for who chose a model: ``model`` in what was sent names it.
+
+        Raises: WorkbenchError for one that is not offered here.
+        """
+        room = self.rooms.get(text_in(sent, "model", 500))
+        if room is self.room:
+            return self
+        chosen = copy(self)
+        chosen.room = room
+        return chosen
+
+    # -- what the page is opened with -------------------------------------------------------
+
+    def page(self) -> Record:
+        """The examples' names, the first as a whole, the methods, and the Space this is, if any."""
+        examples = list(self.gallery.values())
+        names = [
+            {
+                "name": each.name,
+                "title": each.title,
+                "group": each.group,
+                "refused": refused_choices(self.recorded({"example": each.name})),
+            }
+            for each in examples
+        ]
+        first = example_record(examples[0]) if examples else None
+        space = os.environ.get("SPACE_ID", "")
+        return {"gallery": names, "first": first, "methods": method_records(), "space": space}
+
+    def example(self, sent: Record) -> Record:
+        """All of an example, by its name."""
+        try:
+            name = text_in(sent, "name", 80)
+        except WorkbenchError as error:
+            return {"fault": error.message}
+        if name not in self.gallery:
+            return {"fault": "there is no such example"}
+        return example_record(self.gallery[name])
+
+    def model_state(self) -> Record:
+        """What the header says of the models; asking also begins to load the chosen one.
+
+        ``compiling``: a new installation compiles the engine's kernels, and questions wait.
+        """
+        self.room.start()
+        rooms = self.rooms
+        return {
+            **asdict(self.room.state()),
+            "models": rooms.known(),
+            "may_open": rooms.may_open,
+            "compiling": compile_watch()(),
+        }
+
+    # -- grammars --------------------------------------------------------------------------
+
+    def compile(self, sent: Record) -> Record:
+        """Facts, problems and which machines there are, of the text in the editor."""
+        try:
+            request = TextRequest.of(sent)
+        except WorkbenchError as error:
+            return _refused(Problem.of(error))
+        if not request.text.strip():
+            return {**_refused(), "empty": True}
+        compiled = self.compiled(request)
+        hints = _hints(request)
+        if compiled.grammar is None:
+            return {**_refused(*compiled.problems), **hints}
+        return {
+            "ok": True,
+            **hints,
+            "facts": list(compiled.facts),
+            "ms": round(compiled.milliseconds, 2),
+            "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
+            "problems": [problem_record(told) for told in (*compiled.problems, *compiled.advice)],
+            "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
+        }
+
+    def check(self, sent: Record) -> Record:
+        """Which of the texts to try are accepted; for the others where and what was expected."""
+        try:
+            request, texts = TextRequest.of(sent), tried_in(sent)
+            grammar = self.compiled(request).grammar
+            if grammar is None:
+                return {"results": []}
+            return {"results": [_verdict(grammar, text) for text in texts]}
+        except WorkbenchError as error:
+            return {"results": [], "problem": error.message}
+
+    def compiled(self, request: TextRequest) -> Compiled:
+        """What became of a text, remembered by the text."""
+        return self.pipeline.compile(request.text, request.notation, request.start, request.style)
+
+    # -- pictures --------------------------------------------------------------------------
+
+    def draw(self, sent: Record) -> Record:
+        """A machine as SVG with the data for its cards, or the reason why it has no picture."""
+        try:
+            machine, drawn, own = self.drawn(sent)
+            view = View.of(sent)
+            if text_in(sent, "tab", 40) == TABLE:
+                return table(drawn, view.centre)
+            return picture(drawn, self._under(sent, machine, drawn), machine, view, own=own)
+        except WorkbenchError as error:
+            return {"ok": False, "why": sentence(error)}
+
+    def _under(self, sent: Record, machine: Machine, drawn: Drawn) -> Drawn:
+        """The machine below one over tokens: its characters, or its rules."""
+        if machine is not Machine.TOKENS:
+            return drawn
+        compiled = self.compiled(TextRequest.of(sent))
+        regular = not compiled.missing(Machine.CHARACTERS)
+        return compiled.drawn(Machine.CHARACTERS if regular else Machine.STACK)
+
+    def drawn(self, sent: Record) -> tuple[Machine, Drawn, bool]:
+        """The machine a picture or a table is asked of; whether it is over a figure's own tokens.
+
+        Raises: WorkbenchError where there is no such machine.
+        """
+        compiled = self.compiled(TextRequest.of(sent))
+        name = text_in(sent, "tab", 40)
+        if name == TABLE:
+            name = text_in(sent, "of", 40) or table_of(compiled)
+        if name == TOGETHER:
+            name = Machine.TOKENS
+        machine = Machine(name) if name in list(Machine) else Machine.CHARACTERS
+        if machine not in OVER_TOKENS:
+            return machine, compiled.drawn(machine), False
+        vocabulary = self.vocabulary_of(sent)
+        return machine, compiled.drawn(machine, vocabulary), vocabulary in self._figures.values()
+
+    def vocabulary_of(self, sent: Record) -> Vocabulary:
+        """The tokens an example is drawn over: a figure's own, or the model's."""
+        return self._figure(text_in(sent, "example", 80)) or self.room.vocabulary()
+
+    def _figure(self, name: str) -> Vocabulary | None:
+        """The tokens of an example that is drawn over its own; None for all others."""
+        example = self.gallery.get(name)
+        if example is None or not example.vocabulary:
+            return None
+        if name not in self._figures:
+            self._figures[name] = toy(example.vocabulary, name=example.title)
+        return self._figures[name]
+
+    def mask(self, sent: Record) -> Record:
+        """The tokens that may come next after a text, the first few hundred of them."""
+        try:
+            compiled, so_far = self.compiled(TextRequest.of(sent)), text_in(sent, "so_far")
+            vocabulary = self.room.vocabulary()
+            constraint = compiled.constraint(vocabulary)
+            assert isinstance(constraint, AutomatonConstraint), "the method asked for"
+            state = constraint.step_bytes(constraint.initial, so_far.encode())
+            if state is None:
+                raise WorkbenchError(
+                    "no accepted text begins with this text", "/check says where it fails"
+                )
+            ids = constraint.mask(state).ids.tolist()
+            tokens = [token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MOST_TOKENS]]
+            final = constraint.is_final(state)
+            return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
+        except WorkbenchError as error:
+            return {"ok": False, "why": sentence(error)}
+
+    # -- runs ------------------------------------------------------------------------------
+
+    def stop(self, sent: Record) -> Record:
+        """Ask a run to stop, by the name its browser gave it."""
+        try:
+            name = text_in(sent, "run", 64)
+        except WorkbenchError:
+            return {"ok": False}
+        self._stopped[name] = None
+        while len(self._stopped) > MOST_STOPPED:
+            del self._stopped[next(iter(self._stopped))]
+        return {"ok": True}
+
+    def is_stopped(self, run: str) -> bool:
+        """Whether that run was asked to stop; a run without a name cannot be stopped."""
+        return bool(run) and run in self._stopped
+
+    # -- runs made before --------------------------------------------------------------------
+
+    def recorded(self, sent: Record) -> str:
+        """A run of the embedded model recorded for an example, as NDJSON; empty without one."""
+        try:
+            name = text_in(sent, "example", 80)
+        except WorkbenchError:
+            return ""
+        if name not in self.gallery or self.room.name != BUILTIN:
+            return ""  # a name from outside never becomes a path
+        return recorded_run(name)
+
+
+def method_records() -> list[Record]:
+    """Every method of constraining, as the page offers them; ``deep`` where ``k`` can be set."""
+    return [
+        {"name": name, "title": each.title, "source": each.source, "deep": "k" in each.options}
+        for name, each in METHODS.items()
+    ]
+
+
+def example_record(example: Example) -> Record:
+    """An example as the page opens it."""
+    return {
+        "name": example.name,
+        "title": example.title,
+        "note": example.note,
+        "notation": str(example.notation),
+        "text": example.text,
+        "prompt": example.prompt,
+        "max_tokens": example.max_tokens,
+        "accepts": list(example.accepts),
+        "rejects": list(example.rejects),
+        "group": example.group,
+        "start": example.start,
+        "breaks": list(example.breaks) or None,
+        "settings": {"small_tokens": example.small_tokens},
+    }
+
+
+def _hints(request: TextRequest) -> Record:
+    """What the text rather is: another notation, the description of a tool around a schema."""
+    schema = request.notation is Notation.JSON_SCHEMA
+    return {
+        "looks": other_notation(request.text, request.notation) or "",
+        "inside": schema_inside(request.text) if schema else None,
+    }
+
+
+def _refused(*problems: Problem) -> Record:
+    told = [problem_record(problem) for problem in problems]
+    return {
+        "ok": False,
+        "looks": "",
+        "inside": None,
+        "facts": [],
+        "ms": 0,
+        "phases": [],
+        "problems": told,
+        "tabs": {},
+    }
+
+
+def problem_record(problem: Problem) -> Record:
+    """A problem as the page's list shows it."""
+    line, column = problem.position or (0, 0)
+    return {
+        "severity": problem.severity,
+        "message": problem.message,
+        "hint": problem.hint,
+        "start": problem.span.start if problem.span else 0,
+        "end": problem.span.end if problem.span else 0,
+        "line": line,
+        "column": column,
+        "fix": problem.fix,
+    }
+
+
+def _verdict(grammar: Grammar, text: str) -> Record:
+    verdict: Verdict = grammar.check(text)
+    ending = verdict.may_end and not verdict.accepted
+    wanted = expected([verdict.expected], end=ending) if verdict.expected or ending else ""
+    offset = verdict.offset
+    return {
+        "text": text,
+        "accepted": verdict.accepted,
+        "at_end": verdict.incomplete,
+        "offset": offset,
+        "column": None if offset is None else offset + 1,
+        "expected": wanted,
+        "rules": list(verdict.rules),
+    }
+
+
+def encoded(record: Record) -> str:
+    """A record as the JSON text a component's value is."""
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,281 @@
+"""Records of lessons, figures and answers for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from workbench.app.lessons import lesson_reader
+from workbench.app.lessons.automaton_films import LONGEST as LONGEST_READ
+from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film
+from workbench.app.lessons.lesson import (
+    LONGEST,
+    Answer,
+    Film,
+    Frame,
+    Given,
+    Lesson,
+    LessonError,
+    Opening,
+    Step,
+    View,
+)
+from workbench.app.lessons.lesson_tables import table
+from workbench.app.lessons.merge_films import rule_name
+from workbench.app.lessons.questions import question
+from workbench.app.lessons.world import STYLES
+from workbench.app.ui.explain_view import why
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.pictures import sentence
+from workbench.app.ui.records import Record
+from workbench.app.ui.requests import text_in
+from workbench.base.errors import WorkbenchError
+from workbench.drawing.dot import Direction
+from workbench.drawing.edge_labels import visible
+from workbench.drawing.graph import Graph
+from workbench.drawing.render import renderer
+from workbench.grammar.notations import Notation
+
+_Sent = Mapping[str, Any]
+
+
+def lesson_list(handlers: Handlers, sent: _Sent) -> Record:
+    """Every lesson with its shelf and the titles of its steps."""
+    try:
+        found = lesson_reader.lessons()
+        listed = [
+            {**_entry(found[name]), "shelf": title}
+            for title, names in lesson_reader.SHELVES.items()
+            for name in names
+        ]
+        return {"ok": True, "lessons": listed}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _entry(lesson: Lesson) -> Record:
+    return {
+        "name": lesson.name,
+        "title": lesson.title,
+        "aim": lesson.aim,
+        "source": lesson.source,
+        "steps": [step.title for step in lesson.steps],
+    }
+
+
+def lesson(handlers: Handlers, sent: _Sent) -> Record:
+    """One lesson: its texts, tables and questions; pictures are requested when they are shown."""
+    try:
+        return _content(lesson_reader.lesson(text_in(sent, "lesson", 40)).name)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+@lru_cache(maxsize=32)
+def _content(name: str) -> Record:
+    found = lesson_reader.lesson(name)
+    return {"ok": True, **_entry(found), "pages": [_page(step) for step in found.steps]}
+
+
+def _page(step: Step) -> Record:
+    made = table(step.table, step.world) if step.table else None
+    return {
+        "title": step.title,
+        "paragraphs": list(step.paragraphs),
+        "source": step.source,
+        "figure": step.figure is not None,
+        "broad": step.figure is not None and step.figure.broad,
+        "explained": step.figure is not None and step.figure.name in EXPLAINED,
+        "caption": step.caption,
+        "given": _given_world(step),
+        "table": made
+        and {
+            "caption": made.caption,
+            "heads": list(made.heads),
+            "rows": list(made.rows),
+            "hidden": [i for i, head in enumerate(made.heads) if head in step.hidden],
+        },
+        "question": _question(step),
+        "open": step.opening and _opening(step.opening),
+    }
+
+
+def _given_world(step: Step) -> Record:
+    """The language and the tokens of a step, for a reader to have before their eyes."""
+    world = step.world
+    return {
+        "text": world.text.rstrip(),
+        "notation": str(world.notation),
+        "tokens": [visible(word) for word in world.words] if world.tokens else [],
+        "merges": [rule_name(rule) for rule in world.merges],
+    }
+
+
+def _question(step: Step) -> Record | None:
+    if step.question is None:
+        return None
+    asked = question(step.question, step.world)
+    return {"ask": step.question.ask, "form": asked.form, "options": list(asked.options)}
+
+
+def _opening(opening: Opening) -> Record:
+    return {
+        "text": opening.text if opening.notation == "regex" else opening.text.strip() + "\n",
+        "notation": opening.notation,
+        "start": opening.start,
+        # an example is opened as the gallery has it
+        "style": "" if opening.example else STYLES.get(Notation(opening.notation), ""),
+        "prompt": opening.prompt,
+        "tab": opening.tab,
+        "name": opening.example,
+        "tests": [{"text": text, "expect": expect} for text, expect in opening.tests],
+    }
+
+
+def lesson_figure(handlers: Handlers, sent: _Sent) -> Record:
+    """A step's film, of what the lesson names or of what a reader typed or took."""
+    try:
+        step = _step(sent)
+        if step.figure is None:
+            raise LessonError("this step has no figure")
+        made = film(step.figure, step.world, _given(sent))
+        direction: Direction = "TB" if sent.get("narrow") or step.figure.name in UPRIGHT else "LR"
+        graphs = [] if sent.get("again") is True else [_graph(g, direction) for g in made.graphs]
+        return {"ok": True, **_film(made), "graphs": graphs}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _step(sent: _Sent) -> Step:
+    steps = lesson_reader.lesson(text_in(sent, "lesson", 40)).steps
+    number = sent.get("step")
+    if type(number) is not int or not 0 <= number < len(steps):
+        raise LessonError("expected the number of a step")
+    return steps[number]
+
+
+def _given(sent: _Sent) -> Given:
+    """What a reader handed in: a text, token numbers, or nothing."""
+    given = sent.get("given")
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return text_in({"text": given}, "text", LONGEST_READ)
+    if isinstance(given, list) and all(type(i) is int for i in given):
+        return tuple(given[:LONGEST_READ])
+    raise LessonError("expected a text or tokens")
+
+
+def _film(made: Film) -> Record:
+    opens_at = made.opens_at if made.opens_at >= 0 else len(made.frames) - 1
+    return {
+        "takes": made.takes,
+        "opens_at": opens_at,
+        "taken": list(made.taken),
+        "frames": [_frame(frame) for frame in made.frames],
+    }
+
+
+def _frame(frame: Frame) -> Record:
+    return {
+        "say": frame.say,
+        "good": frame.good,
+        "rules": list(frame.rules),
+        "views": [_view(view) for view in frame.views],
+        "rows": [
+            {
+                "name": r.name,
+                "chips": list(r.chips),
+                "now": r.now,
+                "next": r.next,
+                "bits": list(r.bits),
+            }
+            for r in frame.rows
+        ],
+        "choices": [
+            {"id": c.token_id, "text": c.text, "ok": c.allowed, "why": c.why} for c in frame.choices
+        ],
+        "bars": [
+            {"text": b.text, "before": b.before, "after": b.after, "taken": b.taken}
+            for b in frame.bars
+        ],
+    }
+
+
+def _view(view: View) -> Record:
+    """What is lit, and what is there, by the ids of the picture's elements."""
+    return {
+        "lit": [f"state-{node}" for node in view.lit],
+        "arcs": [f"edge-{number}" for number in view.arcs],
+        "dead": [f"state-{node}" for node in sorted(view.dead)],
+        "shown": None
+        if view.nodes is None
+        else [
+            *(f"state-{node}" for node in sorted(view.nodes)),
+            *(f"edge-{number}" for number in sorted(view.edges or ())),
+        ],
+    }
+
+
+def _graph(graph: Graph, direction: Direction) -> Record:
+    """A graph as ``wb.graph`` takes it."""
+    return {
+        "name": graph.name,
+        "svg": renderer().draw(graph, direction),
+        "centre": "",
+        "where": graph.where,
+        "names": {},
+        "states": [
+            {"id": n.id, "label": n.label, "title": n.title, "kinds": list(n.kinds)}
+            for n in graph.nodes
+        ],
+        "edges": [
+            {"source": e.source, "target": e.target, "labels": list(e.labels), "title": e.title}
+            for e in graph.edges
+        ],
+    }
+
+
+def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
+    """Why a token is forbidden after those a reader took: the record of the page's own ``why``."""
+    try:
+        world, given, token_id = _step(sent).world, _given(sent), sent.get("token")
+        known = world.vocabulary.tokens
+        if not isinstance(given, tuple) or type(token_id) is not int:
+            raise LessonError("expected tokens of this lesson")
+        if any(not 0 <= i < len(known) for i in (*given, token_id)):
+            raise LessonError("expected tokens of this lesson")
+        token = known[token_id]
+        asked = {
+            "text": world.text,
+            "notation": str(world.notation),
+            "start": world.start,
+            "so_far": world.vocabulary.decode(given).hex(),
+            "token": None if token is None else token.hex(),
+        }
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    return why(handlers, asked)
+
+
+def lesson_answer(handlers: Handlers, sent: _Sent) -> Record:
+    """What the engine says to an answer."""
+    try:
+        step = _step(sent)
+        if step.question is None:
+            raise LessonError("this step has no question")
+        reply = question(step.question, step.world).judge(_answer(sent))
+        notes = [{"option": option, "why": why} for option, why in reply.notes]
+        return {"ok": True, "right": reply.right, "say": reply.say, "notes": notes}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _answer(sent: _Sent) -> Answer:
+    answer = sent.get("answer")
+    if isinstance(answer, str):
+        return text_in({"answer": answer}, "answer", LONGEST)
+    if isinstance(answer, list) and all(type(i) is int for i in answer):
+        return answer
+    raise LessonError("expected an answer")

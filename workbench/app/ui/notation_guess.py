@@ -1,0 +1,144 @@
+"""Guesses the notation of a text, and finds a JSON Schema inside a tool description.
+
+A guess from signs, for a hint alone: nothing is read in another notation than the chosen one.
+
+Tools of chat models are described by objects that hold a schema and a name; pasted as a whole
+such an object is no schema, or one that requires nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+
+from workbench.app.ui.records import Record
+from workbench.base.errors import WorkbenchError
+from workbench.base.source import Source
+from workbench.grammar.notations import Notation
+from workbench.schema.schema_reader import Document, Node
+from workbench.syntax.regex.parser import parse_regex
+
+#: A rule begins: in a regex such colons are letters, which is rarely intended.
+_RULE = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
+
+#: A rule of Lark's with something only a grammar has, or a statement.
+_LARK = re.compile(
+    r"""^[ \t]*(?: \??start[ \t]*:\s*[^\s:=]
+                | [!?]{0,2}[A-Za-z_][\w-]*(?:\{[^}\n]*\})?(?:\[[^\]\n]*\])?(?:::_)?(?:\.-?\d+)?
+                  [ \t]*:[ \t\n]*(?:"|/[^/\s]|\([^\n]*"|~|%)
+                | %(?:import|ignore|declare|llguidance|grammar_options)\b)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\\n]|\\.)*"\s*:|\}\s*\Z))')
+_PYTHON = re.compile(r"^(?:@(?:dataclasses\.)?dataclass\b|class\s+\w+.*:)", re.MULTILINE)
+
+#: Strings, whatever their notation, and comments of lines: signs inside them say nothing.
+_STRINGS = re.compile(r"""#\w*(?=['"])|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""")
+_COMMENTS = re.compile(r"#(?!\w*['\"])[^\n]*")
+
+#: Only KBNF ends a rule so, or quotes so; only GBNF has classes, counts and such names.
+_KBNF_ONLY = re.compile(r";[ \t]*(?:$|\(\*)|#\w*['\"]|\(\*|'", re.MULTILINE)
+_GBNF_ONLY = re.compile(r"\[\^?[^\]\n]|\{\s*\d|^[ \t]*root[ \t]*::=|\w-\w*[ \t]*::=", re.MULTILINE)
+
+#: Outside strings a grammar has no use for these.
+_REGEX_ONLY = re.compile(r"[\\.^$]|\[[^\]\s]-|\{\d+,?\d*\}|\(\?")
+
+#: Both have these; without any string they are rather a regex's.
+_EITHER = re.compile(r"[\[\](){}|*+?]")
+
+#: The beginning of an incomplete text; KBNF takes a bare ``=`` too, and comments.
+_BEGUN = {
+    Notation.KBNF: re.compile(r"\s*(?:\(\*|[A-Za-z_]\w*\s*(?:=|::|:?\s*\Z))"),
+    Notation.GBNF: re.compile(r"\s*(?:#|[\w-]+\s*(?:::|:?\s*\Z))"),
+    Notation.LARK: re.compile(r"\s*(?:[%!?#]|//|[A-Za-z_]\w*\s*(?:[:.\[{]|\Z))"),
+    Notation.JSON_SCHEMA: re.compile(r"\s*(?:[{\"]|true\b|false\b|\Z)"),
+    Notation.DATACLASS: re.compile(r"\s*(?:[@#\"]|class\b|from\b|import\b|\w+\s*\Z)"),
+}
+
+
+def looks_like(text: str) -> tuple[Notation, ...]:
+    """The notations whose signs a text has, the likeliest first; a regex has no such signs."""
+    if _JSON.match(text):
+        return (Notation.JSON_SCHEMA,)
+    if _PYTHON.search(text):
+        return (Notation.DATACLASS,)
+    if _RULE.search(text):
+        return _rules_of(text)
+    return (Notation.LARK,) if _LARK.search(text) else ()
+
+
+def _rules_of(text: str) -> tuple[Notation, ...]:
+    """KBNF or GBNF, which begin their rules alike; both where no sign decides."""
+    bare = _COMMENTS.sub("", _STRINGS.sub(_hollow, text))
+    if _KBNF_ONLY.search(bare):
+        return (Notation.KBNF,)
+    # a rule of KBNF that another follows has ended
+    if _GBNF_ONLY.search(bare) or len(_RULE.findall(bare)) > 1:
+        return (Notation.GBNF,)
+    return Notation.KBNF, Notation.GBNF
+
+
+def _hollow(string: re.Match[str]) -> str:
+    """A string without what it holds."""
+    text = string[0]
+    return text if text[0] == "#" else text[0] * 2
+
+
+def other_notation(text: str, chosen: Notation) -> Notation | None:
+    """The notation a text looks like, if not the chosen one."""
+    looks = looks_like(text)
+    if looks:
+        return None if chosen in looks else looks[0]
+    if chosen is Notation.REGEX or _BEGUN[chosen].match(text):
+        return None
+    rest = _STRINGS.sub("", text)
+    if not (_REGEX_ONLY.search(rest) or (rest == text and _EITHER.search(rest))):
+        return None
+    try:
+        parse_regex(Source(text, "regex"))
+    except WorkbenchError:
+        return None
+    return Notation.REGEX
+
+
+#: What holds the schema, from the outside in; the object of the last step has a name.
+_WAYS = (
+    ("function", "parameters"),
+    ("json_schema", "schema"),
+    ("parameters",),
+    ("input_schema",),
+    ("inputSchema",),
+    ("schema",),
+)
+
+#: Who has one of these is a schema itself.
+_OWN = frozenset({"properties", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "items"})
+
+
+def schema_inside(text: str) -> Record | None:
+    """Where the schema is in the description of a tool, and its text; None for anything else."""
+    try:
+        node = Document(Source(text, "schema")).root
+    except WorkbenchError:
+        return None
+    if node.items is not None and len(node.items) == 1:
+        node = node.items[0]
+    found = next(filter(None, (_along(node, way) for way in _WAYS)), None)
+    if found is None:
+        return None
+    first, line_break, rest = text[found.start : found.end].partition("\n")
+    return {"pointer": found.pointer, "text": first + line_break + dedent(rest)}
+
+
+def _along(node: Node, way: tuple[str, ...]) -> Node | None:
+    holder = node
+    for step in way:
+        if node.members is None or node.members.keys() & _OWN:
+            return None
+        holder, inner = node, node.members.get(step)
+        if inner is None:
+            return None
+        node = inner
+    name = (holder.members or {}).get("name")
+    named = name is not None and isinstance(name.value, str)
+    return node if named and node.members is not None else None

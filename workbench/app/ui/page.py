@@ -1,0 +1,164 @@
+"""The page as Gradio components: our own skeletons, style and scripts around Gradio's transport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from workbench.app.ui import author, compare_view, explain_view, lesson_view
+from workbench.app.ui.api import add_endpoints
+from workbench.app.ui.author import convert_grammar, what_changed
+from workbench.app.ui.handlers import Handlers, encoded
+from workbench.app.ui.page_files import about, head, release
+from workbench.app.ui.pictures import sentence
+from workbench.app.ui.runs import find_tokens, missed_lines, run_lines, take_token, turn
+from workbench.app.ui.states import about_edge, about_state, find_states
+from workbench.app.ui.takeaway import take_code, take_machine, take_replay
+from workbench.base.errors import WorkbenchError
+from workbench.base.resources import STATIC
+
+
+def theme() -> gr.themes.Base:
+    """A plain theme without web fonts (two thirds of an empty page's weight)."""
+    return gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
+
+
+_Sent = dict[str, Any]
+_Answer = dict[str, Any] | str
+_Question = Callable[[Handlers, _Sent], _Answer]
+_Lines = Callable[[Handlers, _Sent], Iterator[str]]
+
+#: What each part may ask, by the name its script calls: ``server.check_texts({…})``.
+QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
+    "header": {
+        "model_state": lambda handlers, _: handlers.model_state(),
+        "open_example": Handlers.example,
+    },
+    "grammar": {
+        "compile_grammar": Handlers.compile,
+        "check_texts": Handlers.check,
+        "lint_grammar": author.lint_grammar,
+        "time_mask": author.time_mask,
+        "outline_rules": author.outline_rules,
+        "sample_texts": author.sample_texts,
+        "what_changed": what_changed,
+        "convert_grammar": convert_grammar,
+        "why": explain_view.why,
+    },
+    "picture": {
+        "draw_machine": Handlers.draw,
+        "draw_railroad": author.draw_railroad,
+        "find_states": find_states,
+        "about_state": about_state,
+        "about_edge": about_edge,
+    },
+    "takeaway": {"take_machine": take_machine, "take_code": take_code, "take_replay": take_replay},
+    "learn": {
+        "lesson_list": lesson_view.lesson_list,
+        "lesson": lesson_view.lesson,
+        "lesson_figure": lesson_view.lesson_figure,
+        "lesson_why": lesson_view.lesson_why,
+        "lesson_answer": lesson_view.lesson_answer,
+    },
+    "compare": {
+        "contender_list": compare_view.contender_list,
+        "compared_run": compare_view.compared_run,
+        "distribution": compare_view.distribution,
+        "missed_lines": missed_lines,
+        "stop_run": Handlers.stop,
+    },
+    "footer": {"about": about},
+    "run": {
+        "recorded_run": Handlers.recorded,
+        "explain_tokens": explain_view.explain_tokens,
+        "why": explain_view.why,
+        "missed_lines": missed_lines,
+        "stop_run": Handlers.stop,
+        "turn": turn,
+        "take_token": take_token,
+        "find_tokens": find_tokens,
+    },
+}
+
+#: A component's script: hands itself to the page's own, names the events Gradio must know.
+_ON_LOAD = """
+wb.mount("%s", { element, trigger, props, watch, server: %s }); /* event: "run" */
+"""
+
+
+def part(handlers: Handlers, name: str, value: str = "") -> gr.HTML:
+    """One of the page's parts: a static skeleton that a script of ours brings to life.
+
+    Nothing a person or a model wrote is ever put into the template: Gradio would evaluate
+    ``${…}`` and ``{{…}}`` in it. It travels as ``value`` and enters through textContent.
+    """
+    asked = QUESTIONS.get(name, {})
+    return gr.HTML(
+        value,
+        html_template=(Path(STATIC) / f"{name}.html").read_text("utf-8"),
+        js_on_load=_ON_LOAD % (name, "server" if asked else "null"),
+        apply_default_css=False,
+        elem_id=f"wb-{name}",
+        head=head(),
+        server_functions=[_named(handlers, *each) for each in asked.items()],
+    )
+
+
+def _named(handlers: Handlers, name: str, question: _Question) -> Callable[[_Sent], _Answer]:
+    """A question as Gradio wants it: a function of what was sent, called by its name."""
+
+    def ask(sent: _Sent) -> _Answer:
+        try:
+            return question(handlers.with_model(sent), sent)
+        except WorkbenchError as error:
+            return {"fault": sentence(error)}
+
+    ask.__name__ = name
+    return ask
+
+
+def build(handlers: Handlers) -> gr.Blocks:
+    """The whole page."""
+
+    def stream(lines: _Lines) -> Callable[[gr.EventData], Iterator[str]]:
+        def streamed(event: gr.EventData) -> Iterator[str]:
+            sent = event._data if isinstance(event._data, dict) else {}
+            yield from lines(handlers, sent)
+
+        return streamed
+
+    page = gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False)
+    with page:
+        part(handlers, "header", encoded(handlers.page()))
+        with gr.Row(elem_id="wb-main"):
+            part(handlers, "grammar")
+            part(handlers, "picture")
+        with gr.Column(elem_id="wb-below"):
+            run = part(handlers, "run")
+            part(handlers, "takeaway")
+        part(handlers, "learn")
+        side_by_side = part(handlers, "compare")
+        part(handlers, "footer", encoded(release()))
+        for asked, lines, over in (
+            (run, run_lines, "run over"),
+            (side_by_side, compare_view.compare_lines, "compare over"),
+        ):
+            running = asked.run(
+                stream(lines),
+                None,
+                asked,
+                concurrency_id="model",
+                concurrency_limit=1,
+                # Gradio's own cancelling was tried: it is slow to let go, and a run asked for
+                # meanwhile was dropped or ended with the old one; a run is stopped by its name
+                trigger_mode="multiple",
+                show_progress="hidden",
+                api_visibility="private",
+            )
+            running.then(None, None, None, js=f"() => {{ window.wb.emit('{over}'); }}")
+        add_endpoints(handlers, page)
+    page.queue(default_concurrency_limit=4, max_size=32)
+    return page

@@ -1,0 +1,186 @@
+"""Steps of a run as the records the page reads: one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from workbench.analysis.run_tracing import Place
+from workbench.constraint.labels import Labelled
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import Constraint, State
+from workbench.decoding.candidates import Turn
+from workbench.decoding.retokenize import Improper
+from workbench.decoding.trace import Candidate, Step, StopReason, Trace
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: What travels to the page: strings, numbers, lists and objects of them.
+Record = dict[str, Any]
+
+#: Why a run ended, in words.
+WORDS = {
+    StopReason.ACCEPTED: "valid and complete; the model ended it",
+    StopReason.FORCED_END: "valid and complete",
+    StopReason.DEAD_END: "dead end: no token is allowed",
+    StopReason.TOKEN_BUDGET: "cut off at the token limit",
+    StopReason.STOPPED: "stopped by you",
+}
+
+_BITS = 1 / math.log(2)
+
+
+def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> Record:
+    """A token as text where it is text by itself, else as hexadecimal bytes."""
+    if token_id == vocabulary.end:
+        return {"id": token_id, "end": True}
+    if token is None:
+        name = vocabulary.names.get(token_id, f"special {token_id}")
+        return {"id": token_id, "text": f"⟨{name}⟩"}
+    try:
+        return {"id": token_id, "text": token.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"id": token_id, "hex": token.hex()}
+
+
+def step_record(step: Step, place: Place, circle: int | None, vocabulary: Vocabulary) -> Record:
+    """Everything the page shows of one token.
+
+    ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
+    among what the mask allows. ``loop`` names the cycle of the machine the token stays in.
+    Unit: ``s``, ``sm`` (surprisal) and ``m`` (taken by the mask) in bits, null for infinite;
+          ``ms`` milliseconds.
+    """
+    return {
+        "k": "step",
+        "i": step.index,
+        "id": step.token_id,
+        "token": token_record(step.token_id, step.token or None, vocabulary),
+        "s": _finite(step.surprisal * _BITS),
+        "sm": _finite(step.masked_surprisal * _BITS),
+        "p": _probability(step.logprob),
+        "pm": _probability(step.masked_logprob),
+        "rank": step.rank,
+        "rankm": step.masked_rank,
+        "cut": step.intervened,
+        **_masked(step.mask, step.kept, vocabulary),
+        **_standing(place),
+        "loop": circle,
+        "ms": {**_times(step.model_ms, step.mask_ms), "advance": round(step.advance_ms, 3)},
+        "wanted": [_candidate(candidate, vocabulary) for candidate in step.wanted],
+        "may": [_candidate(candidate, vocabulary) for candidate in step.allowed],
+    }
+
+
+def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Record:
+    """The terminal label that reads a token; nothing where it is read as text."""
+    label = constraint.label(state, token_id) if isinstance(constraint, Labelled) else None
+    return {} if label is None else {"label": label.name}
+
+
+def turn_record(turn: Turn, index: int, place: Place, top: int) -> Record:
+    """The same for a token that is not chosen yet, with the fields known before the choice."""
+    wanted = turn.wanted(top)
+    return {
+        "k": "turn",
+        "i": index,
+        "cut": not wanted[0].allowed,
+        **_masked(turn.mask, turn.kept, turn.vocabulary),
+        **_standing(place),
+        "ms": _times(turn.model_ms, turn.mask_ms),
+        "wanted": [_candidate(candidate, turn.vocabulary) for candidate in wanted],
+        "may": [_candidate(candidate, turn.vocabulary) for candidate in turn.allowed(top)],
+    }
+
+
+def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
+    """What the mask let through."""
+    allowed = len(mask)
+    return {
+        "m": _finite(-math.log2(kept)) if kept else None,
+        "kept": _rounded(kept),
+        "allowed": allowed,
+        "forced": allowed == 1,
+        "may_end": vocabulary.end is not None and vocabulary.end in mask,
+    }
+
+
+def _standing(place: Place) -> Record:
+    """Where in the machines it is."""
+    return {
+        "state": place.state,
+        "path": place.path,
+        "stack": list(place.stack),
+        "rules": list(dict.fromkeys(place.stack)),
+        "read_in": [{"start": span.start, "end": span.end} for span in place.read_in],
+    }
+
+
+def _times(model_ms: float, mask_ms: float) -> Record:
+    return {"model": round(model_ms, 3), "mask": round(mask_ms, 3)}
+
+
+def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> Record:
+    """A token with both of its probabilities."""
+    return {
+        **token_record(candidate.token_id, candidate.token, vocabulary),
+        "before": _rounded(candidate.probability),
+        "after": _rounded(candidate.masked_probability),
+        "ok": candidate.allowed,
+    }
+
+
+def searched_record(turn: Turn, token_id: TokenId) -> Record:
+    """A token that was searched for, with its rank among all and, if allowed, among the allowed."""
+    candidate = turn.candidate(token_id)
+    rankm = turn.masked_rank(token_id) if candidate.allowed else None
+    return {**_candidate(candidate, turn.vocabulary), "rank": turn.rank(token_id), "rankm": rankm}
+
+
+def stop_record(trace: Trace, milliseconds: float) -> Record:
+    """Why a run ended, and how fast it was."""
+    assert trace.stop is not None
+    seconds = max(milliseconds, 0.001) / 1000
+    return {
+        **ended_record(trace.stop),
+        "rate": round(len(trace.steps) / seconds, 1),
+        "perplexity": _finite(trace.perplexity),
+    }
+
+
+def ended_record(reason: StopReason) -> Record:
+    """Why there is no further token."""
+    good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
+    return {"k": "stop", "reason": reason.value, "words": WORDS[reason], "good": good}
+
+
+def full_record() -> Record:
+    """That the model can read no further token: a limit of the model, not of the run."""
+    words = "cut off: the model can read no more tokens"
+    return {"k": "stop", "reason": "model full", "words": words, "good": False}
+
+
+def proper_record(found: Improper | None, vocabulary: Vocabulary) -> Record | None:
+    """Where the tokenizer itself would have spelt the text otherwise, and how."""
+    if found is None:
+        return None
+    own = [token_record(i, vocabulary.tokens[i], vocabulary) for i in found.proper]
+    return {"at": found.index, "own": own, "at_prompt": found.at_prompt}
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 4) if math.isfinite(value) else None
+
+
+def _probability(logprob: float) -> float:
+    return _rounded(math.exp(logprob)) if logprob == logprob else 0.0
+
+
+def _rounded(value: float) -> float:
+    """Six significant digits are enough to read, and half the bytes."""
+    return float(f"{value:.6g}") if math.isfinite(value) else 0.0
+
+
+def line(record: Record) -> str:
+    """A record as one line of NDJSON."""
+    return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"

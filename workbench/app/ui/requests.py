@@ -1,0 +1,295 @@
+"""Checks what the browser sends and converts it to typed requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.app.pipeline import Compiled
+from workbench.base.errors import WorkbenchError
+from workbench.constraint.compile import METHODS
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.contenders import Contender, chosen
+from workbench.decoding.sampling import Sampling
+from workbench.grammar.notations import Notation
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: Characters a grammar or a prompt typed into the page may have.
+LONGEST_TEXT = 50_000
+
+#: Texts tried in one request, and characters each may have.
+MOST_TRIED = 50
+LONGEST_TRIED = 5_000
+
+#: Tokens one run of the page may take.
+MOST_TOKENS = 1_024
+
+#: Tokens of the prefix from which a run continues.
+_LONGEST_PREFIX = 2_048
+
+_Sent = Mapping[str, Any]
+
+
+def text_in(sent: _Sent, name: str, most: int = LONGEST_TEXT) -> str:
+    """A text field.
+
+    Raises: WorkbenchError where it is no text or too long.
+    """
+    value = sent.get(name, "")
+    if not isinstance(value, str):
+        raise WorkbenchError(f"expected a text as {name}")
+    if len(value) > most:
+        raise WorkbenchError(
+            f"the {name} has {len(value):,} characters; this page takes at most {most:,}",
+            "use the command line, or the library, for larger ones",
+        )
+    # a lone surrogate cannot be written as UTF-8; browsers send them for broken pastes
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def number_in(sent: _Sent, name: str, default: float, low: float, high: float) -> float:
+    """A number field, held within bounds."""
+    value = sent.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise WorkbenchError(f"expected a number as {name}, not {value!r}")
+    return min(high, max(low, value))
+
+
+def notation_in(sent: _Sent) -> Notation:
+    """The notation a grammar is written in.
+
+    Raises: WorkbenchError for an unknown one.
+    """
+    named = sent.get("notation", Notation.REGEX)
+    try:
+        return Notation(named)
+    except ValueError:
+        known = ", ".join(Notation)
+        raise WorkbenchError(f"expected one of {known}, not {named!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class TextRequest:
+    """The grammar in the editor."""
+
+    text: str
+    notation: Notation
+    start: str = "start"
+    #: How its texts are laid out, of ``notation.styles``; empty for the usual way.
+    style: str = ""
+
+    @staticmethod
+    def of(sent: _Sent) -> TextRequest:
+        start = text_in(sent, "start", 200) or "start"
+        style = text_in(sent, "style", 40)
+        return TextRequest(text_in(sent, "text"), notation_in(sent), start, style)
+
+
+def tried_in(sent: _Sent) -> list[str]:
+    """The texts to try.
+
+    Raises: WorkbenchError where they are no list of texts.
+    """
+    texts = sent.get("texts", [])
+    if not isinstance(texts, list):
+        raise WorkbenchError("expected a list of texts")
+    return [text_in({"text to try": t}, "text to try", LONGEST_TRIED) for t in texts[:MOST_TRIED]]
+
+
+def bytes_in(value: object) -> bytes:
+    """Bytes sent as hexadecimal digits.
+
+    Raises: WorkbenchError where they are none, or too many.
+    """
+    if not isinstance(value, str) or len(value) > 2 * LONGEST_TEXT:
+        raise WorkbenchError("expected bytes as hexadecimal digits")
+    try:
+        return bytes.fromhex(value)
+    except ValueError:
+        raise WorkbenchError("expected bytes as hexadecimal digits") from None
+
+
+def tokens_in(sent: _Sent) -> list[bytes | None]:
+    """Tokens as hexadecimal digits, null for the end.
+
+    Raises: WorkbenchError where they are none.
+    """
+    tokens = sent.get("tokens", [])
+    if not isinstance(tokens, list):
+        raise WorkbenchError("expected a list of tokens")
+    return [None if token is None else bytes_in(token) for token in tokens[:MOST_TRIED]]
+
+
+def prefix_in(sent: _Sent) -> tuple[int, ...]:
+    """The tokens taken before, as their ids.
+
+    Raises: WorkbenchError where they are none, or too many.
+    """
+    prefix = sent.get("prefix", [])
+    if not isinstance(prefix, list) or not all(type(i) is int for i in prefix):
+        raise WorkbenchError("expected a list of token ids as prefix")
+    if len(prefix) > _LONGEST_PREFIX:
+        raise WorkbenchError(
+            f"expected at most {_LONGEST_PREFIX:,} tokens to continue from, not {len(prefix):,}",
+            "rewind to an earlier token",
+        )
+    return tuple(prefix)
+
+
+def token_in(sent: _Sent) -> int | None:
+    """The token to be taken, or None where the model may choose.
+
+    Raises: WorkbenchError for anything but an id.
+    """
+    token = sent.get("token")
+    if token is not None and type(token) is not int:
+        raise WorkbenchError("expected a token id as token")
+    return token
+
+
+#: Lookaheads that may be requested; deeper ones forbid no more.
+_DEEPEST = 1_000
+
+
+def method_in(sent: _Sent, name: str = "constraint") -> str:
+    """How a text is kept inside its grammar: the name of a method.
+
+    Raises: WorkbenchError for an unknown one.
+    """
+    method = sent.get(name, "automaton")
+    if not isinstance(method, str) or method not in METHODS:
+        raise WorkbenchError(f"expected one of {', '.join(METHODS)}, not {method!r}")
+    return method
+
+
+def options_in(sent: _Sent, method: str) -> dict[str, int]:
+    """The options of a method that the page can set: ``lookahead`` is ``k``, null for no bound."""
+    if sent.get("lookahead") is None or "k" not in METHODS[method].options:
+        return {}
+    return {"k": int(number_in(sent, "lookahead", 0, 0, _DEEPEST))}
+
+
+def switch_in(sent: _Sent, name: str) -> bool:
+    """A switch; off where nothing was sent.
+
+    Raises: WorkbenchError where it is neither true nor false.
+    """
+    value = sent.get(name) or False
+    if not isinstance(value, bool):
+        raise WorkbenchError(f"expected true or false as {name}, not {value!r}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A requested generation."""
+
+    #: The browser's own name for the run, given back in its records.
+    run: str
+    grammar: TextRequest
+    prompt: str
+    sampling: Sampling
+    max_tokens: int
+    #: How it is constrained, by the method's name; ``unconstrained`` for the model alone.
+    method: str
+    prefix: tuple[int, ...]
+    #: The method's own options.
+    options: Mapping[str, int] = field(default_factory=dict)
+    #: Whether only tokens of a single character are allowed.
+    small_tokens: bool = False
+
+    @staticmethod
+    def of(sent: _Sent) -> RunRequest:
+        method = method_in(sent)
+        return RunRequest(
+            run=text_in(sent, "run", 64),
+            grammar=TextRequest.of(sent),
+            prompt=text_in(sent, "prompt"),
+            sampling=Sampling(
+                temperature=number_in(sent, "temperature", 0.7, 0, 5),
+                seed=int(number_in(sent, "seed", 1, 0, 2**31 - 1)),
+            ),
+            max_tokens=int(number_in(sent, "max_tokens", 128, 1, MOST_TOKENS)),
+            method=method,
+            prefix=prefix_in(sent),
+            options=options_in(sent, method),
+            small_tokens=switch_in(sent, "small_tokens"),
+        )
+
+    def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> Constraint:
+        """The constraint of the requested method.
+
+        Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
+        """
+        return compiled.constraint(
+            vocabulary, self.method, small_tokens=self.small_tokens, **self.options
+        )
+
+
+#: What one comparison may ask for: the page has one model for all its visitors.
+MOST_PROMPTS = 10
+MOST_SEEDS = 30
+MOST_COMPARED_TOKENS = 512
+MOST_IN_ALL = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRequest:
+    """A comparison as a visitor requests it."""
+
+    #: The browser's own name for the comparison.
+    run: str
+    grammar: TextRequest
+    prompts: tuple[str, ...]
+    contenders: tuple[Contender, ...]
+    seeds: tuple[int, ...]
+    temperature: float
+    max_tokens: int
+
+    @staticmethod
+    def of(sent: Mapping[str, Any]) -> CompareRequest:
+        first = int(number_in(sent, "seed", 1, 0, 2**31 - 1 - MOST_SEEDS))
+        count = int(number_in(sent, "seeds", 3, 1, MOST_SEEDS))
+        request = CompareRequest(
+            run=text_in(sent, "run", 64),
+            grammar=TextRequest.of(sent),
+            prompts=_prompts_in(sent),
+            contenders=_contenders_in(sent),
+            seeds=tuple(range(first, first + count)),
+            temperature=number_in(sent, "temperature", 0.7, 0, 5),
+            max_tokens=int(number_in(sent, "max_tokens", 64, 1, MOST_COMPARED_TOKENS)),
+        )
+        runs = len(request.prompts) * len(request.contenders) * count
+        if (tokens := runs * request.max_tokens) > MOST_IN_ALL:
+            raise WorkbenchError(
+                f"{runs:,} runs of {request.max_tokens} tokens are {tokens:,} tokens;"
+                f" this page takes at most {MOST_IN_ALL:,}",
+                "choose fewer methods, seeds or tokens, or use workbench compare",
+            )
+        return request
+
+
+def _prompts_in(sent: Mapping[str, Any]) -> tuple[str, ...]:
+    """The prompts, each once.
+
+    Raises: WorkbenchError where they are no list of texts, or too many.
+    """
+    prompts = sent.get("prompts", [""])
+    if not isinstance(prompts, list):
+        raise WorkbenchError("expected a list of prompts")
+    texts = dict.fromkeys(text_in({"prompt": each}, "prompt", LONGEST_TRIED) for each in prompts)
+    if len(texts) > MOST_PROMPTS:
+        raise WorkbenchError(f"expected at most {MOST_PROMPTS} prompts, not {len(texts)}")
+    return tuple(texts) or ("",)
+
+
+def _contenders_in(sent: Mapping[str, Any]) -> tuple[Contender, ...]:
+    """The methods, by their names.
+
+    Raises: WorkbenchError for no method, and for an unknown one.
+    """
+    names = sent.get("methods", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise WorkbenchError("expected a list of methods by their names")
+    return chosen(names)

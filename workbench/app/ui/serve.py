@@ -1,0 +1,224 @@
+"""Opens the page: runs a web server with the given settings until it is stopped."""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from workbench.app.ui.model_registry import BUILTIN, ModelRoom, ModelRooms
+from workbench.base.errors import WorkbenchError
+from workbench.base.kernels import compile_watch
+from workbench.constraint.compile import compile as compile_constraint
+from workbench.constraint.engine.automaton import ready
+from workbench.constraint.engine.compose import ready as closing_ready
+from workbench.constraint.protocol import ready_for_loops
+from workbench.grammar.grammar import Grammar
+
+if TYPE_CHECKING:
+    import gradio as gr
+    from starlette.routing import Route
+
+    from workbench.app.ui.handlers import Handlers
+
+#: Addresses that only this machine can reach.
+_OWN = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """How the page is served."""
+
+    host: str = "127.0.0.1"
+    #: 0 for any free one.
+    port: int = 7860
+    #: The models offered, the first one first: ``builtin``, ``toy``, directories or hub ids.
+    models: tuple[str, ...] = (BUILTIN,)
+    open_browser: bool = False
+    #: Whether the endpoints are tools for assistants too (MCP).
+    mcp: bool = False
+    quiet: bool = False
+
+
+def serve(settings: ServeSettings) -> None:
+    """Serve the page until interrupted."""
+    page = start(settings)
+    page.block_thread()
+
+
+def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
+    """Start serving and come back with Gradio's page (``local_url``, ``close()``).
+
+    The first model, torch with it, is loaded once the page answers, in the background;
+    ``room`` is one that is to be used instead of the models the settings name.
+
+    Raises: WorkbenchError where the address or the port is not available.
+    """
+    # Gradio reads these when it is imported: no word about this machine goes anywhere
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    tools = _tools(settings)
+    compile_watch()  # before anything is compiled
+    with _quick_start():
+        page, handlers = _launched(settings, room, mcp=tools)
+    if not settings.quiet:
+        print(f"The grammar workbench is open at {page.local_url} — Ctrl+C closes it", flush=True)
+    threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
+    return page
+
+
+@contextmanager
+def _quick_start() -> Iterator[None]:
+    """Imports without garbage collection, and without IPython.
+
+    Nearly nothing of what is imported is garbage, yet collecting takes a tenth of the start; what
+    is there afterwards is not searched again. Gradio imports IPython for a command of notebooks,
+    which takes as long; in a notebook it is imported already.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    hidden = "IPython" not in sys.modules
+    if hidden:
+        sys.modules["IPython"] = None  # type: ignore[assignment]  # the way to say: not installed
+    try:
+        yield
+    finally:
+        if hidden:
+            del sys.modules["IPython"]
+        gc.freeze()
+        if collects:
+            gc.enable()
+
+
+def _launched(
+    settings: ServeSettings, room: ModelRoom | None, *, mcp: bool
+) -> tuple[gr.Blocks, Handlers]:
+    """Gradio's page, which answers from now on, and the handlers of its questions."""
+    from starlette.middleware import Middleware
+    from starlette.middleware.gzip import GZipMiddleware
+
+    from workbench.app.ui.handlers import Handlers
+    from workbench.app.ui.page import build, theme
+    from workbench.app.ui.page_files import script, sheet
+    from workbench.base.resources import STATIC
+
+    offered = settings.models if room is None else (room,)
+    # who looks at a page of this machine only is its owner, and may have it read what they like
+    handlers = Handlers(ModelRooms(offered, may_open=settings.host in _OWN))
+    page = build(handlers)
+    page.launch(
+        server_name=settings.host,
+        server_port=_port(settings),
+        inbrowser=settings.open_browser,
+        quiet=True,  # it would offer a public link
+        prevent_thread_lock=True,
+        theme=theme(),
+        favicon_path=STATIC / "favicon.svg",
+        app_kwargs={
+            "routes": [
+                _file("page.css", "text/css", sheet),
+                _file("page.js", "text/javascript", script),
+            ],
+            # Gradio sends its own files small, the page and its answers as they are
+            "middleware": [Middleware(GZipMiddleware, minimum_size=2_000)],
+        },
+        footer_links=["api"],
+        run_history=False,
+        enable_monitoring=False,
+        mcp_server=mcp,
+        ssr_mode=False,
+        max_file_size="1mb",
+        show_error=True,
+    )
+    return page, handlers
+
+
+def _file(name: str, kind: str, made: Callable[[], str]) -> Route:
+    """A file of the page's own.
+
+    It is made at every request, so that who writes scripts sees them by loading the page
+    again; a browser may keep it as long as its name is that of its content.
+    """
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    from workbench.app.ui.page_files import FILES, digest
+
+    def answer(request: Request) -> Response:
+        text = made()
+        kept = "max-age=31536000, immutable" if request.url.query == digest(text) else "no-cache"
+        return Response(text, media_type=kind, headers={"Cache-Control": kept})
+
+    return Route(f"/{FILES}/{name}", answer)
+
+
+def _tools(settings: ServeSettings) -> bool:
+    """Whether assistants are served.
+
+    Raises: WorkbenchError where what that takes is not installed.
+    """
+    if settings.mcp and find_spec("mcp") is None:
+        raise WorkbenchError(
+            "serving tools for assistants needs the package mcp",
+            "pip install 'grammar-workbench[mcp]', or '.[mcp]' in a checkout",
+        )
+    return settings.mcp
+
+
+def _port(settings: ServeSettings) -> int:
+    """The port asked for, or any free one for 0."""
+    with socket.socket() as probe:
+        # a port whose last server has just ended counts as free, as it does for the server itself
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            raise WorkbenchError(
+                f"cannot serve at {settings.host}, port {settings.port}: {error.strerror}",
+                "another page may be open there; port 0 takes any free one",
+            ) from error
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _warm(handlers: Handlers) -> None:
+    """Do once what the first visitor would wait for: the first pictures, the kernels, the model."""
+    if (first := handlers.page()["first"]) is not None:
+        handlers.compile(first)
+        for tab in ("together", "stack"):
+            handlers.draw({**first, "tab": tab})
+    handlers.room.start()
+    ready()
+    ready_for_loops()
+    closing_ready()
+    _warm_methods(handlers)
+
+
+#: Compiling holds up every thread of a process; what is compiled lies on disk for all of them.
+_READY = """
+import os
+if hasattr(os, "nice"):
+    os.nice(10)
+from workbench.constraint.methods.domino.domino import ready as domino
+from workbench.constraint.methods.proper.proper_methods import ready as proper
+domino()
+proper()
+"""
+
+
+def _warm_methods(handlers: Handlers) -> None:
+    """The same for methods a visitor may choose, compiled in a background process."""
+    subprocess.run([sys.executable, "-c", _READY], check=False, capture_output=True)
+    simple = Grammar.from_regex("a")
+    for method in ("domino", "proper"):
+        with suppress(WorkbenchError):  # not every vocabulary knows its tokenizer's merges
+            compile_constraint(simple, handlers.room.vocabulary(), method)

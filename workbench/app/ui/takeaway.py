@@ -1,0 +1,425 @@
+"""Files and programs for download.
+
+Each runs as printed: the library's own loop, transformers' ``generate`` with the constraint
+as a logits processor, a line for the shell, a client of this page.
+
+The page saves the pictures itself; the files made here need the machines.
+"""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from workbench import __version__
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import BUILTIN, TOY
+from workbench.app.ui.pictures import sentence
+from workbench.app.ui.records import Record
+from workbench.app.ui.replay import MARK, drawn, replay_shell, taken_in
+from workbench.app.ui.requests import RunRequest, TextRequest, text_in
+from workbench.base.dfa import Dfa
+from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.limits import Limits
+from workbench.constraint.engine.compose import compose
+from workbench.constraint.engine.compose_pda import compose_pda
+from workbench.constraint.labels import signed_vocabulary
+from workbench.constraint.methods.proper.proper_methods import SpeltOut
+from workbench.drawing import machine_files
+from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
+from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token_fsa_att
+from workbench.grammar.export.registry import PROGRAMS, export, quoted
+from workbench.grammar.gallery import Gallery
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.label_encoding import labels_of, signed
+from workbench.grammar.notations import Notation
+from workbench.pushdown.pda import pda
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def automaton(
+    grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limits: Limits
+) -> machine_files.Record:
+    """A whole machine as a record; ``vocabulary`` is for the machines over tokens.
+
+    Raises: WorkbenchError where the grammar has no such machine; LimitError.
+    """
+    grammar, vocabulary = _signed(grammar, vocabulary, machine)
+    if machine is Machine.RULES:
+        return machine_files.network_record(grammar.rules)
+    if machine is Machine.STACK:
+        return machine_files.pda_record(pda(grammar.rules))
+    if machine is Machine.CHARACTERS:
+        return machine_files.dfa_record(_finite(grammar))
+    if vocabulary is None:
+        raise WorkbenchError("expected a vocabulary for a machine over tokens")
+    if machine is Machine.DETOKENIZER:
+        return machine_files.detokenizer_record(vocabulary)
+    if machine is Machine.PROPER:
+        return machine_files.token_fsa_record(_proper(grammar, vocabulary, limits), str(machine))
+    if grammar.dfa is not None:
+        return machine_files.token_fsa_record(compose(grammar.dfa, vocabulary, limits))
+    try:
+        return machine_files.token_pda_record(compose_pda(grammar.rules, vocabulary, limits))
+    except LimitError:
+        # rules as written may pop without end; without the callers that wait for nothing they end
+        return machine_files.token_pda_record(compose_pda(grammar.network, vocabulary, limits))
+
+
+def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limits: Limits) -> Att:
+    """A finite machine as OpenFst reads it; ``vocabulary`` is for the machines over tokens.
+
+    Raises: WorkbenchError for machines that are not finite; LimitError.
+    """
+    grammar, vocabulary = _signed(grammar, vocabulary, machine)
+    if machine is Machine.DETOKENIZER and vocabulary is not None:
+        return detokenizer_att(vocabulary)
+    if machine is Machine.CHARACTERS:
+        return dfa_att(_finite(grammar))
+    if machine is Machine.TOKENS and vocabulary is not None:
+        return token_fsa_att(compose(_finite(grammar), vocabulary, limits))
+    if machine is Machine.PROPER and vocabulary is not None:
+        return token_fsa_att(_proper(grammar, vocabulary, limits))
+    raise _no_stack()
+
+
+def _signed(
+    grammar: Grammar, vocabulary: Vocabulary | None, machine: Machine
+) -> tuple[Grammar, Vocabulary | None]:
+    """Both with a sign for each terminal label; the detokenizer has none."""
+    if machine is Machine.DETOKENIZER or vocabulary is None or not labels_of(grammar):
+        return signed(grammar), vocabulary
+    return signed(grammar), signed_vocabulary(vocabulary)
+
+
+def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:
+    _finite(grammar)
+    return spelt_properly(grammar, vocabulary, limits)
+
+
+def _finite(grammar: Grammar) -> Dfa:
+    if grammar.dfa is None:
+        raise _no_stack()
+    return grammar.dfa
+
+
+def _no_stack() -> WorkbenchError:
+    return WorkbenchError(
+        "only the finite machines of a regular grammar have this format",
+        "choose characters, tokens, proper or the detokenizer, and a grammar without nesting",
+    )
+
+
+#: The default address of the page.
+_ADDRESS = "http://127.0.0.1:7860/"
+
+#: Tests written out as assertions.
+_MOST_TESTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the code is to do."""
+
+    run: RunRequest
+    model: str
+    #: Texts with whether they have to be accepted.
+    tests: tuple[tuple[str, bool], ...]
+    address: str
+    #: The example of the gallery that says all of it by its name, or empty.
+    example: str
+
+    @staticmethod
+    def of(sent: Mapping[str, Any], gallery: Gallery) -> Wanted:
+        run = RunRequest.of(sent)
+        name = text_in(sent, "model", 400) or BUILTIN
+        return Wanted(
+            run,
+            BUILTIN if name == TOY else name,
+            _tests(sent.get("tests", [])),
+            text_in(sent, "address", 400) or _ADDRESS,
+            _example(run, text_in(sent, "example", 80), gallery),
+        )
+
+
+def _tests(sent: object) -> tuple[tuple[str, bool], ...]:
+    if not isinstance(sent, list):
+        raise WorkbenchError("expected a list of tests")
+    wanted = {"accept": True, "reject": False}
+    return tuple(
+        (text_in(test, "text", 5_000), wanted[test["expect"]])
+        for test in sent[:_MOST_TESTS]
+        if isinstance(test, dict) and test.get("expect") in wanted
+    )
+
+
+def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
+    """The name, where the grammar and the tokens of that example are those of the page."""
+    if name not in gallery:
+        return ""
+    example, asked = gallery[name], run.grammar
+    same = (example.text.rstrip("\n"), example.notation, example.start, "") == (
+        asked.text.rstrip("\n"),
+        asked.notation.value,
+        asked.start,
+        asked.style,
+    )
+    return name if same and (run.small_tokens or not example.small_tokens) else ""
+
+
+def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
+    asked = wanted.run.grammar
+    if asked.notation is Notation.REGEX:
+        return f"wb.Grammar.from_regex({text})"
+    more = ""
+    if asked.start != "start":
+        more = f", {'root' if asked.notation is Notation.GBNF else 'start'}={quoted(asked.start)}"
+    if asked.style:
+        name = "whitespace" if asked.notation is Notation.JSON_SCHEMA else "style"
+        more = f", {name}={quoted(asked.style)}"
+    return f"wb.Grammar.from_{asked.notation}({text}{more})"
+
+
+def _method(wanted: Wanted) -> str:
+    method, small = wanted.run.method, ", small_tokens=True" * wanted.run.small_tokens
+    options = "".join(f", {name}={value!r}" for name, value in wanted.run.options.items())
+    return small if method == "automaton" else f", method={quoted(method)}{options}{small}"
+
+
+def _head(wanted: Wanted) -> str:
+    return f"GRAMMAR = {quoted(wanted.run.grammar.text)}\nPROMPT = {quoted(wanted.run.prompt)}\n"
+
+
+def _assertions(wanted: Wanted) -> str:
+    lines = [
+        f"assert {'' if accepted else 'not '}grammar.accepts({quoted(text)})\n"
+        for text, accepted in wanted.tests
+    ]
+    return "\n" * bool(lines) + "".join(lines)
+
+
+def python(wanted: Wanted) -> str:
+    """The run with the library alone."""
+    run, sampling = wanted.run, wanted.run.sampling
+    return f"""\
+import workbench as wb
+
+{_head(wanted)}
+grammar = {_grammar(wanted)}
+model = wb.TransformersModel({quoted(wanted.model)})
+constraint = wb.compile(grammar, model.vocabulary{_method(wanted)})
+sampling = wb.Sampling(temperature={sampling.temperature!r}, seed={sampling.seed})
+
+generation = wb.generate(model, constraint, PROMPT, sampling, max_tokens={run.max_tokens})
+for step in generation:
+    print(step.token, f"kept {{step.kept:.1%}}", "forced" if step.forced else "")
+
+print(generation.trace.text.decode("utf-8", "replace"))
+print(f"perplexity {{generation.trace.perplexity:.2f}}")
+{_assertions(wanted)}"""
+
+
+def transformers(wanted: Wanted) -> str:
+    """The run with transformers' own loop; the constraint is one of its logits processors."""
+    run, sampling = wanted.run, wanted.run.sampling
+    builtin = wanted.model == BUILTIN
+    imports = "from workbench.base.resources import BUILTIN_MODEL\n" if builtin else ""
+    where = "str(BUILTIN_MODEL)" if builtin else quoted(wanted.model)
+    greedy = sampling.temperature == 0
+    drawn = (
+        "do_sample=False"
+        if greedy
+        else f"do_sample=True, temperature={sampling.temperature!r}, top_k=0"
+    )
+    seed = "" if greedy else f"set_seed({sampling.seed})\n"
+    return f"""\
+from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
+
+import workbench as wb
+{imports}
+{_head(wanted)}
+MODEL = {where}
+
+tokenizer = AutoTokenizer.from_pretrained(MODEL)
+model = AutoModelForCausalLM.from_pretrained(MODEL)
+constraint = wb.compile({_grammar(wanted)}, wb.Vocabulary.load(MODEL){_method(wanted)})
+
+{seed}\
+inputs = tokenizer(PROMPT or tokenizer.eos_token, return_tensors="pt")
+output = model.generate(
+    **inputs,
+    max_new_tokens={run.max_tokens},
+    {drawn},
+    logits_processor=[wb.LogitsProcessor(constraint)],
+)
+print(tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
+"""
+
+
+def shell(wanted: Wanted) -> str:
+    """The run as one command."""
+    run, sampling, asked = wanted.run, wanted.run.sampling, wanted.run.grammar
+    words = ["workbench", "generate"]
+    document = ""
+    if wanted.example:
+        words += ["--example", wanted.example]
+    elif asked.notation is Notation.REGEX:
+        words += ["--regex", asked.text]
+    else:
+        words += ["--" + asked.notation.replace("_", "-"), "-"]
+        document = _document(asked.text)
+        if asked.start != "start":
+            words += ["--start", asked.start]
+        if asked.style:
+            words += ["--style", asked.style]
+    words += ["--prompt", run.prompt, "--max-tokens", str(run.max_tokens)]
+    words += ["--temperature", repr(sampling.temperature), "--seed", str(sampling.seed)]
+    if run.method != "automaton":
+        words += ["--method", run.method]
+    for name, value in run.options.items():
+        words += ["--option", f"{name}={value}"]
+    if run.small_tokens:
+        words.append("--small-tokens")
+    if wanted.model != BUILTIN:
+        words += ["--model", wanted.model]
+    return shlex.join(words) + document + "\n"
+
+
+def _document(text: str) -> str:
+    """A text as a here-document, ended by a word that is no line of it."""
+    mark = "GRAMMAR"
+    while mark in text.split("\n"):
+        mark += "_"
+    return f" <<'{mark}'\n{text.removesuffix(chr(10))}\n{mark}"
+
+
+def client(wanted: Wanted) -> str:
+    """The run asked of this page."""
+    run, sampling, asked = wanted.run, wanted.run.sampling, wanted.run.grammar
+    more = {
+        "start": "" if asked.start == "start" else asked.start,
+        "style": asked.style,
+        "constraint": "" if run.method == "automaton" else run.method,
+        "model": "" if wanted.model == BUILTIN else wanted.model,
+    }
+    others = "".join(f"    {name}={quoted(value)},\n" for name, value in more.items() if value)
+    if "k" in run.options:
+        others += f"    lookahead={run.options['k']},\n"
+    if run.small_tokens:
+        others += "    small_tokens=True,\n"
+    return f"""\
+from gradio_client import Client
+
+{_head(wanted)}
+client = Client({quoted(wanted.address)}, verbose=False)
+job = client.submit(
+    GRAMMAR,
+    notation={quoted(asked.notation.value)},
+    prompt=PROMPT,
+    max_tokens={run.max_tokens},
+    temperature={sampling.temperature!r},
+    seed={sampling.seed},
+{others}\
+    api_name="/generate",
+)
+for record in job:
+    if record["k"] == "step":
+        token = record["token"]
+        print(token.get("text", token.get("hex", "end")), record["kept"])
+"""
+
+
+#: The programs offered, by the name of their tab.
+WRITERS: Mapping[str, Callable[[Wanted], str]] = {
+    "python": python,
+    "transformers": transformers,
+    "shell": shell,
+    "client": client,
+}
+
+
+#: Bytes of a file that still travel to a browser.
+_LARGEST = 16_000_000
+
+
+class Form(StrEnum):
+    """What a whole machine is written as."""
+
+    JSON = "json"
+    #: AT&T text with its tables of symbols, in a zip.
+    FST = "fst"
+
+
+def take_machine(handlers: Handlers, sent: Record) -> Record:
+    """A whole machine as a file: its name, its type, its bytes in base 64.
+
+    Raises: WorkbenchError for a machine the grammar has not, or that cannot be written so.
+    """
+    request = TextRequest.of(sent)
+    compiled = handlers.compiled(request)
+    machine, form = Machine(_one_of(sent, "machine", Machine)), Form(_one_of(sent, "form", Form))
+    if compiled.grammar is None:
+        raise WorkbenchError("the grammar cannot be read yet", "fix its problems first")
+    if why := compiled.missing(machine):
+        raise WorkbenchError(why)
+    vocabulary = handlers.room.vocabulary() if machine in OVER_TOKENS else None
+    limits = handlers.pipeline.limits
+    if form is Form.FST:
+        content = att(compiled.grammar, machine, vocabulary, limits).archive(str(machine))
+        return _file(f"{machine}.fst.zip", "application/zip", content)
+    record = automaton(compiled.grammar, machine, vocabulary, limits)
+    text = machine_files.text({**record, "grammar": asdict(request)})
+    return _file(f"{machine}.json", "application/json", text.encode())
+
+
+def _one_of(sent: Record, name: str, known: type[StrEnum]) -> str:
+    value = text_in(sent, name, 40)
+    if value not in list(known):
+        raise WorkbenchError(f"expected one of {', '.join(known)} as {name}, not {value!r}")
+    return value
+
+
+def _file(name: str, kind: str, content: bytes) -> Record:
+    if len(content) > _LARGEST:
+        raise WorkbenchError(
+            f"the file would have {len(content) / 1e6:.0f} MB", "use workbench draw instead"
+        )
+    return {"name": name, "type": kind, "base64": base64.b64encode(content).decode()}
+
+
+def take_code(handlers: Handlers, sent: Record) -> Record:
+    """The run on the page as programs, by the name of their tab; another engine's if it is asked.
+
+    Raises: WorkbenchError for settings that are none.
+    """
+    wanted = Wanted.of({**sent, "model": handlers.room.name}, handlers.gallery)
+    written = {name: write(wanted) for name, write in WRITERS.items()}
+    engine = text_in(sent, "code", 40)
+    if engine in PROGRAMS and engine not in written:
+        written[engine] = _for_engine(handlers, wanted, engine)
+    return written
+
+
+def _for_engine(handlers: Handlers, wanted: Wanted, engine: str) -> str:
+    """A program for another engine, or a comment with the reason why there is no program."""
+    grammar = handlers.compiled(wanted.run.grammar).grammar
+    if grammar is None:
+        return "# the grammar cannot be read yet"
+    named = {} if wanted.model == BUILTIN else {"model": wanted.model}
+    try:
+        return export(grammar, engine, prompt=wanted.run.prompt, **named)
+    except WorkbenchError as error:
+        return "".join(f"# {line}\n" for line in sentence(error).splitlines())
+
+
+def take_replay(handlers: Handlers, sent: Record) -> Record:
+    """A page that plays a run, but for its recording, which the browser has: it goes at ``mark``.
+
+    Raises: WorkbenchError where the grammar cannot be read.
+    """
+    made = drawn(handlers, sent, taken_in(sent.get("taken", [])))
+    return {"html": replay_shell(), "mark": MARK, "drawn": made, "version": __version__}

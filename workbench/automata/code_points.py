@@ -1,0 +1,314 @@
+"""Code points as UTF-8 byte ranges, and byte edges folded back to code points."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.nfa import BYTES
+from workbench.base.dfa import DEAD, Dfa, State
+from workbench.syntax.ranges import Ranges, intersection, normalized
+
+#: One byte range for each byte of a character, in reading order.
+ByteSequence = tuple[tuple[int, int], ...]
+
+MAX_CODE_POINT = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)
+#: The last code point that fits in one, two, three, four bytes.
+_LAST_OF_LENGTH = (0x7F, 0x7FF, 0xFFFF, MAX_CODE_POINT)
+
+
+def utf8_sequences(low: int, high: int) -> list[ByteSequence]:
+    """The UTF-8 encodings of the code points ``low`` to ``high``, as few byte sequences.
+
+    Surrogates are left out. Sequences come sorted and do not overlap.
+
+    Source: the method of R. Cox, "Regular expression matching in the wild" (2010), and of
+            Thompson's grep before it: cut where the length or a leading byte changes.
+    """
+    return [sequence for piece in _without_surrogates(low, high) for sequence in _split(*piece)]
+
+
+def _without_surrogates(low: int, high: int) -> Iterator[tuple[int, int]]:
+    first, last = SURROGATES
+    if low < first:
+        yield low, min(high, first - 1)
+    if high > last:
+        yield max(low, last + 1), high
+
+
+def _split(low: int, high: int) -> Iterator[ByteSequence]:
+    """Cut a range until the bytes of its ends, taken place by place, spell all of it."""
+    if low > high:
+        return
+    for last in _LAST_OF_LENGTH:
+        if low <= last < high:
+            yield from _split(low, last)
+            yield from _split(last + 1, high)
+            return
+    if high > 0x7F:
+        for level in range(1, 4):
+            tail = (1 << (6 * level)) - 1
+            if low & ~tail == high & ~tail:
+                break
+            if low & tail:
+                yield from _split(low, low | tail)
+                yield from _split((low | tail) + 1, high)
+                return
+            if high & tail != tail:
+                yield from _split(low, (high & ~tail) - 1)
+                yield from _split(high & ~tail, high)
+                return
+    yield tuple(zip(chr(low).encode(), chr(high).encode(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterMachine:
+    """The smallest machine over bytes that reads exactly one character of a set.
+
+    ``edges[i]`` holds the byte ranges read in node i and the node each leads to. Node 0 is
+    the end and reads nothing; the last node is the beginning. A set without members has no
+    edges at the beginning.
+    """
+
+    edges: tuple[tuple[tuple[int, int, int], ...], ...]
+
+
+@lru_cache(maxsize=512)
+def character_machine(ranges: Ranges) -> CharacterMachine:
+    """The machine of a code point set; equal tails are shared, so ``\\w`` has some 250 nodes."""
+    sequences = [s for low, high in ranges for s in utf8_sequences(low, high)]
+    nodes: dict[tuple[tuple[int, int, int], ...], int] = {(): 0}
+    _node(sequences, nodes)
+    edges = tuple(nodes)
+    return CharacterMachine(edges if len(edges) > 1 else ((), ()))
+
+
+def _node(sequences: list[ByteSequence], nodes: dict[tuple[tuple[int, int, int], ...], int]) -> int:
+    """The node from which exactly these sequences are read, made if there is none like it."""
+    edges: list[tuple[int, int, int]] = []
+    start = 0
+    while start < len(sequences) and sequences[start]:
+        lead = sequences[start][0]
+        stop = start + 1
+        # sorted and disjoint, so sequences that share a leading range stand together
+        while stop < len(sequences) and sequences[stop][0] == lead:
+            stop += 1
+        target = _node([s[1:] for s in sequences[start:stop]], nodes)
+        if edges and edges[-1][1] + 1 == lead[0] and edges[-1][2] == target:
+            edges[-1] = (edges[-1][0], lead[1], target)
+        else:
+            edges.append((*lead, target))
+        start = stop
+    return nodes.setdefault(tuple(edges), len(nodes))
+
+
+Place = TypeVar("Place", bound=Hashable)
+
+#: A run of code points (or of their last bits) and the place all of them lead to.
+_Piece = tuple[int, int, Place]
+
+#: Lead bytes, how many bytes follow, and the code points that are written so: no overlong
+#: forms, no surrogates, nothing past the last one. (Unicode 15, table 3-7.)
+_LENGTHS: tuple[tuple[int, int, int, Ranges], ...] = (
+    (0x00, 0x7F, 0, ((0x00, 0x7F),)),
+    (0xC2, 0xDF, 1, ((0x80, 0x7FF),)),
+    (0xE0, 0xEF, 2, ((0x800, 0xD7FF), (0xE000, 0xFFFF))),
+    (0xF0, 0xF4, 3, ((0x10000, 0x10FFFF),)),
+)
+
+
+def character_edges(
+    step: Callable[[Place, int], Place],
+    place: Place,
+    classes: npt.NDArray[np.uint16],
+    dead: Place | int = DEAD,
+) -> list[tuple[Ranges, Place]]:
+    """Which characters lead where, from a place between two characters.
+
+    ``step`` is any deterministic machine over bytes that answers ``dead`` where it cannot read;
+    bytes of one class have to lead to one place. Sets are merged by target, disjoint, and
+    sorted by their first member.
+
+    Cost: one step for each class and each place on the way through a character.
+    """
+    found: dict[Place, list[tuple[int, int]]] = defaultdict(list)
+    tails = _Tails(step, classes, dead)
+    for first, last, more, valid in _LENGTHS:
+        bits = 6 * more
+        base = first & (0x3F >> more)
+        for low, high, target in tails.through(place, first, last, more):
+            offset = base << bits
+            found[target] += intersection(((offset + low, offset + high),), valid)
+    edges = [(normalized(pieces), target) for target, pieces in found.items() if pieces]
+    return sorted(edges, key=lambda edge: edge[0])
+
+
+class _Tails(Generic[Place]):
+    """Where the last bytes of a character lead, from places inside it; each is asked once."""
+
+    def __init__(
+        self,
+        step: Callable[[Place, int], Place],
+        classes: npt.NDArray[np.uint16],
+        dead: Place | int,
+    ) -> None:
+        self._step = step
+        self._classes: list[int] = classes[:BYTES].tolist()
+        self._dead = dead
+        self._known: dict[tuple[Place, int], list[_Piece[Place]]] = {}
+
+    def through(self, place: Place, first: int, last: int, more: int) -> list[_Piece[Place]]:
+        """The pieces read by a byte of ``first`` to ``last`` and then ``more`` bytes.
+
+        A piece counts from the first of these characters.
+        """
+        pieces: list[_Piece[Place]] = []
+        width = 1 << (6 * more)
+        for low, high in self._runs(first, last):
+            target = self._step(place, low)
+            if target == self._dead:
+                continue
+            tail = self._tail(target, more)
+            if len(tail) == 1 and tail[0][1] - tail[0][0] == width - 1:
+                _add(pieces, ((low - first) * width, (high - first + 1) * width - 1, tail[0][2]))
+                continue
+            for byte in range(low - first, high - first + 1):
+                for start, end, there in tail:
+                    _add(pieces, (byte * width + start, byte * width + end, there))
+        return pieces
+
+    def _tail(self, place: Place, more: int) -> list[_Piece[Place]]:
+        if not more:
+            return [(0, 0, place)]
+        key = (place, more)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self.through(place, 0x80, 0xBF, more - 1)
+        return known
+
+    def _runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Neighbours of one class, as ranges."""
+        start = first
+        for byte in range(first + 1, last + 2):
+            if byte > last or self._classes[byte] != self._classes[start]:
+                yield start, byte - 1
+                start = byte
+
+
+def _changes(classes: list[int]) -> list[int]:
+    """The bytes whose class is not that of the byte before."""
+    return [byte for byte in range(1, BYTES) if classes[byte] != classes[byte - 1]]
+
+
+def _add(pieces: list[_Piece[Place]], piece: _Piece[Place]) -> None:
+    """Append a piece, or make the last one longer."""
+    if pieces and pieces[-1][1] + 1 == piece[0] and pieces[-1][2] == piece[2]:
+        pieces[-1] = (pieces[-1][0], piece[1], piece[2])
+    else:
+        pieces.append(piece)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CharacterFsa:
+    """A machine over characters, as people draw it; its states are states of the Dfa.
+
+    A text is read character by character along ``edges``; where a byte is no part of a
+    whole character, along ``raw``. Machines of regexes over characters have no raw edges;
+    complements and substrings do, for they cut characters.
+    """
+
+    initial: State
+    #: Every state between two characters, nearest first.
+    states: tuple[State, ...]
+    finals: frozenset[State]
+    #: Source, code points, target; sorted by source and first code point, one a pair of states.
+    edges: tuple[tuple[State, Ranges, State], ...]
+    #: Source, bytes, target, where the machine leaves UTF-8.
+    raw: tuple[tuple[State, Ranges, State], ...]
+
+
+def fold(dfa: Dfa) -> CharacterFsa:
+    """The same language, character by character.
+
+    Cost: that of ``character_edges`` for each state between characters.
+    """
+    steps = Steps(dfa)
+    order = [dfa.initial]
+    seen = set(order)
+    edges: list[tuple[State, Ranges, State]] = []
+    raw: list[tuple[State, Ranges, State]] = []
+    for state in order:  # grows while it is read
+        here = character_edges(steps.step, state, dfa.classes)
+        stray = steps.stray(state)
+        edges += [(state, ranges, target) for ranges, target in here]
+        raw += [(state, ranges, target) for ranges, target in stray]
+        for _, target in [*here, *stray]:
+            if target not in seen:
+                seen.add(target)
+                order.append(target)
+    finals = frozenset(state for state in order if dfa.finals[state])
+    return CharacterFsa(dfa.initial, tuple(order), finals, tuple(edges), tuple(raw))
+
+
+class Steps:
+    """A Dfa's table as lists, and which of its bytes are no part of a whole character."""
+
+    def __init__(self, dfa: Dfa) -> None:
+        self._classes: list[int] = dfa.classes.tolist()
+        self._rows: list[list[State]] = dfa.table.tolist()
+        self._finals: list[bool] = dfa.finals.tolist()
+        self._leaves: dict[tuple[State, int, int, int], bool] = {}
+        #: Neighbouring bytes of one class: first, last, class. A look at every byte took ten times
+        #: as long.
+        self._runs = [
+            (first, end - 1, self._classes[first])
+            for first, end in pairwise([0, *_changes(self._classes), BYTES])
+        ]
+
+    def step(self, state: State, byte: int) -> State:
+        return self._rows[state][self._classes[byte]]
+
+    def stray(self, state: State) -> list[tuple[Ranges, State]]:
+        """The bytes after which a text may go on, or end, that is no UTF-8."""
+        found: dict[State, list[tuple[int, int]]] = defaultdict(list)
+        for byte in range(0x80, BYTES):
+            target = self.step(state, byte)
+            if target != DEAD and self._is_stray(byte, target):
+                found[target].append((byte, byte))
+        return sorted((normalized(pieces), target) for target, pieces in found.items())
+
+    def _is_stray(self, byte: int, target: State) -> bool:
+        for first, last, more, _ in _LENGTHS[1:]:
+            if first <= byte <= last:
+                low = {0xE0: 0xA0, 0xF0: 0x90}.get(byte, 0x80)
+                high = {0xED: 0x9F, 0xF4: 0x8F}.get(byte, 0xBF)
+                return self._leaves_utf8(target, more, low, high)
+        return True
+
+    def _leaves_utf8(self, state: State, more: int, low: int, high: int) -> bool:
+        """Whether a text may end here, or go on otherwise than with ``more`` bytes of a character.
+
+        ``low`` and ``high`` bound the first of them.
+        """
+        if more == 0:
+            return False
+        key = (state, more, low, high)
+        known = self._leaves.get(key)
+        if known is None:
+            row = self._rows[state]
+            known = self._leaves[key] = self._finals[state] or any(
+                first < low
+                or last > high
+                or self._leaves_utf8(row[its_class], more - 1, 0x80, 0xBF)
+                for first, last, its_class in self._runs
+                if row[its_class] != DEAD
+            )
+        return known

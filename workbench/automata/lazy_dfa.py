@@ -1,0 +1,295 @@
+"""A DFA determinized on demand, as texts are read.
+
+For machines that would explode: ``(a|b)*a(a|b){30}`` has 2^31 subsets, and no text meets more of
+them than it has bytes. States are numbered as they are met; the tables grow. A walk of a trie makes
+the steps it needs in the same kernel: by calls from Python a mask took three times as long.
+"""
+
+from __future__ import annotations
+
+import threading
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.determinize import find_closures, number_of
+from workbench.automata.nfa import Bits, Flags, Ints, Nfa, alive_of, classes_of
+from workbench.base.dfa import DEAD, State
+from workbench.base.kernels import inner, int64, njit
+from workbench.base.limits import LIMITS, Limits
+
+#: A step not computed yet.
+UNKNOWN = -2
+_UNKNOWN = UNKNOWN
+
+#: What a kernel says where there is no room for another set.
+FULL_SETS = _FULL_SETS = -10
+
+#: The most states of an Nfa whose closures are made at once; they take the square of it in bits.
+_CLOSED = 2_048
+#: How many sets there is room for at first, and how many numbers they may take.
+_LITTLE, _NUMBERS = 1_024, 16_384
+
+
+class Subsets(NamedTuple):
+    """An Nfa without dead states, and the sets of its states met so far, as kernels read them.
+
+    Shape: Q states, W = ceil(Q / 64) words, C byte classes. The edges of state q are
+           ``first[q]:first[q + 1]`` of ``edges`` (E, 3) int32, the first and last byte class and
+           the target; its ε-edges likewise of ``epsilons``; ``closures`` (Q, W) uint64, what it
+           reaches by these, or no rows for large ones; ``finals`` (W,); ``sets`` (n, W), ``ends``
+           (n,) bool, ``slots`` a hash table of sets; ``reached`` (C, W), ``stack`` (Q,) scratch;
+           ``made`` (1,) int64, how many sets there are.
+    """
+
+    edges: Ints
+    first: Ints
+    epsilons: Ints
+    first_epsilon: Ints
+    closures: Bits
+    finals: Bits
+    sets: Bits
+    ends: Flags
+    slots: Ints
+    reached: Bits
+    stack: Ints
+    made: npt.NDArray[np.int64]
+
+    @staticmethod
+    def none() -> Subsets:
+        """Of no machine."""
+        few, bits = np.empty(0, np.int32), np.empty((0, 1), np.uint64)
+        return Subsets(
+            np.empty((0, 3), np.int32), few, few, few, bits, np.empty(0, np.uint64), bits,
+            np.empty(0, np.bool_), few, bits, few, np.zeros(1, np.int64),
+        )  # fmt: skip
+
+
+class LazyDfa:
+    """A deterministic byte automaton that is made while it is read.
+
+    Every state is alive: states of the Nfa from which no final one is reached are left out
+    first. It only ever adds, so a state's number stays valid; safe to share between threads.
+
+    Shape: ``classes`` (256,) uint16; ``table`` (capacity, C) int32: the next state, ``DEAD`` or
+           ``UNKNOWN``, in an array that is another one after it has grown.
+    Raises: LimitError where the states met pass ``limits.megabytes``.
+    Source: subset construction on demand (Thompson 1968).
+    """
+
+    initial: State = 0
+
+    def __init__(self, nfa: Nfa, limits: Limits = LIMITS) -> None:
+        self.nfa = nfa
+        self._limits = limits
+        flat = nfa.flat
+        self._alive = alive_of(
+            flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
+        )
+        self.classes, self._columns = classes_of(flat.edges, self._alive, nfa.symbols)
+        self._growing = threading.RLock()
+        self.subsets = self._subsets()
+        self.table: Ints = np.empty((0, self._columns), np.int32)
+        each = self._columns + 2 * self.subsets.sets.shape[1]
+        self._grow(max(64, min(_LITTLE, _NUMBERS // each)))
+        if not self.is_empty:
+            _begin(self.subsets, nfa.initial)
+
+    def _subsets(self) -> Subsets:
+        flat, size = self.nfa.flat, len(self.nfa)
+        words = (size + 63) // 64
+        edges, first = _kept(flat.edges, flat.first, self._alive[flat.edges[:, 2]])
+        edges[:, :2] = self.classes[edges[:, :2]]
+        epsilons, first_epsilon = _kept(
+            flat.epsilons, flat.first_epsilon, self._alive[flat.epsilons]
+        )
+        closures = (
+            _closures(first, epsilons, first_epsilon, self._alive, flat.finals)
+            if size <= _CLOSED
+            else np.empty((0, words), np.uint64)
+        )
+        finals = np.zeros(64 * words, np.bool_)
+        finals[:size] = flat.finals
+        return Subsets.none()._replace(
+            edges=edges,
+            first=first,
+            epsilons=epsilons,
+            first_epsilon=first_epsilon,
+            closures=closures,
+            finals=np.packbits(finals, bitorder="little").view(np.uint64),
+            sets=np.empty((0, words), np.uint64),
+            reached=np.empty((self._columns, words), np.uint64),
+            stack=np.empty(size, np.int32),
+        )
+
+    def __len__(self) -> int:
+        """How many states have been met so far."""
+        return int(self.subsets.made[0])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no text at all is accepted."""
+        return not self._alive[self.nfa.initial]
+
+    @property
+    def used_bytes(self) -> set[int]:
+        """The bytes some accepted text may hold."""
+        edges = self.nfa.flat.edges
+        runs = np.unique(edges[self._alive[edges[:, 2]], :2], axis=0).tolist()
+        return {byte for low, high in runs for byte in range(low, high + 1)}
+
+    def is_final(self, state: State) -> bool:
+        """Whether the text read so far is accepted."""
+        return bool(self.subsets.ends[state])
+
+    def step(self, state: State, byte: int) -> State:
+        """The state after a byte, or ``DEAD``."""
+        its_class = int(self.classes[byte])
+        known = int(self.table[state, its_class])
+        return self.successor(state, its_class) if known == UNKNOWN else known
+
+    def run(self, data: bytes, state: State = 0) -> State:
+        """The state after all of ``data``, or ``DEAD``."""
+        for byte in data:
+            if (state := self.step(state, byte)) == DEAD:
+                return DEAD
+        return state
+
+    def successor(self, state: State, byte_class: int) -> State:
+        """The step of a state by a byte class."""
+        with self._growing:
+            while fill_row(self.subsets, self.table.reshape(-1), state) == FULL_SETS:
+                self.grow()
+            return int(self.table[state, byte_class])
+
+    def apart(self) -> LazyDfa:
+        """The same machine with sets of its own, for kernels that add to them without its lock."""
+        with self._growing:
+            twin = copy(self)
+            twin._growing = threading.RLock()
+            own = ("sets", "ends", "slots", "reached", "stack", "made")
+            copies = {name: getattr(self.subsets, name).copy() for name in own}
+            twin.subsets, twin.table = self.subsets._replace(**copies), self.table.copy()
+        return twin
+
+    def grow(self) -> None:
+        """Make room for twice as many states; what was there keeps its place."""
+        with self._growing:
+            self._grow(2 * len(self.table) + self._columns)
+
+    def _grow(self, rows: int) -> None:
+        before, made = self.subsets, len(self)
+        words = before.sets.shape[1]
+        size = rows * (8 * words + 4 * self._columns + 17)
+        self._limits.check("megabytes", size / 2**20, "a repetition makes too many cases")
+        sets, ends = np.empty((rows, words), np.uint64), np.empty(rows, np.bool_)
+        table = np.full((rows, self._columns), UNKNOWN, np.int32)
+        sets[:made], ends[:made], table[:made] = (
+            before.sets[:made],
+            before.ends[:made],
+            self.table[:made],
+        )
+        slots = np.full(4 * rows, -1, np.int32)
+        _enter(sets, slots, made)
+        self.subsets, self.table = before._replace(sets=sets, ends=ends, slots=slots), table
+
+
+def _kept(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
+    """The edges that are kept, and where those of each state begin."""
+    before = np.zeros(len(edges) + 1, np.int32)
+    np.cumsum(keep, out=before[1:])
+    return edges[keep], before[first]
+
+
+@njit(cache=True, nogil=True)
+def _closures(
+    first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags
+) -> Bits:
+    """What each state reaches without reading, as bits."""
+    size = len(finals)
+    closures, space = np.empty((size, (size + 63) // 64), np.uint64), np.empty((2, size), np.int32)
+    find_closures(first, epsilons, first_epsilon, alive, finals, closures, space)
+    return closures
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _enter(sets: Bits, slots: Ints, made: int) -> None:
+    """Make the first sets known under their numbers."""
+    for number in range(made):
+        number_of(sets[number], sets, slots, number)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _begin(subsets: Subsets, initial: int) -> None:
+    """Number the set in which nothing is read."""
+    subsets.reached[0, :] = 0
+    _close(subsets, initial, 0)
+    _number(subsets, 0)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def fill_row(subsets: Subsets, table: Ints, state: int) -> int:
+    """Compute where a set leads by every byte class; 0, or ``FULL_SETS``."""
+    reached, members = subsets.reached, subsets.sets[state]
+    columns, words = reached.shape
+    if subsets.made[0] + columns > len(subsets.sets):
+        return _FULL_SETS
+    reached[:, :] = 0
+    for word in range(words):
+        left, at = members[word], 64 * word - 1
+        while left != 0:
+            at += 1
+            bit = left & np.uint64(1)
+            left >>= np.uint64(1)
+            if bit:
+                for k in range(subsets.first[at], subsets.first[at + 1]):
+                    for column in range(subsets.edges[k, 0], subsets.edges[k, 1] + 1):
+                        _close(subsets, int64(subsets.edges[k, 2]), column)
+    for column in range(columns):
+        table[state * columns + column] = _number(subsets, column)
+    return 0
+
+
+@inner
+def _number(subsets: Subsets, column: int) -> int:
+    """The number of the set that was reached by a byte class, or ``DEAD``."""
+    reached, made = subsets.reached[column], subsets.made[0]
+    words, found = len(reached), np.uint64(0)
+    for word in range(words):
+        found |= reached[word]
+    if found == 0:
+        return DEAD
+    number = number_of(reached, subsets.sets, subsets.slots, made)
+    if number == made:
+        found = np.uint64(0)
+        for word in range(words):
+            found |= reached[word] & subsets.finals[word]
+        subsets.ends[made] = found != 0
+        subsets.made[0] += 1
+    return int64(number)
+
+
+@inner
+def _close(subsets: Subsets, start: int, column: int) -> None:
+    """Add a state and all it leads to without reading to what a byte class reaches."""
+    reached, one = subsets.reached[column], np.uint64(1)
+    if len(subsets.closures) > 0:
+        for word in range(len(reached)):
+            reached[word] |= subsets.closures[start, word]
+        return
+    if reached[start >> 6] >> np.uint64(start & 63) & one:
+        return
+    reached[start >> 6] |= one << np.uint64(start & 63)
+    subsets.stack[0] = start
+    top = 1
+    while top > 0:
+        top -= 1
+        state = subsets.stack[top]
+        for k in range(subsets.first_epsilon[state], subsets.first_epsilon[state + 1]):
+            target = subsets.epsilons[k]
+            if not reached[target >> 6] >> np.uint64(target & 63) & one:
+                reached[target >> 6] |= one << np.uint64(target & 63)
+                subsets.stack[top] = target
+                top += 1

@@ -1,0 +1,340 @@
+"""Builds the NFA of a program, in kernels.
+
+One state in, one state out: everything an instruction holds is written between two states, and
+may share them with its surroundings, for only a repetition reads in circles, and it does so through
+states of its own. A rule is written in where it is called; the call of a rule that stays a
+rule is an edge.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.nfa import BYTES, Flags, Flat, Ints, Nfa, group
+from workbench.automata.regex_program import (
+    CALL,
+    CHOICE,
+    EMPTY,
+    HEADER,
+    LITERAL,
+    MACHINE,
+    RANGE,
+    REPEAT,
+    SEQUENCE,
+    find_after,
+)
+from workbench.base.kernels import inner, int64, njit
+
+#: What is counted.
+STATES, EDGES, EPSILONS, TASKS, SHARED = range(5)
+
+
+class Work(NamedTuple):
+    """What is read and what is written.
+
+    ``tasks`` are instructions with the states between which they are to be written and the state in
+    which their rule ends. ``shared`` are states that are found again: by the state they belong
+    to, in a chain from the ``latest``, and by an instruction.
+    """
+
+    code: Ints
+    data: Ints
+    after: Ints
+    texts: Ints
+    rules: Ints
+    edges: Ints
+    epsilons: Ints
+    tasks: Ints
+    shared: Ints
+    latest: Ints
+    counts: npt.NDArray[np.int64]
+
+
+@inner
+def edge(work: Work, source: int, low: int, high: int, target: int) -> None:
+    """Symbols from ``low`` to ``high`` lead from source to target."""
+    edges, made = work.edges, work.counts[EDGES]
+    edges[made, 0], edges[made, 1], edges[made, 2], edges[made, 3] = source, low, high, target
+    work.counts[EDGES] += 1
+
+
+@inner
+def epsilon(work: Work, source: int, target: int) -> None:
+    """Nothing need be read from source to target."""
+    if source != target:
+        made = work.counts[EPSILONS]
+        work.epsilons[made, 0], work.epsilons[made, 1] = source, target
+        work.counts[EPSILONS] += 1
+
+
+@inner
+def push(work: Work, at: int, start: int, end: int, last: int) -> None:
+    """An instruction is to be written between two states."""
+    tasks, made = work.tasks, work.counts[TASKS]
+    tasks[made, 0], tasks[made, 1], tasks[made, 2], tasks[made, 3] = at, start, end, last
+    work.counts[TASKS] += 1
+
+
+@inner
+def new_state(work: Work) -> int:
+    """A state without edges."""
+    work.counts[STATES] += 1
+    return int64(work.counts[STATES] - 1)
+
+
+@inner
+def share(work: Work, at: int, what: int, one: int, two: int, state: int) -> None:
+    """Have a state found again by the state it belongs to and an instruction."""
+    shared, made = work.shared, work.counts[SHARED]
+    shared[made, 0], shared[made, 1], shared[made, 2] = work.latest[at], what, one
+    shared[made, 3], shared[made, 4] = two, state
+    work.latest[at] = made
+    work.counts[SHARED] += 1
+
+
+@inner
+def found(work: Work, at: int, what: int, one: int, two: int) -> int:
+    """The state found so, or −1."""
+    shared, here = work.shared, work.latest[at]
+    while here >= 0:
+        if shared[here, 2] == one and shared[here, 3] == two and shared[here, 1] == what:
+            return int64(shared[here, 4])
+        here = shared[here, 0]
+    return int64(-1)
+
+
+#: The columns of what is known of a rule: its first instruction, what texts it has, the symbol of
+#: its calls (−1 where it is written in), and whether a call at the end of all is a jump.
+FIRST, TEXTS, SYMBOL, JUMPS = range(4)
+
+#: Where a program begins and ends.
+_START, _END = 0, 1
+
+#: No bound on states.
+_ANY = 1 << 30
+_NO_RULES = np.empty((0, 4), np.int32)
+
+
+def program_nfa(code: Ints, data: Ints) -> Nfa:
+    """The Nfa of a program that calls nothing, of a size that has been looked at."""
+    nfa = rule_nfa(code, data, np.ones(len(code), np.int32), _NO_RULES, -1, BYTES, _ANY)
+    assert nfa is not None
+    return nfa
+
+
+def rule_nfa(
+    code: Ints, data: Ints, texts: Ints, rules: Ints, root: int, symbols: int, most: int
+) -> Nfa | None:
+    """The Nfa of a rule, or None where it takes more than ``most`` states.
+
+    Shape: ``texts`` (instructions,), what texts each has; ``rules`` (R, 4), the columns named
+           above.
+    """
+    done, edges, first, epsilons, first_epsilon, finals = _written(
+        code, data, texts, rules, root, most
+    )
+    if not done:
+        return None
+    return Nfa(Flat(edges, first, epsilons[:, 0], first_epsilon, finals), _START, symbols)
+
+
+@njit(cache=True, nogil=True)
+def _written(
+    code: Ints, data: Ints, texts: Ints, rules: Ints, root: int, most: int
+) -> tuple[bool, Ints, Ints, Ints, Ints, Flags]:
+    """Whether it is done; then the parts of the Nfa. Where there is no room all begins anew."""
+    after, counts, room = np.empty(len(code), np.int32), np.empty(5, np.int64), 64 + len(code)
+    find_after(code, after)
+    while True:
+        room *= 4
+        work = Work(
+            code, data, after, texts, rules, np.empty((room, 4), np.int32),
+            np.empty((room, 2), np.int32), np.empty((room, 4), np.int32),
+            np.empty((room, 5), np.int32), np.empty(room, np.int32), counts,
+        )  # fmt: skip
+        _begin(work, root)
+        if _write(work, most):
+            break
+    states = counts[STATES]
+    first, first_epsilon = np.empty(states + 1, np.int32), np.empty(states + 1, np.int32)
+    by_source = np.empty((counts[EDGES], 3), np.int32)
+    targets, finals = np.empty((counts[EPSILONS], 1), np.int32), np.empty(states, np.bool_)
+    group(work.edges, counts[EDGES], first, by_source)
+    group(work.epsilons, counts[EPSILONS], first_epsilon, targets)
+    for state in range(states):
+        finals[state] = state == _END
+    return counts[TASKS] == 0, by_source, first, targets, first_epsilon, finals
+
+
+@inner
+def _begin(work: Work, root: int) -> None:
+    """Two states and one task: all of the program, or of the rule whose number is ``root``."""
+    for state in range(len(work.latest)):
+        work.latest[state] = -1
+    for count in range(len(work.counts)):
+        work.counts[count] = 0
+    work.counts[STATES] = 2
+    start, end, rule = int64(_START), int64(_END), int64(root)
+    if rule < 0:
+        push(work, int64(0), start, end, end)
+        return
+    push(work, int64(work.rules[rule, FIRST]), start, end, end)
+    # calls at its end lead back to its beginning
+    share(work, end, int64(CALL), rule, int64(0), start)
+
+
+@inner
+def _write(work: Work, most: int) -> bool:
+    """Do all tasks, or stop past ``most`` states; False where there is too little room."""
+    counts, room = work.counts, len(work.latest)
+    while counts[TASKS] > 0 and counts[STATES] <= most:
+        task = counts[TASKS] - 1
+        at, start = int64(work.tasks[task, 0]), int64(work.tasks[task, 1])
+        end, last = int64(work.tasks[task, 2]), int64(work.tasks[task, 3])
+        what = work.code[at, 0]
+        one, two = int64(work.code[at, 1]), int64(work.code[at, 2])
+        needed = _needed(work, at)
+        for count in counts:
+            if count + needed > room:
+                return False
+        counts[TASKS] = task
+        if work.texts[at] == 0:
+            continue
+        if what == RANGE:
+            edge(work, start, one, two, end)
+        elif what == LITERAL:
+            _write_literal(work, one, two, start, end)
+        elif what == MACHINE:
+            _write_machine(work, one, start, end)
+        elif what == SEQUENCE:
+            _write_sequence(work, at + 1, one, start, end, last)
+        elif what == CHOICE:
+            _write_choice(work, at, start, end, last)
+        elif what == REPEAT:
+            _write_repeat(work, at + 1, one, two, start, end, last)
+        else:
+            _write_call(work, one, start, end, last)
+    return True
+
+
+@inner
+def _needed(work: Work, at: int) -> int:
+    """How much an instruction adds to any count at most."""
+    what, one, two = work.code[at, 0], int64(work.code[at, 1]), int64(work.code[at, 2])
+    if what == LITERAL:
+        return 2 + two
+    if what == MACHINE:
+        return 2 + int64(work.data[one] + work.data[one + 1])
+    if what == REPEAT:
+        return 4 + max(one, two)
+    return 4 + 2 * int64(work.after[at] - at)
+
+
+@inner
+def _write_literal(work: Work, place: int, length: int, start: int, end: int) -> None:
+    """Byte after byte."""
+    if length == 0:
+        epsilon(work, start, end)
+    here = start
+    for k in range(length):
+        there = end if k == length - 1 else new_state(work)
+        byte = int64(work.data[place + k])
+        edge(work, here, byte, byte, there)
+        here = there
+
+
+@inner
+def _write_machine(work: Work, place: int, start: int, end: int) -> None:
+    """A copy of a machine; its states 0 and 1 are ``end`` and ``start``."""
+    data, offset, at = work.data, work.counts[STATES] - 2, place + HEADER
+    work.counts[STATES] += data[place] - 2
+    for k in range(at, at + 4 * int64(data[place + 1]), 4):
+        source = start if data[k] == 1 else offset + int64(data[k])
+        target = end if data[k + 3] == 0 else offset + int64(data[k + 3])
+        if data[k + 1] < 0:
+            epsilon(work, source, target)
+        else:
+            edge(work, source, int64(data[k + 1]), int64(data[k + 2]), target)
+
+
+@inner
+def _write_sequence(work: Work, at: int, count: int, start: int, end: int, last: int) -> None:
+    """``count`` parts one after the other, the first at ``at``."""
+    if count == 0:
+        epsilon(work, start, end)
+    part, here = at, start
+    for k in range(count):
+        there = end if k == count - 1 else new_state(work)
+        push(work, part, here, there, last)
+        part, here = int64(work.after[part]), there
+
+
+@inner
+def _write_choice(work: Work, at: int, start: int, end: int, last: int) -> None:
+    """Options; those that begin with the same characters share these states, as words in a trie."""
+    code, option = work.code, at + 1
+    for _ in range(code[at, 1]):
+        here, part, left = start, option, int64(1)
+        if code[option, 0] == SEQUENCE and work.texts[option] != 0:
+            part, left = option + 1, int64(code[option, 1])
+        while left > 1 and (code[part, 0] == RANGE or code[part, 0] == MACHINE):
+            what, one, two = int64(code[part, 0]), int64(code[part, 1]), int64(code[part, 2])
+            there = found(work, here, what, one, two)
+            if there < 0:
+                there = new_state(work)
+                share(work, here, what, one, two, there)
+                push(work, part, here, there, last)
+            here, part, left = there, part + 1, left - 1
+        _write_sequence(work, part, left, here, end, last)
+        option = int64(work.after[option])
+
+
+@inner
+def _write_repeat(
+    work: Work, part: int, low: int, high: int, start: int, end: int, last: int
+) -> None:
+    """Copies; those beyond the least can be left out."""
+    here = start
+    for copy in range(low if high >= 0 else max(low - 1, 0)):
+        there = end if copy == high - 1 else new_state(work)
+        push(work, part, here, there, last)
+        here = there
+    if high < 0:
+        before = new_state(work)
+        behind = new_state(work) if low > 0 else before
+        epsilon(work, here, before)
+        push(work, part, before, behind, last)
+        epsilon(work, behind, before)
+        here = behind
+    for copy in range(low, high):
+        # out to the end from every copy, not through the copies that follow: short closures
+        epsilon(work, here, end)
+        there = end if copy == high - 1 else new_state(work)
+        push(work, part, here, there, last)
+        here = there
+    epsilon(work, here, end)
+
+
+@inner
+def _write_call(work: Work, rule: int, start: int, end: int, last: int) -> None:
+    """A rule written in, once for each state its copies end in; or an edge that calls it.
+
+    A call that ends all is a jump, so right recursion needs no stack; inside a copy of another
+    rule it would copy for ever. Calls at the end of a rule ask for a copy with the same end, so
+    circles of such calls close upon themselves.
+    """
+    rules, symbol = work.rules, int64(work.rules[rule, SYMBOL])
+    if symbol >= 0 and not (rules[rule, JUMPS] != 0 and end == last and last == _END):
+        edge(work, start, symbol, symbol, end)
+        if rules[rule, TEXTS] & EMPTY:
+            epsilon(work, start, end)
+        return
+    entry = found(work, end, int64(CALL), rule, int64(0))
+    if entry < 0:
+        entry = new_state(work)
+        share(work, end, int64(CALL), rule, int64(0), entry)
+        push(work, int64(rules[rule, FIRST]), entry, end, end)
+    epsilon(work, start, entry)

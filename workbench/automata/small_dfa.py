@@ -1,0 +1,289 @@
+"""Fast paths to the smallest DFA: unambiguous NFAs, and NFAs of few states.
+
+Subset construction, minimization and normal form as kernels. Most patterns come to some dozen
+states; in Python and numpy each step of the way cost more than all of them together cost here.
+Larger machines are left to ``determinize`` and ``minimize``, which watch the time.
+
+Machines of long texts are like that: tens of thousands of states, of which each is entered by one
+edge a symbol and may read on through states it leads to without reading. No sets are made.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from workbench.automata.determinize import find_closures, find_subsets
+from workbench.automata.explore import nothing
+from workbench.automata.minimize import ROWS, SET, find_blocks
+from workbench.automata.nfa import (
+    Bits,
+    Classes,
+    Flags,
+    Ints,
+    Nfa,
+    alive_of,
+    classes_of,
+    find_alive,
+    find_classes,
+)
+from workbench.automata.program_nfa import program_nfa
+from workbench.automata.regex_program import Program, check_size
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.kernels import inner, int64, njit
+from workbench.base.limits import LIMITS, Limits
+
+#: The most states before minimization.
+SMALL = 4_096
+#: The most states and edges of an Nfa that is tried.
+_NFA_STATES, _NFA_EDGES = 8_192, 32_768
+_MIXED = np.uint64(0x9E3779B97F4A7C15)
+
+
+@cache
+def ready() -> None:
+    """Have the kernels compiled; work with a clock asks for this first, once a process.
+
+    In a new installation that takes seconds, which are nobody's grammar's.
+    """
+    program = Program()
+    program.anything()
+    code, data = program.arrays()
+    check_size(code, data, [0], LIMITS)
+    # it is built on what stands here
+    from workbench.automata.suffix_automaton import suffix_automaton
+
+    nfa = program_nfa(code, data)
+    small_dfa(nfa)
+    direct_dfa(nfa)
+    suffix_automaton(np.zeros(1, np.int32))
+
+
+def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
+    """The smallest Dfa of an Nfa in normal form, or None where it takes more than ``most`` states.
+
+    Cost:   some 10 µs for a plain pattern, a microsecond a state; a quarter of a second at most.
+    Source: Rabin & Scott 1959, theorem 11; Valmari & Lehtinen 2008.
+    """
+    flat = nfa.flat
+    if len(nfa) > _NFA_STATES or len(flat.edges) > _NFA_EDGES:
+        return None
+    done, classes, table, ends = _smallest_subsets(
+        flat.edges, flat.first, flat.epsilons, flat.first_epsilon, nfa.initial, flat.finals,
+        nfa.symbols, most,
+    )  # fmt: skip
+    if done:
+        # the class behind the last was room to work in
+        return Dfa(classes[:-1], table, ends) if len(ends) else nothing(nfa.symbols)
+    return None
+
+
+@njit(cache=True, nogil=True)
+def _smallest_subsets(
+    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, initial: int, finals: Flags,
+    symbols: int, most: int,
+) -> tuple[bool, Classes, Ints, Flags]:  # fmt: skip
+    """Whether it is done; then the parts of the Dfa, without states for the empty language."""
+    size, words = len(finals), (len(finals) + 63) // 64
+    alive, classes = np.empty(size, np.bool_), np.empty(symbols + 1, np.uint16)
+    space = np.empty((4, size + len(edges) + len(epsilons)), np.int32)
+    find_alive(edges, first, epsilons, first_epsilon, finals, alive, space)
+    count = find_classes(edges, alive, classes)
+    table, ends = np.empty((most, count), np.int32), np.empty(most, np.bool_)
+    if not alive[initial]:
+        return True, classes, table[:0], ends[:0]
+    closures, sets = np.empty((size, words), np.uint64), np.empty((most + 1, words), np.uint64)
+    find_closures(first, epsilons, first_epsilon, alive, finals, closures, space)
+    made = find_subsets(
+        edges, first, closures, alive, classes, initial, finals, sets[:most],
+        np.empty(4 * most, np.int32), table, ends, np.empty((len(edges), 4), np.int32),
+        np.empty(count, np.int32), np.empty(size, np.int32), sets[most], np.empty(1, np.int64),
+    )  # fmt: skip
+    if made < 0:
+        return False, classes, table[:0], ends[:0]
+    blocks, places = np.empty((ROWS, made + 2), np.int32), made * count + made + 2
+    cords, space = np.empty((ROWS, places), np.int32), np.empty((4, places), np.int32)
+    kept = find_blocks(table, made, ends, blocks, cords, space)
+    columns, marks = np.empty(count, np.int32), np.empty(count, np.uint64)
+    renamed = np.empty(count, np.uint16)
+    width = find_columns(table, made, blocks[SET], marks, columns, renamed)
+    for symbol in range(symbols):
+        classes[symbol] = renamed[classes[symbol]]
+    small, small_ends = np.empty((kept, width), np.int32), np.empty(kept, np.bool_)
+    write_normal(table, ends, blocks[SET], columns, space, small, small_ends)
+    return True, classes, small, small_ends
+
+
+@inner
+def write_normal(
+    table: Ints, ends: Flags, blocks: Ints, columns: Ints, space: Ints, small: Ints,
+    small_ends: Flags,
+) -> None:  # fmt: skip
+    """One state a block, breadth first by class."""
+    size, width = small.shape
+    numbers, order = space[0], space[1]
+    for state in range(size):
+        numbers[state] = -1
+    order[0] = numbers[blocks[0]] = 0
+    made = 1
+    for row in range(size):
+        state = order[row]
+        small_ends[row] = ends[state]
+        for k in range(width):
+            target = table[state, columns[k]]
+            if target < 0:
+                small[row, k] = DEAD
+                continue
+            if numbers[blocks[target]] < 0:
+                numbers[blocks[target]] = made
+                order[made] = target
+                made += 1
+            small[row, k] = numbers[blocks[target]]
+
+
+@inner
+def find_columns(
+    table: Ints, rows: int, blocks: Ints, marks: Bits, columns: Ints, renamed: Classes
+) -> int:
+    """Write the number of each symbol class where equal columns are one, and the first of each."""
+    width = len(marks)
+    for k in range(width):
+        marks[k] = 0
+    for row in range(rows):
+        for k in range(width):
+            target = table[row, k]
+            block = blocks[target] + 2 if target >= 0 else 1
+            marks[k] = (marks[k] ^ np.uint64(block)) * _MIXED
+            marks[k] ^= marks[k] >> np.uint64(29)
+    kept = 0
+    for k in range(width):
+        columns[kept] = k
+        j = 0
+        while marks[columns[j]] != marks[k] or not _same_column(table, rows, blocks, columns[j], k):
+            j += 1
+        renamed[k] = j
+        kept = max(kept, j + 1)
+    return kept
+
+
+@inner
+def _same_column(table: Ints, rows: int, blocks: Ints, left: int, right: int) -> bool:
+    """Whether two symbol classes lead to the same block from every state."""
+    if left == right:
+        return True
+    for row in range(rows):
+        one, other = table[row, left], table[row, right]
+        if (one < 0) != (other < 0) or (one >= 0 and blocks[one] != blocks[other]):
+            return False
+    return True
+
+
+#: What the kernel says where a symbol leads to two states.
+_SEVERAL = -1
+
+#: The most bytes of a table before it is made small.
+_MOST = 1 << 26
+
+
+def direct_dfa(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | None:
+    """The smallest Dfa; None where a symbol leads from one state to two, or a limit is met.
+
+    Cost: n log n for n edges; linear where it ends in None. The suffix automaton of 50,000 letters
+          takes 0.07 s; sets in Python and rounds of numpy took 80 times as long in the same run.
+    """
+    flat = nfa.flat
+    alive = alive_of(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
+    classes, columns = classes_of(flat.edges, alive, nfa.symbols)
+    size = len(nfa)
+    if not alive[nfa.initial] or 4 * size * columns > min(_MOST, limits.megabytes << 20):
+        return None
+    table, ends = np.full((size, columns), DEAD, np.int32), np.zeros(size, np.bool_)
+    edges = flat.edges.copy()
+    edges[:, :2] = classes[edges[:, :2]]
+    made = _walk(
+        edges, flat.first, flat.epsilons, flat.first_epsilon, alive, flat.finals, nfa.initial,
+        table, ends, np.full(size, -1, np.int32), np.empty((3, size), np.int32),
+    )  # fmt: skip
+    if made == _SEVERAL or made > limits.states:
+        return None
+    return smallest(classes.astype(np.uint16), table[:made], ends[:made])
+
+
+def smallest(classes: Classes, table: Ints, ends: Flags) -> Dfa:
+    """The smallest Dfa of a machine that begins in state 0, all of whose states are of use.
+
+    Each is reached, and leads to an end: ``minimize`` takes any machine.
+    Cost: n log n for n edges.
+    """
+    made_table, made_ends, made_classes = _smallest_direct(
+        table, ends, classes, int((table != DEAD).sum())
+    )
+    return Dfa(made_classes, made_table, made_ends)
+
+
+@njit(cache=True, nogil=True)
+def _smallest_direct(
+    table: Ints, ends: Flags, classes: Classes, edges: int
+) -> tuple[Ints, Flags, Classes]:
+    """The smallest table in normal form, which of its states are ends, and the classes for it."""
+    states, width = table.shape
+    places = edges + states + 2
+    blocks, cords = np.empty((ROWS, states + 2), np.int32), np.empty((ROWS, places), np.int32)
+    space = np.empty((4, places), np.int32)
+    kept = find_blocks(table, states, ends, blocks, cords, space)
+    columns, marks = np.empty(width, np.int32), np.empty(width, np.uint64)
+    renamed = np.empty(width, np.uint16)
+    narrow = find_columns(table, states, blocks[SET], marks, columns, renamed)
+    small, small_ends = np.empty((kept, narrow), np.int32), np.empty(kept, np.bool_)
+    write_normal(table, ends, blocks[SET], columns, space, small, small_ends)
+    numbers = np.empty(len(classes), np.uint16)
+    for symbol in range(len(classes)):
+        numbers[symbol] = renamed[classes[symbol]]
+    return small, small_ends, numbers
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _walk(
+    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags,
+    initial: int, table: Ints, ends: Flags, numbers: Ints, space: Ints,
+) -> int:  # fmt: skip
+    """Fill the table from the initial state on; how many states there are, or ``_SEVERAL``."""
+    order, stack, seen = space[0], space[1], space[2]
+    seen[:] = -1
+    order[0], numbers[initial], made, row = initial, 0, 1, 0
+    while row < made:
+        stack[0], top = order[row], 1
+        seen[order[row]] = row
+        while top > 0:
+            top -= 1
+            state = stack[top]
+            ends[row] |= finals[state]
+            for k in range(first_epsilon[state], first_epsilon[state + 1]):
+                target = epsilons[k]
+                if alive[target] and seen[target] != row:
+                    seen[target] = row
+                    stack[top] = target
+                    top += 1
+            for k in range(first[state], first[state + 1]):
+                target = edges[k, 2]
+                if not alive[target]:
+                    continue
+                if numbers[target] < 0:
+                    numbers[target] = made
+                    order[made] = target
+                    made += 1
+                for column in range(edges[k, 0], edges[k, 1] + 1):
+                    if not _enter(table, int64(row), int64(column), int64(numbers[target])):
+                        return _SEVERAL
+        row += 1
+    return made
+
+
+@inner
+def _enter(table: Ints, row: int, column: int, target: int) -> bool:
+    """Write where a symbol leads; False where it leads elsewhere too."""
+    if table[row, column] != DEAD and table[row, column] != target:
+        return False
+    table[row, column] = target
+    return True

@@ -1,0 +1,300 @@
+"""Computes a short regex of a machine, by state elimination.
+
+Nodes made here compare equal where they are written alike.
+
+States are taken out one after the other, the one first whose going makes the regex longest least;
+what went through it becomes edges from its neighbours to its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+from workbench.base.limits import Clock
+from workbench.base.source import Span
+from workbench.syntax.ranges import Ranges, union
+from workbench.syntax.regex.extensions import label_of
+from workbench.syntax.regex.printer import pattern
+from workbench.syntax.regex.tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
+
+NOWHERE = Span(0, 0)
+#: The language of the empty text, and the language without texts.
+EMPTY = Concat((), NOWHERE)
+NOTHING = Characters((), NOWHERE)
+
+#: The most parts of a row that is looked for repeated beside itself.
+_ROW = 16
+
+
+def one_of(ranges: Ranges) -> Regex:
+    """One character of a set."""
+    return Characters(ranges, NOWHERE)
+
+
+def text(characters: str) -> Regex:
+    """Exactly this text."""
+    parts = [one_of(((ord(c), ord(c)),)) for c in characters]
+    return parts[0] if len(parts) == 1 else Concat(tuple(parts), NOWHERE)
+
+
+def plain(regex: Regex) -> Regex | None:
+    """A regex as its author wrote it, without places, and of its groups the labels alone.
+
+    None where it holds what is no character or has no sign in every dialect: bytes, extensions.
+    """
+    match regex:
+        case Characters(ranges) | Bytes(ranges):
+            is_text = isinstance(regex, Characters) or not ranges or ranges[-1][1] < 0x80
+            return one_of(ranges) if is_text else None
+        case Concat(parts) | Alternate(parts):
+            inner = [made for part in parts if (made := plain(part)) is not None]
+            if len(inner) < len(parts):
+                return None
+            return concat(*inner, rows=False) if isinstance(regex, Concat) else either(*inner)
+        case Repeat(part, low, high):
+            made = plain(part)
+            return None if made is None else repeat(made, low, high)
+        case Group(part, name):
+            label = label_of(regex)
+            return plain(part) if label is None else Group(label.spelt(NOWHERE), name, NOWHERE)
+        case _:
+            return None
+
+
+def concat(*parts: Regex, rows: bool = True) -> Regex:
+    """One part after the other; with ``rows``, what stands beside itself becomes a count."""
+    flat: list[Regex] = []
+    for part in parts:
+        if part == NOTHING:
+            return NOTHING
+        for piece in part.parts if isinstance(part, Concat) else (part,):
+            if rows and flat and (both := _joined(flat[-1], piece)) is not None:
+                flat[-1] = both
+            else:
+                flat.append(piece)
+    if rows:
+        flat = _rows_counted(flat)
+    return flat[0] if len(flat) == 1 else Concat(tuple(flat), NOWHERE)
+
+
+def either(*options: Regex) -> Regex:
+    """Any one of the options; sets of characters become one set, the empty text a ``?``."""
+    flat: dict[Regex, None] = {}
+    sets: list[Ranges] = []
+    optional = False
+    for option in options:
+        for one in option.options if isinstance(option, Alternate) else (option,):
+            optional |= one == EMPTY
+            if isinstance(one, Characters):
+                sets.append(one.ranges)
+                flat.setdefault(NOTHING)  # where the set will stand
+            elif one != EMPTY:
+                flat.setdefault(one)
+    together = one_of(union(*sets)) if sets else NOTHING
+    kept = [together if one == NOTHING else one for one in flat]
+    kept = [one for one in kept if one != NOTHING]
+    if not kept:
+        return EMPTY if optional else NOTHING
+    made = kept[0] if len(kept) == 1 else Alternate(tuple(kept), NOWHERE)
+    return repeat(made, 0, 1) if optional else made
+
+
+def factored(*options: Regex) -> Regex:
+    """The same, with the beginnings and ends that several options share written once."""
+    return either(*_grouped(_grouped(list(options), _first, concat), _last, _before))
+
+
+def _grouped(
+    options: list[Regex],
+    cut: Callable[[Regex], tuple[Regex, Regex]],
+    join: Callable[[Regex, Regex], Regex],
+) -> list[Regex]:
+    """Options that share a part as one: the part, and any of what they have besides."""
+    groups: dict[Regex, dict[Regex, None]] = {}
+    for option in options:
+        for one in option.options if isinstance(option, Alternate) else (option,):
+            shared, rest = cut(one)
+            groups.setdefault(shared, {})[rest] = None
+    return [
+        join(shared, factored(*rests) if len(rests) > 1 else next(iter(rests)))
+        for shared, rests in groups.items()
+    ]
+
+
+def _first(regex: Regex) -> tuple[Regex, Regex]:
+    """The first part and the rest."""
+    if isinstance(regex, Concat) and regex.parts:
+        return regex.parts[0], concat(*regex.parts[1:])
+    return regex, EMPTY
+
+
+def _last(regex: Regex) -> tuple[Regex, Regex]:
+    """The last part and what stands before it."""
+    if isinstance(regex, Concat) and regex.parts:
+        return regex.parts[-1], concat(*regex.parts[:-1])
+    return regex, EMPTY
+
+
+def _before(shared: Regex, rest: Regex) -> Regex:
+    return concat(rest, shared)
+
+
+def repeat(part: Regex, low: int, high: int | None) -> Regex:
+    """A part ``low`` to ``high`` times; a repetition of a repetition is one where it can be."""
+    if part in (EMPTY, NOTHING) or high == 0:
+        return EMPTY if low == 0 or part == EMPTY else NOTHING
+    if (low, high) == (1, 1):
+        return part
+    if isinstance(part, Repeat):
+        inner, least, most = part.part, part.low, part.high
+        if most is None and least <= 1 and (high is None or least == 0 or high == 1):
+            return Repeat(inner, min(least, low), None, NOWHERE)
+        if (least, most) == (0, 1) and low == 0:
+            return Repeat(inner, 0, high, NOWHERE)
+        if (low, high) == (0, 1) and least <= 1:
+            return Repeat(inner, 0, most, NOWHERE)
+    return Repeat(part, low, high, NOWHERE)
+
+
+def _joined(left: Regex, right: Regex) -> Regex | None:
+    """Two neighbours as a count of one part; None where that does not make them shorter."""
+    (part, low, high), (other, least, most) = _counted(left), _counted(right)
+    if part != other:
+        return None
+    if not isinstance(left, Repeat) and not isinstance(right, Repeat) and _is_letter(part):
+        return None  # ``ll`` reads better than ``l{2}``
+    return repeat(part, low + least, None if high is None or most is None else high + most)
+
+
+def _counted(regex: Regex) -> tuple[Regex, int, int | None]:
+    return (regex.part, regex.low, regex.high) if isinstance(regex, Repeat) else (regex, 1, 1)
+
+
+def _is_letter(regex: Regex) -> bool:
+    return (
+        isinstance(regex, Characters)
+        and len(regex.ranges) == 1
+        and regex.ranges[0][0] == regex.ranges[0][1]
+    )
+
+
+def _rows_counted(parts: list[Regex]) -> list[Regex]:
+    """``x y x y z`` becomes ``(xy){2} z``, ``x y (xy)*`` and ``(xy)* x y`` become ``(xy)+``."""
+    at = 0
+    while at < len(parts):
+        for row in _rows(parts, at):
+            whole, end = _beside(parts, at, row)
+            if whole is not None:
+                parts = [*parts[:at], whole, *parts[end:]]
+                break
+        at += 1
+    return parts
+
+
+def _rows(parts: list[Regex], at: int) -> Iterator[tuple[Regex, ...]]:
+    """The rows that may stand repeated from a place on, the shortest first."""
+    first = parts[at]
+    if isinstance(first, Repeat) and isinstance(first.part, Concat):
+        yield first.part.parts
+    for width in range(2, min(_ROW, len(parts) - at) + 1):
+        yield tuple(parts[at : at + width])
+
+
+def _beside(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
+    """All copies of a row that stand beside each other as one count, and where they end."""
+    whole, width = Concat(row, NOWHERE), len(row)
+    low, high, found, end = 0, 0, 0, at
+    endless = False
+    while end < len(parts):
+        here = parts[end]
+        if isinstance(here, Repeat) and here.part == whole:
+            low, high, end = low + here.low, high + (here.high or 0), end + 1
+            endless |= here.high is None
+        elif tuple(parts[end : end + width]) == row:
+            low, high, end = low + 1, high + 1, end + width
+        else:
+            break
+        found += 1
+    if found < 2 or (found == low == high and all(map(_is_letter, row))):
+        return None, end
+    return repeat(whole, low, None if endless else high), end
+
+
+State = TypeVar("State", bound=Hashable)
+
+#: Edges that are made on the way, at most.
+_EDGES = 6_000
+
+
+class TooLongError(Exception):
+    """The regex would be longer than it may be."""
+
+
+class Paths(Generic[State]):
+    """The paths between states that are left.
+
+    Source: Brzozowski & McCluskey 1963 (state elimination); the order by weights is that of
+            Delgado & Morais 2004, "Approximation to the smallest regular expression for a given
+            regular language".
+    """
+
+    def __init__(self, edges: Iterable[tuple[State, Regex, State]], most: int) -> None:
+        self._most = most
+        #: What leads from a state to another, with the length of its pattern.
+        self._out: dict[State, dict[State, tuple[Regex, int]]] = defaultdict(dict)
+        self._into: dict[State, set[State]] = defaultdict(set)
+        self._added = 0
+        for source, regex, target in edges:
+            self._add(source, regex, target)
+
+    def between(self, first: State, last: State, clock: Clock) -> Regex:
+        """The texts of all paths from ``first``, which nothing enters, to ``last``.
+
+        Cost:   quadratic in the states, with a small factor, and the length of the patterns for
+                each edge made.
+        Raises: TooLongError where a pattern has more than ``most`` characters, or too many edges
+                are made; LimitError past the clock's time.
+        """
+        weights = {state: 0 for state in (*self._out, *self._into) if state not in (first, last)}
+        touched = set(weights)
+        while weights:
+            clock.check("the automaton is too large for a regex")
+            weights.update((state, self._weight(state)) for state in touched if state in weights)
+            state = min(weights, key=weights.__getitem__)
+            del weights[state]
+            touched = {*self._out[state], *self._into[state]}
+            self._take_out(state)
+        return self._out[first].get(last, (NOTHING, 0))[0]
+
+    def _weight(self, state: State) -> int:
+        """How much longer all edges together get when a state goes."""
+        out, into = self._out[state], self._into[state]
+        loop = out[state][1] if state in out else 0
+        leaving = sum(length for target, (_, length) in out.items() if target != state)
+        entering = sum(self._out[before][state][1] for before in into if before != state)
+        exits, entries = len(out) - (state in out), len(into) - (state in into)
+        return entering * (exits - 1) + leaving * (entries - 1) + loop * (exits * entries - 1)
+
+    def _take_out(self, state: State) -> None:
+        out = self._out.pop(state)
+        into = self._into.pop(state)
+        loop = repeat(out.pop(state)[0], 0, None) if state in out else EMPTY
+        into.discard(state)
+        for target in out:
+            self._into[target].discard(state)
+        for before in into:
+            entering, _ = self._out[before].pop(state)
+            for target, (leaving, _) in out.items():
+                self._add(before, concat(entering, loop, leaving), target)
+
+    def _add(self, source: State, regex: Regex, target: State) -> None:
+        known = self._out[source].get(target)
+        both = regex if known is None else factored(known[0], regex)
+        length = len(pattern(both))
+        self._added += 1
+        if length > self._most or self._added > _EDGES:
+            raise TooLongError
+        self._out[source][target] = both, length
+        self._into[target].add(source)

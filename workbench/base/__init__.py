@@ -1,0 +1,1 @@
+"""Values that every package uses: source places, errors, limits, kernels, the ``Dfa``."""

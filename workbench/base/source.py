@@ -1,0 +1,77 @@
+"""Places in a text that an author wrote: spans, lines and columns, underlined excerpts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open piece ``start:end`` of a text, counted in characters (code points)."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"a span needs 0 <= start <= end, not {self.start}:{self.end}")
+
+    def to(self, other: Span) -> Span:
+        """The smallest span that covers this one and a later one."""
+        return Span(min(self.start, other.start), max(self.end, other.end))
+
+    def shifted(self, offset: int) -> Span:
+        """The same piece in a text that holds this text at ``offset``."""
+        return Span(self.start + offset, self.end + offset)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text with the name it is spoken of by: a file's name, ``regex``, ``grammar``."""
+
+    text: str
+    name: str
+
+    @cached_property
+    def _line_starts(self) -> tuple[int, ...]:
+        breaks = (i + 1 for i, character in enumerate(self.text) if character == "\n")
+        return (0, *breaks)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character, both counted from 1.
+
+        The place after a final line break belongs to the line it ends, so that
+        no message points at a line which does not exist.
+        """
+        offset = min(offset, len(self.text))
+        if offset == len(self.text) and self.text.endswith("\n"):
+            offset -= 1
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1, without its line break."""
+        start = self._line_starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start:] if end < 0 else self.text[start:end]
+
+    def underline(self, span: Span) -> str:
+        """The line a span begins on, and carets under the part of the span on it."""
+        number, column = self.position(span.start)
+        text = self.line(number)
+        width = max(1, min(span.end - span.start, len(text) - column + 1))
+        prefix = f"{number} | "
+        pad = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
+        return f"{prefix}{text}\n{' ' * len(prefix)}{pad}{'^' * width}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unescaped:
+    """The text between quotes, with its escapes resolved."""
+
+    text: str
+    #: Where each character of ``text`` was written, and at the end where the quote closes.
+    places: Sequence[int]

@@ -1,0 +1,1 @@
+"""The methods of the papers, compared with the exact engine."""

@@ -1,0 +1,191 @@
+"""The next token's candidates: probabilities with and without the mask."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.base.errors import ModelError
+from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import State
+from workbench.decoding.model import Logits, Session, padded
+from workbench.decoding.sampling import Sampling, likeliest, log_softmax, log_sum
+from workbench.decoding.trace import Candidate, Step
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """The next token before it is chosen: every token's probability before the mask and after it.
+
+    What only measures need is computed when it is first asked for.
+
+    Shape: ``rows`` (V or more,), ``logits`` and ``logprobs`` (V,); ``ids`` (A,) the allowed tokens,
+           sorted; ``within`` (A,) their logits.
+    Unit:  log-probabilities in nats, times in milliseconds.
+    """
+
+    vocabulary: Vocabulary
+    #: The constraint's state before the token.
+    state: State
+    mask: TokenMask
+    #: What the model said, rows that are no tokens included.
+    rows: Logits
+    model_ms: float
+    mask_ms: float
+
+    @staticmethod
+    def ask(
+        session: Session,
+        context: Sequence[TokenId],
+        vocabulary: Vocabulary,
+        state: State,
+        mask: TokenMask,
+        mask_ms: float,
+    ) -> Turn:
+        """Ask the model what comes after ``context`` and lay the mask over it.
+
+        Raises: ModelError.
+        """
+        started = time.perf_counter()
+        rows = session.logits(context)
+        return Turn.of(vocabulary, state, (mask, mask_ms), rows, since(started))
+
+    @staticmethod
+    def of(
+        vocabulary: Vocabulary,
+        state: State,
+        masked: tuple[TokenMask, float],
+        rows: Logits,
+        model_ms: float,
+    ) -> Turn:
+        """A mask, with its milliseconds, laid over what a model has said.
+
+        Models pad their output to round sizes. Rows that are no token count in the
+        probabilities, since the model gives them some, and can never be taken.
+        Raises: ModelError where the logits are no numbers.
+        """
+        rows = padded(rows, len(vocabulary))
+        if not math.isfinite(rows.max()):  # nan spreads to the maximum
+            raise ModelError(
+                "the model's logits are not numbers",
+                "load it in float32, or use another checkpoint",
+            )
+        return Turn(vocabulary, state, masked[0], rows, model_ms, masked[1])
+
+    @property
+    def logits(self) -> Logits:
+        return self.rows[: len(self.vocabulary)]
+
+    @cached_property
+    def logprobs(self) -> npt.NDArray[np.float64]:
+        return log_softmax(self.rows)[: len(self.vocabulary)]
+
+    @property
+    def ids(self) -> npt.NDArray[np.int32]:
+        return self.mask.ids
+
+    @cached_property
+    def within(self) -> Logits:
+        return self.logits[self.ids]
+
+    @cached_property
+    def log_kept(self) -> float:
+        """The log-probability of all allowed tokens together."""
+        return log_sum(self.logprobs[self.ids])
+
+    @property
+    def kept(self) -> float:
+        """The probability of everything the mask lets through."""
+        return min(1.0, math.exp(self.log_kept))
+
+    def drawn(self, sampling: Sampling, index: int) -> TokenId:
+        """What the loop takes as token ``index``: the same wherever it is asked."""
+        return sampling.choose(self.logits, self.mask, sampling.rng(index))
+
+    def masked_logprob(self, token_id: TokenId) -> float:
+        """Among the allowed tokens; even shares where the model gives all of them nothing."""
+        if self.log_kept == -math.inf:
+            return -math.log(len(self.ids))
+        return min(0.0, float(self.logprobs[token_id]) - self.log_kept)
+
+    def rank(self, token_id: TokenId) -> int:
+        """Its place among all tokens: 1 for the likeliest, the lower id first among equals."""
+        own = self.logits[token_id]
+        above = int(np.count_nonzero(self.logits > own))
+        return 1 + above + int(np.count_nonzero(self.logits[:token_id] == own))
+
+    def masked_rank(self, token_id: TokenId) -> int:
+        """Its place among the allowed tokens."""
+        own = self.logits[token_id]
+        above = int(np.count_nonzero(self.within > own))
+        return 1 + above + int(np.count_nonzero(self.within[self.ids < token_id] == own))
+
+    def candidate(self, token_id: TokenId) -> Candidate:
+        """A token with its probability before the mask and after it."""
+        return self._candidates(np.array([token_id]))[0]
+
+    def _candidates(self, token_ids: npt.NDArray[np.integer]) -> tuple[Candidate, ...]:
+        logprobs = self.logprobs[token_ids]
+        before = np.exp(np.minimum(logprobs, 0.0)).tolist()
+        if self.log_kept == -math.inf:
+            after = [1 / max(1, len(self.ids))] * len(before)
+        else:
+            after = np.exp(np.minimum(logprobs - self.log_kept, 0.0)).tolist()
+        tokens, ids = self.vocabulary.tokens, token_ids.tolist()
+        allowed = [i in self.mask for i in ids]
+        return tuple(
+            Candidate(i, tokens[i], own, masked if ok else 0.0, ok)
+            for i, own, masked, ok in zip(ids, before, after, allowed, strict=True)
+        )
+
+    def wanted(self, top: int) -> tuple[Candidate, ...]:
+        """The model's likeliest tokens, allowed or not, likeliest first."""
+        return self._candidates(likeliest(self.logits, top))
+
+    def allowed(self, top: int) -> tuple[Candidate, ...]:
+        """The likeliest of the allowed tokens, likeliest first."""
+        return self._candidates(self.ids[likeliest(self.within, top)])
+
+    def taken(
+        self,
+        token_id: TokenId,
+        index: int,
+        top: int,
+        advance_ms: float,
+        *,
+        forward: bool = True,
+    ) -> Step:
+        """The step of taking a token here; that it is allowed is the caller's to know."""
+        wanted = self.wanted(top)
+        return Step(
+            index=index,
+            token_id=token_id,
+            token=self.vocabulary.tokens[token_id] or b"",
+            state=self.state,
+            mask=self.mask,
+            logprob=min(0.0, float(self.logprobs[token_id])),
+            masked_logprob=self.masked_logprob(token_id),
+            favourite_id=wanted[0].token_id if wanted else int(self.logits.argmax()),
+            kept=self.kept,
+            rank=self.rank(token_id),
+            masked_rank=self.masked_rank(token_id),
+            wanted=wanted,
+            allowed=self.allowed(top),
+            forward=forward,
+            model_ms=self.model_ms,
+            mask_ms=self.mask_ms,
+            advance_ms=advance_ms,
+            is_end=token_id == self.vocabulary.end,
+        )
+
+
+def since(started: float) -> float:
+    """Milliseconds since a moment of ``time.perf_counter``."""
+    return (time.perf_counter() - started) * 1000.0

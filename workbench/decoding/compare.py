@@ -1,0 +1,193 @@
+"""compare: runs contenders on the same grammar, prompts and seeds, and yields events.
+
+The contenders are interleaved: all of them run on one prompt and seed before the next seed begins,
+so a change in the load of the machine reaches all of them. Before its first run each contender
+makes a warm-up run that is discarded: compiled kernels and caches cost nothing in what is measured.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.decoding.contenders import Contender, Prepared
+from workbench.decoding.measures import Measures, Spent, measured
+from workbench.decoding.model import LanguageModel
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import Step, Trace
+from workbench.grammar.grammar import Grammar
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One contender on one prompt with one seed."""
+
+    contender: Contender
+    prompt: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A run is about to take its first token; its contender has compiled the grammar."""
+
+    run: Run
+    compile_ms: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Took:
+    """A run took a token."""
+
+    run: Run
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """A run is over, or was stopped (``trace.stop`` says which)."""
+
+    run: Run
+    measures: Measures
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failed:
+    """A run that could not be: the contender does not apply, or the model failed."""
+
+    run: Run
+    error: WorkbenchError
+
+
+Event = Began | Took | Ended | Failed
+
+
+def compare(
+    model: LanguageModel,
+    grammar: Grammar,
+    prompts: Sequence[str],
+    contenders: Sequence[Contender],
+    seeds: Sequence[int] = (0,),
+    sampling: Sampling = Sampling(),  # noqa: B008  # a frozen value
+    *,
+    max_tokens: int = 128,
+    top: int = 8,
+    stop: Callable[[], bool] | None = None,
+    limits: Limits = LIMITS,
+) -> Iterator[Event]:
+    """Every contender on every prompt with every seed.
+
+    ``sampling``    its seed is replaced by each of ``seeds``.
+    ``top``         how many candidates a step remembers.
+    ``stop``        asked before every token and every run; True ends the comparison, the run under
+                    way with ``Ended`` and ``StopReason.STOPPED``.
+
+    A contender compiles the grammar once, before its first run, learns what it learns from these
+    prompts and makes one run that is discarded, with a seed that is not among ``seeds``. One that
+    cannot compile fails each of its runs with the same error, and the others continue.
+    """
+    ready: dict[str, Prepared | WorkbenchError] = {}
+
+    def teach(prepared: Prepared) -> Prepared:
+        taught = prepared.taught(prompts, sampling, max_tokens, stop)
+        run = Run(prepared.contender, prompts[0], max(seeds) + 1)
+        drawn = replace(sampling, seed=run.seed)
+        for _ in followed(run, taught, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop):
+            pass
+        return taught
+
+    for prompt in prompts:
+        for seed in seeds:
+            for contender in contenders:
+                if stop is not None and stop():
+                    return
+                run = Run(contender, prompt, seed)
+                found = ready.get(contender.name)
+                if found is None:
+                    found = _prepared(contender, model, grammar, limits, teach)
+                    ready[contender.name] = found
+                    if stop is not None and stop():
+                        return
+                if isinstance(found, WorkbenchError):
+                    yield Failed(run, found)
+                    continue
+                drawn = replace(sampling, seed=seed)
+                yield from followed(
+                    run, found, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop
+                )
+
+
+def _prepared(
+    contender: Contender,
+    model: LanguageModel,
+    grammar: Grammar,
+    limits: Limits,
+    teach: Callable[[Prepared], Prepared],
+) -> Prepared | WorkbenchError:
+    try:
+        return teach(contender.prepare(model, grammar, limits))
+    except WorkbenchError as error:
+        return error
+
+
+def followed(
+    run: Run,
+    prepared: Prepared,
+    grammar: Grammar,
+    sampling: Sampling,
+    *,
+    max_tokens: int = 128,
+    top: int = 8,
+    stop: Callable[[], bool] | None = None,
+) -> Iterator[Event]:
+    """One run. The prompt is read before the clock starts: it costs every contender the same."""
+    model = prepared.model
+    try:
+        session = model.session()
+        session.logits(model.encode(run.prompt))
+        yield Began(run, prepared.compile_ms)
+        generation = prepared.start(
+            run.prompt, sampling, max_tokens=max_tokens, top=top, stop=stop, session=session
+        )
+        spent = Spent()
+        while True:
+            started, used = time.perf_counter(), time.process_time()
+            step = next(generation, None)
+            spent.seconds += time.perf_counter() - started
+            spent.cpu_seconds += time.process_time() - used
+            if step is None:
+                break
+            yield Took(run, step)  # what the reader does with it is not on the clock
+    except WorkbenchError as error:
+        yield Failed(run, error)
+        return
+    trace = generation.judged()  # off the clock: what was skipped at the end counts too
+    yield Ended(run, measured(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace)
+
+
+def divergence(traces: Sequence[Trace]) -> int | None:
+    """The first byte at which the texts differ, one that is over included; None where none does."""
+    texts = [trace.text for trace in traces]
+    if len(set(texts)) < 2:
+        return None
+    shortest = min(map(len, texts))
+    return next((i for i in range(shortest) if len({text[i] for text in texts}) > 1), shortest)
+
+
+def cut_differently(traces: Sequence[Trace]) -> int | None:
+    """The first byte of a token that is not a token of all: where texts alike part in spelling.
+
+    None where all took the same tokens.
+    """
+    steps = [[step for step in trace.steps if not step.is_end] for trace in traces]
+    begin = 0
+    for index in range(max(map(len, steps), default=0)):
+        tokens = {own[index].token_id if index < len(own) else None for own in steps}
+        if len(tokens) > 1:
+            return begin
+        begin += len(steps[0][index].token)
+    return None

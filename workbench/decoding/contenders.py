@@ -1,0 +1,480 @@
+"""Contenders: the ways of decoding that are compared.
+
+DOMINO compares with GUIDANCE programs of this kind (appendix A, listing 1): keys, braces and white
+space are fixed, the values are holes. Where a task has lists of any length a program is written as
+a grammar, since templates have no loops.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.compile import compile as compile_grammar
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.candidates import since
+from workbench.decoding.generate import Generation, generate
+from workbench.decoding.model import CountModel, LanguageModel, Prompt, Session, context_of
+from workbench.decoding.opportunistic import Opportunistic, Picard
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.speculative import Counts, Drafting
+from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
+from workbench.decoding.template import Template
+from workbench.decoding.trace import Trace
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
+
+#: DOMINO, listing 1, with the third item its grammar (listing 7) asks for and no comma after it.
+_RPG = """{{
+    "id": {gen('id', regex='[1-9][0-9]*')},
+    "description": "A nimble fighter",
+    "name": "{gen('name', regex='[^\\n\\r"]+')}",
+    "age": {gen('age', regex='[1-9][0-9]*')},
+    "armor": "{select(['leather', 'chainmail', 'plate'])}",
+    "weapon": "{select(['sword', 'axe', 'bow'])}",
+    "class": "{gen('class', regex='[^\\n\\r"]+')}",
+    "mantra": "{gen('mantra', regex='[^\\n\\r"]+')}",
+    "strength": {gen('strength', regex='[1-9][0-9]*')},
+    "items": [ "{gen('item', regex='[^\\n\\r"]+')}", "{gen('item', regex='[^\\n\\r"]+')}", \
+"{gen('item', regex='[^\\n\\r"]+')}"]
+}}"""
+
+#: The worked problem laid out as listing 1 lays out its object.
+_GSM8K = r"""start   ::= '{\n    "thoughts": [\n' thought (',\n' thought)* '\n    ],\n'
+            '    "answer": ' number '\n}';
+thought ::= '        {"step": "' text '", "calculation": "' text '", "result": ' number '}';
+text    ::= #'[^"\\\\\n]*';
+number  ::= #'-?(0|[1-9][0-9]*)(\\.[0-9]+)?';
+"""
+
+_XML = r"""start   ::= '<person>\n' body '</person>';
+body    ::= '    <name>' text '</name>\n    <age>' text '</age>\n    <job>\n        <title>' text
+            '</title>\n        <salary>' text '</salary>\n    </job>\n' friends?;
+friends ::= '    <friends>\n' ('<person>\n' body '</person>')+ '\n    </friends>\n';
+text    ::= #'[^<\n]+';
+"""
+
+
+#: By the gallery's example.
+_PROGRAMS: dict[str, Template | str] = {
+    "domino_rpg": Template.parse(_RPG),
+    "domino_gsm8k": _GSM8K,
+    "domino_xml": _XML,
+}
+
+
+def program_of(grammar: Grammar, limits: Limits) -> Grammar:
+    """The template's language: texts of the grammar in one fixed layout.
+
+    Raises: WorkbenchError where nobody wrote a program for this grammar.
+    """
+    for name, made in _PROGRAMS.items():
+        if load_gallery()[name].text.rstrip() == grammar.source.text.rstrip():
+            if isinstance(made, Template):
+                return made.grammar
+            return Grammar.from_kbnf(made, limits=limits, name="template")
+    raise WorkbenchError(
+        "nobody wrote a template for this grammar",
+        f"there are templates for {', '.join(_PROGRAMS)}; template-ws takes any grammar",
+    )
+
+
+#: How the model is asked, by the name a contender has for it.
+STRATEGIES: dict[str, Strategy] = {
+    "plain": PLAIN,
+    "speculation": PLAIN,  # until it is taught
+    "skipping": Skipping(),
+    "opportunistic": Opportunistic(),
+    "picard": Picard(),
+}
+
+#: Those that draw from fewer tokens than the mask allows.
+CHOOSING_LESS = frozenset({"picard"})
+
+#: Where the seeds of warm-up runs begin, far from those anybody asks for.
+_WARM_UP_SEED = 1_000_000
+
+#: A prompt and the run that followed it.
+WarmUp = tuple[Prompt, Trace]
+
+
+def warm_up(
+    model: LanguageModel,
+    constraint: Constraint,
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    runs: int,
+    max_tokens: int,
+    stop: Callable[[], bool] | None = None,
+) -> list[WarmUp]:
+    """Plain runs on some prompts in turn, with seeds of their own.
+
+    Drawn at a temperature of 1 at least, also where what follows is greedy: the greedy text of a
+    prompt must not be learnt by heart.
+
+    Raises: as ``generate``.
+    Source: DOMINO §4.3, 10 repetitions, after which the priors stay as they are.
+    """
+    found = []
+    for number in range(runs):
+        prompt = prompts[number % len(prompts)]
+        drawn = replace(
+            sampling, temperature=max(1.0, sampling.temperature), seed=_WARM_UP_SEED + number
+        )
+        run = generate(model, constraint, prompt, drawn, max_tokens=max_tokens, top=0, stop=stop)
+        deque(run, maxlen=0)
+        found.append((prompt, run.trace))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guessing:
+    """Tokens guessed from counts, P(l | α, β); the text is the plain loop's.
+
+    Source: DOMINO §3.6.
+    """
+
+    #: The paper's s: how many guesses go into one pass.
+    tokens: int = 10
+    #: Guesses go on while all of them together are right with this probability.
+    least: float = 0.3
+    #: So many tokens before are told apart too; the paper has none.
+    memory: int = 0
+    warm_up: int = 10
+
+    def learnt(
+        self, model: LanguageModel, constraint: Constraint, runs: Sequence[WarmUp]
+    ) -> Strategy:
+        """The strategy, its counts frozen."""
+        counts = Counts.learnt(constraint, [trace for _, trace in runs], self.memory)
+        return Speculating(counts, self.tokens, self.least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafts:
+    """Tokens drawn from a draft that counted, judged by rejection; the distribution is the same.
+
+    Source: Koo et al. 2024, §5.3.
+    """
+
+    tokens: int = 6
+    #: How many tokens before each are counted with.
+    memory: int = 4
+    warm_up: int = 10
+
+    def learnt(
+        self, model: LanguageModel, constraint: Constraint, runs: Sequence[WarmUp]
+    ) -> Strategy:
+        """The strategy; prompts are counted too, since texts repeat their words."""
+        texts = [[*context_of(model, prompt), *trace.token_ids] for prompt, trace in runs]
+        return Drafting(CountModel.learnt(model, texts, self.memory), self.tokens)
+
+
+UNCONSTRAINED = "unconstrained"  # everything is measured against it
+
+_WILLARD = "Willard & Louf 2023"
+_DOMINO = "Beurer-Kellner, Fischer & Vechev 2024 (DOMINO)"
+_KOO = "Koo, Liu & He 2024"
+_TRAN = "Tran-Thien 2024"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """One way to decode, as the command line and the page speak of it."""
+
+    name: str
+    #: A few words for people.
+    title: str
+    #: The same in a sentence, for tooltips.
+    detail: str = ""
+    #: The mask, one of ``METHODS``.
+    method: str
+    #: The method's own.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    #: How the model is asked, one of ``STRATEGIES``: ``plain`` is once a token.
+    strategy: str = "plain"
+    #: Whether a template that somebody wrote for the grammar takes the grammar's place.
+    program: bool = False
+    #: What a strategy learns on warm-up runs before it is used; None for one that learns nothing.
+    learns: Guessing | Drafts | None = None
+    #: Who described it, and where.
+    source: str
+
+    def prepare(self, model: LanguageModel, grammar: Grammar, limits: Limits = LIMITS) -> Prepared:
+        """Compile the grammar this way.
+
+        Raises: WorkbenchError where the method does not apply to the grammar or the vocabulary
+                and says why; LimitError.
+        """
+        started = time.perf_counter()
+        read = program_of(grammar, limits) if self.program else grammar
+        constraint = compile_grammar(read, model.vocabulary, self.method, limits, **self.options)
+        return Prepared(self, model, constraint, since(started), STRATEGIES[self.strategy])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A contender that has compiled a grammar and may be started on any prompt."""
+
+    contender: Contender
+    model: LanguageModel
+    constraint: Constraint
+    #: Milliseconds the compilation took.
+    compile_ms: float
+    strategy: Strategy = PLAIN
+
+    def taught(
+        self,
+        prompts: Sequence[str],
+        sampling: Sampling,
+        max_tokens: int,
+        stop: Callable[[], bool] | None = None,
+    ) -> Prepared:
+        """The same after its warm-up (``learning.warm_up``); itself where it learns nothing."""
+        learns = self.contender.learns
+        if learns is None:
+            return self
+        runs = warm_up(
+            self.model, self.constraint, prompts, sampling, learns.warm_up, max_tokens, stop
+        )
+        return replace(self, strategy=learns.learnt(self.model, self.constraint, runs))
+
+    def start(
+        self,
+        prompt: str,
+        sampling: Sampling,
+        *,
+        max_tokens: int,
+        top: int = 8,
+        stop: Callable[[], bool] | None = None,
+        session: Session | None = None,
+    ) -> Generation:
+        """A run of it: iterate for steps. Raises: as ``generate``."""
+        return generate(
+            self.model,
+            self.constraint,
+            prompt,
+            sampling,
+            max_tokens=max_tokens,
+            top=top,
+            stop=stop,
+            strategy=self.strategy,
+            session=session,
+        )
+
+
+_ALL = (
+    Contender(
+        name=UNCONSTRAINED,
+        title="the model alone, no mask",
+        method="unconstrained",
+        source="the baseline",
+    ),
+    Contender(
+        name="automaton",
+        title="the exact mask",
+        detail="The exact mask: a token is allowed if some accepted text continues with it",
+        method="automaton",
+        source=f"{_KOO}, Algorithms 1 to 3",
+    ),
+    Contender(
+        name="skipping",
+        title="exact mask; forced tokens cost no pass",
+        detail="The exact mask; the model is not run where only one token is allowed",
+        method="automaton",
+        strategy="skipping",
+        source=f"{_TRAN}, challenge 3",
+    ),
+    Contender(
+        name="opportunistic",
+        title="exact mask, only where a choice is refused",
+        detail="The exact mask, computed only where the token that the model chose is refused",
+        method="automaton",
+        strategy="opportunistic",
+        source=f"{_DOMINO}, §3.5",
+    ),
+    Contender(
+        name="speculation",
+        title="exact mask; tokens guessed from counts",
+        detail="The exact mask; guesses from counts of up to four tokens, checked in one pass",
+        method="automaton",
+        strategy="speculation",
+        learns=Guessing(memory=4, least=0.7),
+        source=f"{_DOMINO}, §3.6, with longer contexts",
+    ),
+    Contender(
+        name="draft",
+        title="exact mask; a count model drafts tokens",
+        detail="The exact mask; a model of counted tokens proposes, the model checks in one pass",
+        method="automaton",
+        strategy="speculation",
+        learns=Drafts(),
+        source=f"{_KOO}, §5.3",
+    ),
+    Contender(
+        name="domino",
+        title="subterminal trees, unlimited lookahead",
+        detail="Trees of subterminals, pruned by a parser, unlimited lookahead: the exact mask",
+        method="domino",
+        source=f"{_DOMINO}, §3",
+    ),
+    Contender(
+        name="domino-1",
+        title="subterminal trees, lookahead 1",
+        detail="Trees of subterminals with lookahead 1: a token may touch two terminals",
+        method="domino",
+        options={"k": 1},
+        source=f"{_DOMINO}, §3.4, table 4",
+    ),
+    Contender(
+        name="domino-0",
+        title="subterminal trees, lookahead 0",
+        detail="Trees of subterminals without lookahead: no token crosses the border of a terminal",
+        method="domino",
+        options={"k": 0},
+        source=f"{_DOMINO}, §3.4, table 4",
+    ),
+    Contender(
+        name="domino-opportunistic",
+        title="subterminal trees; model's choice first",
+        detail="Trees of subterminals; the token that the model chose is looked up in them first",
+        method="domino",
+        strategy="opportunistic",
+        source=f"{_DOMINO}, §3.5",
+    ),
+    Contender(
+        name="domino-speculation",
+        title="subterminal trees; guesses from counts",
+        detail="Trees of subterminals; up to 10 tokens guessed from counts, checked in one pass",
+        method="domino",
+        strategy="speculation",
+        learns=Guessing(),
+        source=f"{_DOMINO}, §3.6",
+    ),
+    Contender(
+        name="online",
+        title="every token tested at every step",
+        detail="Every token is tested by a recogniser at every step",
+        method="online",
+        source=f"GCD, as in {_DOMINO}, table 1",
+    ),
+    Contender(
+        name="online-trie",
+        title="tokens tested along a trie",
+        detail="A recogniser over the trie: tokens with the same beginning are tested together",
+        method="online",
+        options={"how": "trie"},
+        source=f"{_KOO}, §4.2",
+    ),
+    Contender(
+        name="synchromesh",
+        title="LALR(1) completion engine",
+        detail="Tokens tested by a completion engine: the terminals an LALR(1) parser accepts",
+        method="online",
+        options={"how": "trie", "checker": "synchromesh"},
+        source=f"Poesia et al. 2022, as in {_DOMINO}, table 1",
+    ),
+    Contender(
+        name="llama-cpp",
+        title="rule stacks; model's choice tested first",
+        detail="Stacks of the grammar elements that remain; the model's choice is tested first",
+        method="online",
+        options={"how": "trie", "checker": "llama.cpp"},
+        strategy="opportunistic",
+        source=f"llama.cpp, as in {_DOMINO}, §3.5 and table 1",
+    ),
+    Contender(
+        name="gcd",
+        title="incremental chart parser",
+        detail="Every token is tested by an incremental chart parser",
+        method="online",
+        options={"how": "trie", "checker": "gcd"},
+        source=f"Geng et al. 2023, as in {_DOMINO}, table 1",
+    ),
+    Contender(
+        name="picard",
+        title="only the 8 likeliest tokens are tested",
+        detail="A recogniser tests the 8 likeliest tokens; no other token is allowed",
+        method="online",
+        strategy="picard",
+        source=f"Scholak et al. 2021, as in {_DOMINO}, table 1",
+    ),
+    Contender(
+        name="template",
+        title="fixed text inserted, holes for the model",
+        detail="A template's fixed text is inserted by the tokenizer; the model fills the holes",
+        method="template",
+        strategy="skipping",
+        program=True,
+        source=f"GUIDANCE, as in {_DOMINO}, appendix A, listing 1",
+    ),
+    Contender(
+        name="template-ws",
+        title="forced text inserted, white space free",
+        detail="The tokenizer inserts what the grammar forces; the model chooses white space",
+        method="template",
+        strategy="skipping",
+        source=f"GUIDANCE WS, as in {_DOMINO}, appendix A, listing 2",
+    ),
+    Contender(
+        name="proper",
+        title="only the tokenizer's own tokens",
+        detail="Only sequences of tokens that the tokenizer itself would write",
+        method="proper",
+        source=f"{_TRAN}, CartesianMerge",
+    ),
+    Contender(
+        name="proper-skipping",
+        title="proper tokens; forced ones cost no pass",
+        detail="Only tokens that the tokenizer itself would write; forced ones cost no model pass",
+        method="proper",
+        strategy="skipping",
+        source=f"{_TRAN}, challenge 3",
+    ),
+    Contender(
+        name="outlines",
+        title="index from states to tokens; regex only",
+        detail="An index from the states of one regex's character machine to tokens",
+        method="outlines",
+        source=f"{_WILLARD}, Algorithms 3 and 4",
+    ),
+    Contender(
+        name="lalr",
+        title="LALR(1) parser, terminal by terminal",
+        detail="An LALR(1) parser, terminal by terminal; no token crosses the border of a terminal",
+        method="lalr",
+        source=f"{_WILLARD}, the extension to grammars; {_KOO}, appendix A.1",
+    ),
+    Contender(
+        name="lalr-shift",
+        title="the same; conflicts are shifted",
+        detail="An LALR(1) parser that shifts where it could also reduce: some texts are lost",
+        method="lalr",
+        options={"conflicts": "shift"},
+        source=f"{_WILLARD}, the extension to grammars, with lark's usual settings",
+    ),
+)
+
+#: Every contender by its name, in the order tables have.
+CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}
+
+
+def chosen(names: str | Iterable[str]) -> tuple[Contender, ...]:
+    """The contenders named, in the order named; a text holds names separated by commas.
+
+    Raises: WorkbenchError for a name nobody knows, or no name at all.
+    """
+    asked: Sequence[str] = names.split(",") if isinstance(names, str) else list(names)
+    wanted = dict.fromkeys(name.strip() for name in asked if name.strip())
+    hint = f"choose from {', '.join(CONTENDERS)}"
+    for name in wanted:
+        if name not in CONTENDERS:
+            raise WorkbenchError(f"there is no method {name!r} to compare", hint)
+    if not wanted:
+        raise WorkbenchError("expected at least one method", hint)
+    return tuple(CONTENDERS[name] for name in wanted)

@@ -1,0 +1,309 @@
+"""The API of the KBNF engine over the exact automaton.
+
+The engine calls a token possible where its bytes can be read: whether or not the vocabulary can
+spell what has to follow, and also into rules that never finish. The exact automaton trims both, so
+this language runs it over a vocabulary with every byte, and beside it a second one for the texts
+that stay open for ever.
+
+It differs from a ``Constraint`` in one rule: it finishes eagerly, at the first complete sentence,
+and accepts nothing after it. Left out: the released engine's configuration (caches, compaction and
+integer widths change no result) and its defects.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.base.dfa import State
+from workbench.base.errors import BuildError, WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source
+from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
+from workbench.decoding.forced_suffix import endless
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.pushdown.build import build
+from workbench.pushdown.cfg import gathered
+from workbench.pushdown.checks import check_defined
+from workbench.syntax.grammar_tree import GrammarTree, labels_in_rules
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+#: Where the grammar stands, and where its beginnings without end do; None where it cannot be.
+Place = tuple[State | None, State | None]
+
+
+class Language:
+    """What clones share: the automata, and the rows of the strict rule."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        sentences: AutomatonConstraint | None,
+        endless: AutomatonConstraint | None,
+    ) -> None:
+        self.vocabulary = vocabulary
+        #: The grammar's language; None where it derives no text at all.
+        self.sentences = sentences
+        #: The beginnings that can be read and never finished; None where there are none.
+        self.endless = endless
+        self.initial: Place = (
+            None if sentences is None else sentences.initial,
+            None if endless is None else endless.initial,
+        )
+        self._strict_rows: dict[Place, npt.NDArray[np.bool_]] = {}
+
+    def step(self, state: Place, byte: int) -> Place | None:
+        """The state after a byte, or None where it cannot be read."""
+        there = (_step(self.sentences, state[0], byte), _step(self.endless, state[1], byte))
+        return None if there == (None, None) else there
+
+    def is_final(self, state: Place) -> bool:
+        """Whether the text is a sentence."""
+        return (
+            self.sentences is not None
+            and state[0] is not None
+            and self.sentences.is_final(state[0])
+        )
+
+    def row(self, state: Place) -> npt.NDArray[np.bool_]:
+        """The tokens that can be read (V,)."""
+        size = len(self.vocabulary)
+        found = np.zeros(size, np.bool_)
+        for constraint, at in zip((self.sentences, self.endless), state, strict=True):
+            if constraint is not None and at is not None:
+                found |= constraint.mask(at).bools[:size]
+        if self.vocabulary.end is not None:
+            found[self.vocabulary.end] = False
+        return found
+
+    def strict_row(self, state: Place) -> npt.NDArray[np.bool_]:
+        """The tokens that can be read and do not reach beyond the first finishing byte (V,)."""
+        known = self._strict_rows.get(state)
+        if known is None:
+            known = np.zeros(len(self.vocabulary), np.bool_)
+            known[self._strict_walk(state)] = True
+            self._strict_rows[state] = known
+        return known
+
+    def _strict_walk(self, initial: Place) -> list[TokenId]:
+        """One walk of the trie; everything below a finishing byte is left out.
+
+        Cost: a Python step for each node that can be read; no kernel, since this rule is
+              a switch for comparison with an old release.
+        """
+        trie = self.vocabulary.trie
+        found: list[TokenId] = []
+        path = [initial] * (trie.height + 1)
+        node = 0
+        while node < len(trie):
+            level = int(trie.depth[node])
+            there = self.step(path[level], int(trie.byte[node]))
+            if there is None:
+                node = int(trie.skip[node])
+                continue
+            found.extend(trie.token_ids[trie.first[node] : trie.first[node + 1]].tolist())
+            path[level + 1] = there
+            node = int(trie.skip[node]) if self.is_final(there) else node + 1
+        return found
+
+
+def _step(constraint: AutomatonConstraint | None, state: State | None, byte: int) -> State | None:
+    if constraint is None or state is None:
+        return None
+    return constraint.step_bytes(state, bytes((byte,)))
+
+
+def language(text: str, start: str, vocabulary: Vocabulary, limits: Limits) -> Language:
+    """The automata of a grammar: of its sentences, and of what is read and never becomes one.
+
+    Raises: ParseError, BuildError, LimitError.
+    """
+    source = Source(text, "grammar")
+    tree = parse_kbnf(source)
+    for label, span in labels_in_rules(tree):
+        raise BuildError(
+            f"this engine does not read {label.name}",
+            source,
+            span,
+            "'compile' does, with Grammar.from_kbnf(text)",
+            kind="unsupported_regex",
+        )
+    spellable = _with_all_bytes(vocabulary)
+
+    def compiled(part: GrammarTree, name: str) -> AutomatonConstraint:
+        machine = build(part, name, limits)
+        return automaton(Grammar(source, Notation.KBNF, machine, start=name), spellable, limits)
+
+    check_defined(tree, gathered(tree), start)
+    beyond = endless(tree, start)
+    if beyond is None:
+        return Language(vocabulary, compiled(tree, start), None)
+    try:
+        sentences = compiled(tree, start)
+    except BuildError as error:
+        if error.kind != "unproductive":
+            raise
+        sentences = None  # it is read for ever, as in the released engine
+    return Language(vocabulary, sentences, compiled(*beyond))
+
+
+def _with_all_bytes(vocabulary: Vocabulary) -> Vocabulary:
+    """The vocabulary with the single bytes it lacks as further tokens.
+
+    The engine calls a token possible where its bytes can be read, whether or not the
+    vocabulary can spell what has to follow. With every byte a token, no dead end exists
+    that the exact automaton would trim.
+    """
+    missing = [bytes((b,)) for b in range(256) if b not in vocabulary.single_bytes]
+    if not missing:
+        return vocabulary
+    return Vocabulary(
+        (*vocabulary.tokens, *missing),
+        end=vocabulary.end,
+        special=vocabulary.special,
+        name=vocabulary.name,
+    )
+
+
+class Advance(Enum):
+    """What became of a token."""
+
+    #: Taken; the sentence goes on.
+    CONTINUE = "continue"
+    #: Taken; a sentence is complete and nothing more is accepted.
+    EXHAUSTED = "exhausted"
+    #: Refused; nothing has changed.
+    INVALID = "invalid"
+
+
+class Engine:
+    """A KBNF grammar that reads tokens and says which may come next.
+
+    A token is acceptable where its bytes can be read, and judged as a whole. The
+    engine is finished as soon as the text, at any byte of a token, is a sentence; the
+    empty text never is. With ``strict`` a token may not reach beyond the byte that
+    finishes (the rule of release 0.2.9). The end token is unknown to it.
+
+    Raises: ParseError, BuildError, LimitError for the grammar.
+    Source: the KBNF design post, 2024; the released engine where the two differ.
+    """
+
+    def __init__(
+        self,
+        grammar: str,
+        vocabulary: Vocabulary,
+        start: str = "start",
+        strict: bool = False,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.strict = strict
+        self._language = language(grammar, start, vocabulary, limits)
+        self._state = self._language.initial
+        self._finished = False
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether a sentence is complete."""
+        return self._finished
+
+    def reset(self) -> None:
+        """Back to the empty text."""
+        self._state = self._language.initial
+        self._finished = False
+
+    def clone(self) -> Engine:
+        """Another engine at the same place; grammar, vocabulary and masks are shared."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    __copy__ = clone
+
+    def __deepcopy__(self, _: object) -> Engine:
+        return self.clone()
+
+    def advance(self, token_id: TokenId) -> Advance:
+        """Take a token. A refused one, also an unknown or special id, changes nothing."""
+        if not 0 <= token_id < len(self.vocabulary):
+            return Advance.INVALID
+        token = self.vocabulary.tokens[token_id]
+        return Advance.INVALID if token is None else self.advance_bytes(token)
+
+    def advance_bytes(self, data: bytes) -> Advance:
+        """Take raw bytes as if they were one token; none at all change nothing."""
+        if self._finished:
+            return Advance.INVALID
+        state, finished = self._state, False
+        for byte in data:
+            there = self._language.step(state, byte)
+            if there is None or (finished and self.strict):
+                return Advance.INVALID
+            state, finished = there, finished or self._language.is_final(there)
+        self._state, self._finished = state, finished
+        return Advance.EXHAUSTED if finished else Advance.CONTINUE
+
+    def current_possible_tokens(self) -> list[TokenId]:
+        """The ids ``advance`` would take now, sorted; none once finished."""
+        found: list[TokenId] = np.flatnonzero(self._allowed()).tolist()
+        return found
+
+    def update_logits_from_tokens(self, logits: Any) -> Advance:  # noqa: ANN401  # numpy or torch
+        """Set the logits of all other tokens to −inf, in place, and tell where the engine is.
+
+        Shape:  (n,) or (1, n), n at least V; rows past V are no tokens and are set too.
+        Raises: WorkbenchError for anything else.
+        """
+        _check_logits(logits, len(self.vocabulary))
+        forbidden = np.ones(logits.shape[-1], np.bool_)
+        forbidden[: len(self.vocabulary)] = ~self._allowed()
+        _forbid(logits, forbidden)
+        return Advance.EXHAUSTED if self._finished else Advance.CONTINUE
+
+    def modify_possible_logits(self, token_id: TokenId, logits: Any) -> Advance:  # noqa: ANN401
+        """``advance``, then ``update_logits_from_tokens`` where the sentence goes on.
+
+        Logits are changed for ``CONTINUE`` alone.
+        Raises: WorkbenchError for logits of another shape; the token is not taken then.
+        """
+        _check_logits(logits, len(self.vocabulary))
+        flag = self.advance(token_id)
+        if flag is Advance.CONTINUE:
+            self.update_logits_from_tokens(logits)
+        return flag
+
+    def _allowed(self) -> npt.NDArray[np.bool_]:
+        """The tokens that may come next (V,)."""
+        if self._finished:
+            return np.zeros(len(self.vocabulary), np.bool_)
+        row = self._language.strict_row if self.strict else self._language.row
+        return row(self._state)
+
+
+def _check_logits(logits: Any, size: int) -> None:  # noqa: ANN401
+    """Raise where these are not logits that can be changed in place."""
+    shape = getattr(logits, "shape", None)
+    if shape is None or not (len(shape) == 1 or (len(shape) == 2 and shape[0] == 1)):
+        raise WorkbenchError(
+            f"expected an array of shape (n,) or (1, n), not {type(logits).__name__}"
+            + (f" of shape {tuple(shape)}" if shape is not None else ""),
+            "pass a numpy array or a torch tensor",
+        )
+    if shape[-1] < size:
+        raise WorkbenchError(f"expected logits for {size} tokens, not for {shape[-1]}")
+    if "float" not in str(logits.dtype):  # numpy: float32, torch: torch.bfloat16
+        raise WorkbenchError(f"expected logits as floating-point numbers, not {logits.dtype}")
+
+
+def _forbid(logits: Any, forbidden: npt.NDArray[np.bool_]) -> None:  # noqa: ANN401
+    """Set logits to −inf in place."""
+    if isinstance(logits, np.ndarray):
+        logits[..., forbidden] = -np.inf
+    else:
+        # a torch tensor; its own methods make the mask on its device, torch is not imported here
+        logits.masked_fill_(logits.new_tensor(forbidden).bool(), -np.inf)

@@ -1,0 +1,268 @@
+"""Summaries of a comparison: a line a contender, pooled over its runs, and two lines of words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from workbench.base.tables import aligned, figure
+from workbench.decoding.compare import Ended, Failed
+from workbench.decoding.contenders import UNCONSTRAINED, Contender
+from workbench.decoding.measures import Measures, Surprisal
+
+#: Ratio of the model's fastest run to its slowest above which no speed ratio is given.
+MAX_SPREAD = 1.5
+
+#: Names that a sentence lists; a longer list is counted.
+_MAX_NAMES = 3
+
+#: Perplexities above it are not written out.
+_MAX_PERPLEXITY = 1e6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """The measures of all runs of one contender.
+
+    Perplexities are of all tokens of all runs together. ``relative`` is ``tokens_per_second``
+    divided by that of the model alone; None where ``steady`` is false for the model alone.
+    """
+
+    contender: Contender
+    measures: tuple[Measures, ...]
+    relative: float | None
+
+    @property
+    def runs(self) -> int:
+        return len(self.measures)
+
+    def mean(self, value: Callable[[Measures], float]) -> float:
+        """A measure's mean over the runs."""
+        return math.fsum(map(value, self.measures)) / self.runs
+
+    @property
+    def valid(self) -> float:
+        """The share of runs whose text the grammar accepts."""
+        return self.mean(lambda m: m.valid)
+
+    @property
+    def proper(self) -> float | None:
+        """The share of runs spelt as the tokenizer would; None where nobody knows."""
+        known = [m.proper for m in self.measures if m.proper is not None]
+        return sum(known) / len(known) if known else None
+
+    @property
+    def free(self) -> Surprisal:
+        return sum((m.free for m in self.measures), Surprisal())
+
+    @property
+    def forced(self) -> Surprisal:
+        return sum((m.forced for m in self.measures), Surprisal())
+
+    @property
+    def passes_per_token(self) -> float:
+        return self.mean(lambda m: m.forward_passes) / max(self.mean(lambda m: m.tokens), 1e-9)
+
+    @property
+    def rates(self) -> list[float]:
+        """The tokens a second of every run that can be timed."""
+        return [rate for m in self.measures if math.isfinite(rate := m.tokens_per_second)]
+
+    @property
+    def tokens_per_second(self) -> float:
+        """The median of the rates in the three digits that are shown: ratios are made of it."""
+        return float(f"{median(self.rates):.3g}") if self.rates else math.nan
+
+    @property
+    def steady(self) -> bool:
+        """Whether ratios to this contender's rate mean something: two runs or more agree."""
+        return len(self.rates) > 1 and max(self.rates) <= MAX_SPREAD * min(self.rates)
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values for JSON, CSV and tables."""
+        return {
+            "contender": self.contender.name,
+            "runs": self.runs,
+            "valid": self.valid,
+            "proper": self.proper,
+            "tokens": self.mean(lambda m: m.tokens),
+            "perplexity": (self.free + self.forced).perplexity,
+            "perplexity_free": self.free.perplexity,
+            "perplexity_forced": self.forced.perplexity,
+            "interventions": self.mean(lambda m: m.interventions),
+            "mask_bits": self.mean(lambda m: m.mask_bits),
+            "passes_per_token": self.passes_per_token,
+            "tokens_per_second": self.tokens_per_second,
+            "relative": self.relative,
+            "compile_ms": median(m.compile_ms for m in self.measures),
+        }
+
+
+def summaries(ended: Iterable[Ended]) -> list[Summary]:
+    """One summary a contender, in the order they first ended."""
+    by_name: dict[str, list[Ended]] = {}
+    for end in ended:
+        by_name.setdefault(end.run.contender.name, []).append(end)
+    found = [
+        Summary(ends[0].run.contender, tuple(end.measures for end in ends), None)
+        for ends in by_name.values()
+    ]
+    alone = next((one for one in found if one.contender.name == UNCONSTRAINED), None)
+    if alone is None or not alone.steady:
+        return found
+    return [
+        replace(one, relative=one.tokens_per_second / alone.tokens_per_second) if one.rates else one
+        for one in found
+    ]
+
+
+# -- two sentences ---------------------------------------------------------------------------------
+
+
+def verdict(ended: Sequence[Ended], failed: Sequence[Failed] = ()) -> tuple[str, str]:
+    """What a comparison shows: a line about the texts and a line about the cost.
+
+    Contenders with a failed run are left out; ("", "") if no other remains.
+    """
+    lost = {fail.run.contender.name for fail in failed}
+    whole = [end for end in ended if end.run.contender.name not in lost]
+    found = summaries(whole)
+    if not found:
+        return "", ""
+    texts = [_valid_words(found), _alike_words(whole, len(found)), _failed_words(lost)]
+    return " ".join(filter(None, texts)), " ".join([_passes_words(found), _speed_words(found)])
+
+
+def _valid_words(found: Sequence[Summary]) -> str:
+    bad = [one for one in found if one.valid < 1]
+    each = "in every run" if max(one.runs for one in found) > 1 else "here"
+    if not bad:
+        return f"{_subject(len(found))} wrote valid text {each}."
+    if len(bad) == len(found):
+        best = max(found, key=lambda one: one.valid)
+        if not best.valid:
+            return "No method wrote valid text." if len(found) > 1 else "It wrote no valid text."
+        return f"No method wrote valid text {each}; {best.contender.name} did in {_runs(best)}."
+    names = _listed([f"{one.contender.name} ({_runs(one)})" for one in bad])
+    good = len(found) - len(bad)
+    return f"{good} of {len(found)} methods wrote valid text {each}; {names} did not."
+
+
+def _alike_words(ended: Sequence[Ended], contenders: int) -> str:
+    if contenders < 2:
+        return ""
+    largest = max(alike(ended), key=len)
+    if len(largest) == contenders:
+        return "All wrote the same tokens."
+    if len(largest) == 1:
+        return "No two wrote the same tokens."
+    return f"{_listed(largest)} wrote the same tokens."
+
+
+def alike(ended: Iterable[Ended]) -> list[list[str]]:
+    """The contenders' names, grouped by the tokens that they wrote in all their runs."""
+    written: dict[str, list[tuple[object, ...]]] = {}
+    for end in ended:
+        key = (end.run.prompt, end.run.seed, *end.trace.token_ids)
+        written.setdefault(end.run.contender.name, []).append(key)
+    groups: dict[tuple[tuple[object, ...], ...], list[str]] = {}
+    for name, keys in written.items():
+        groups.setdefault(tuple(keys), []).append(name)
+    return list(groups.values())
+
+
+def _failed_words(lost: Iterable[str]) -> str:
+    names = list(lost)
+    return f"{_listed(names)} could not run." if names else ""
+
+
+def _passes_words(found: Sequence[Summary]) -> str:
+    by_passes = sorted(found, key=lambda one: one.passes_per_token)
+    shown = [f"{one.passes_per_token:.2f}" for one in by_passes]
+    if shown[0] == shown[-1]:
+        return f"{_subject(len(found))} needed {shown[0]} passes of the model per token."
+    fewest = [
+        o.contender.name for o, text in zip(by_passes, shown, strict=True) if text == shown[0]
+    ]
+    most = [o.contender.name for o, text in zip(by_passes, shown, strict=True) if text == shown[-1]]
+    return (
+        f"Fewest passes of the model per token: {shown[0]} ({_listed(fewest)});"
+        f" most: {shown[-1]} ({_listed(most)})."
+    )
+
+
+def _speed_words(found: Sequence[Summary]) -> str:
+    alone = next((one for one in found if one.contender.name == UNCONSTRAINED), None)
+    if alone is None:
+        return "Without unconstrained among the methods, speeds have no common baseline."
+    others = [one for one in found if one is not alone and one.relative is not None]
+    if others:
+        best = max(others, key=lambda one: one.relative or 0)
+        return f"Fastest against unconstrained: {best.contender.name}, {best.relative:.2f}×."
+    if len(alone.rates) < 2:
+        return "One run of unconstrained gives no speed to compare with."
+    if not alone.steady:
+        low, high = rate(min(alone.rates)), rate(max(alone.rates))
+        return f"unconstrained ran at {low}–{high} tokens/s: too uneven for a speed ratio."
+    return ""
+
+
+def _subject(count: int) -> str:
+    return {1: "It", 2: "Both methods"}.get(count, f"All {count} methods")
+
+
+def _runs(one: Summary) -> str:
+    return f"{sum(m.valid for m in one.measures)} of {one.runs} runs"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them: up to three, then how many more."""
+    if len(names) > _MAX_NAMES:
+        return f"{names[0]} and {len(names) - 1} others"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def rate(value: float) -> str:
+    """Tokens a second in three digits, or – for nan."""
+    if math.isnan(value):
+        return "–"
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def _number(value: float) -> str:
+    """A perplexity, or – for nan. Above a million its digits mean nothing."""
+    if math.isnan(value):
+        return "–"
+    return "> 10⁶" if value > _MAX_PERPLEXITY else f"{value:,.2f}"
+
+
+#: The columns of the table for people: title, key of the record, how a value is written.
+_COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("valid", "valid", lambda x: f"{x:.0%}"),
+    ("proper", "proper", lambda x: "–" if x is None else f"{x:.0%}"),
+    ("perplexity", "perplexity", _number),
+    ("free", "perplexity_free", _number),
+    ("forced", "perplexity_forced", _number),
+    ("interventions", "interventions", lambda x: f"{x:.1f}"),
+    ("mask bits", "mask_bits", lambda x: f"{x:.1f}"),
+    ("passes/token", "passes_per_token", lambda x: f"{x:.2f}"),
+    ("tokens", "tokens", lambda x: f"{x:.1f}"),
+    ("tokens/s", "tokens_per_second", rate),
+    ("speed", "relative", lambda x: "–" if x is None else f"{x:.2f}×"),
+    ("compile ms", "compile_ms", figure),
+)
+
+
+def table(found: Sequence[Summary]) -> str:
+    """The summaries as a table in plain text."""
+    rows: list[tuple[str, ...]] = [("", *(title for title, _, _ in _COLUMNS))]
+    for summary in found:
+        record = summary.as_record()
+        rows.append((summary.contender.name, *(show(record[key]) for _, key, show in _COLUMNS)))
+    return aligned(rows)

@@ -1,0 +1,376 @@
+r"""Labels of edges: bytes as characters, classes as written, visible text.
+
+White space is drawn as ``·`` ``⏎`` ``⇥``; control characters and bytes that are no UTF-8 as
+``<0xE2>``; characters without a shape of their own (format, private, unassigned) as ``<U+202E>``.
+The result has no line break, nothing XML forbids, and nothing that turns the reading order.
+
+An edge over the set that ``\w`` reads is labelled ``\w`` and not with a list of 700 ranges.
+
+``automata.fold`` does it for a Dfa; what is not deterministic (an Nfa, a PDA, the rules of a
+network) is done here. A chain that does not spell whole characters stays as the bytes it is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise, product
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.analysis.unspellable import written
+from workbench.automata.code_points import fold
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import ParseError
+from workbench.base.source import Source, Span
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.label_encoding import LEAD, SIGNS
+from workbench.grammar.notations import Notation
+from workbench.syntax.kbnf.kbnf_lexer import unescape
+from workbench.syntax.ranges import Ranges, contains, size
+from workbench.syntax.regex.extensions import LABELS, Label
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect
+from workbench.syntax.regex.tree import Characters
+
+#: Drawn in place of white space; the space itself would vanish in a picture.
+_GLYPHS = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
+
+#: Categories without a glyph, or whose glyph depends on what surrounds it.
+_SHAPELESS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+
+
+def visible(text: str | bytes) -> str:
+    """The text with everything invisible spelt out; half characters as their bytes."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "surrogateescape")
+    shown = "".join(_GLYPHS.get(c) or printable(c) for c in text)
+    # an accent with nothing under it would sit on whatever the picture has before it
+    return "◌" + shown if shown and unicodedata.combining(shown[0]) else shown
+
+
+def printable(text: str) -> str:
+    """Text made for reading, with only what no picture can hold spelt out: spaces stay."""
+    if text.isprintable():  # the same categories, asked of all characters at once
+        return text
+    return "".join(c if c in " \n" else _spelt(c) for c in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """At most ``width`` characters: the beginning and the end, with ``…`` between."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 3
+    return text[: width - 1 - tail] + "…" + text[len(text) - tail :]
+
+
+@lru_cache(maxsize=8192)
+def columns(text: str) -> int:
+    """How many columns a text takes in a font of one width."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def fitted(text: str, most: int) -> str:
+    """The text in at most so many columns; letters of some scripts take two."""
+    text = shorten(text, most)
+    while (wide := columns(text)) > most:
+        text = shorten(text, max(3, len(text) - (wide - most + 1) // 2))
+    return text
+
+
+def count_of(number: int, what: str) -> str:
+    """``1 edge``, ``2 edges``."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _spelt(character: str) -> str:
+    if unicodedata.category(character) not in _SHAPELESS:
+        return character
+    point = ord(character)
+    if 0xDC80 <= point <= 0xDCFF:  # a byte that could not be decoded (surrogateescape)
+        return f"<0x{point - 0xDC00:02X}>"
+    return f"<0x{point:02X}>" if point < 0x80 else f"<U+{point:04X}>"
+
+
+#: Characters of the longest label.
+MAX_LABEL = 24
+
+#: Where a class stands alone, ``\w`` has its Unicode meaning; the ECMA dialect would say ASCII.
+_DIALECTS = (Dialect.PYTHON, Dialect.RUST)
+
+#: A class in brackets, an escape such as ``\d`` or ``\p{Lu}``, or a dot.
+_CLASS = re.compile(r"\[.+\]|\\[dswDSW]|\\[pP](?:\w|\{[^}]+\})|\.", re.DOTALL)
+
+
+def written_classes(grammar: Grammar) -> Mapping[Ranges, str]:
+    """Each set of characters that the grammar's text writes as a class, with that class.
+
+    Of several classes with the same set, the first in the text counts. Left out are classes that
+    are longer than ``MAX_LABEL``, that hold a single character or one that cannot be printed, and
+    those that by themselves read another set, such as ``[a-z]`` where case is ignored.
+    """
+    sets = (piece for piece in written(grammar) if isinstance(piece, Characters))
+    found: dict[Ranges, str] = {}
+    for one in sorted(sets, key=lambda one: one.span.start):
+        if one.ranges in found or size(one.ranges) < 2:
+            continue
+        text = _regex_text(grammar, one.span)
+        if _is_label(text) and one.ranges in (_read_alone(text, each) for each in _DIALECTS):
+            found[one.ranges] = text
+    return found
+
+
+def _is_label(text: str) -> bool:
+    return len(text) <= MAX_LABEL and text.isprintable() and bool(_CLASS.fullmatch(text))
+
+
+def _regex_text(grammar: Grammar, span: Span) -> str:
+    """The text at a span, with the escapes of KBNF's quotes resolved."""
+    text = grammar.source.text[span.start : span.end]
+    if grammar.notation is not Notation.KBNF or "\\" not in text:
+        return text
+    try:
+        return unescape(grammar.source, span, regex=True).text
+    except ParseError:
+        return ""  # the span covers more than the inside of quotes
+
+
+def _read_alone(text: str, dialect: Dialect) -> Ranges | None:
+    """The set of a class that stands alone, without flags; None where it is none."""
+    try:
+        read = parse_regex(Source(text, "class"), dialect=dialect)
+    except ParseError:
+        return None
+    return read.ranges if isinstance(read, Characters) else None
+
+
+#: ``(low, high, target)``
+ByteEdge = tuple[int, int, int]
+
+_FULL = (0x80, 0xBF)
+
+#: First byte of a character: how many bytes follow.
+_LEADS = ((0xC2, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xF4, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterEdges:
+    """What a machine reads, as characters where it can be said so, as bytes where not."""
+
+    characters: dict[tuple[int, int], Ranges]
+    raw: dict[tuple[int, int], Ranges]
+    #: The states between characters, in the order they were found.
+    states: tuple[int, ...]
+    #: For each edge the states inside its characters, between their bytes; inside its labels too.
+    between: dict[tuple[int, int], tuple[int, ...]]
+    #: The terminal labels that are read.
+    labels: dict[tuple[int, int], tuple[Label, ...]] = field(default_factory=dict)
+
+
+def read_back(
+    rows: Sequence[Sequence[ByteEdge]], entries: Iterable[int], solid: Collection[int]
+) -> CharacterEdges:
+    """The edges of all states reached from ``entries``, as characters.
+
+    ``solid`` states are never inside a character: something else than reading happens there.
+    """
+    rows = [_tidy(row) for row in rows]
+    characters: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    raw: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    between: defaultdict[tuple[int, int], dict[int, None]] = defaultdict(dict)
+    states = list(dict.fromkeys(entries))
+    known = set(states)
+    for state in states:
+        for low, high, target in rows[state]:
+            for part_low, part_high, length in _parts(low, high):
+                ends = list(_follow(rows, target, length, solid)) if length >= 0 else [None]
+                whole = [end for end in ends if end is not None]
+                if len(whole) < len(ends):  # somewhere it is no character: the byte is shown
+                    raw[state, target].append((part_low, part_high))
+                    reached = [target]
+                else:
+                    for rest, passed in whole:
+                        points = _code_points(((part_low, part_high), *rest))
+                        characters[state, passed[-1]].extend(points)
+                        between[state, passed[-1]].update(dict.fromkeys(passed[:-1]))
+                    reached = [passed[-1] for _, passed in whole]
+                states.extend(new for new in dict.fromkeys(reached) if new not in known)
+                known.update(reached)
+    return _with_labels(
+        CharacterEdges(
+            {ends: joined(found) for ends, found in characters.items()},
+            {ends: joined(found) for ends, found in raw.items()},
+            tuple(states),
+            {ends: tuple(found) for ends, found in between.items() if found},
+        )
+    )
+
+
+def folded(dfa: Dfa) -> CharacterEdges:
+    """The same of a Dfa, as ``automata.fold`` has it."""
+    machine = fold(dfa)
+    targets = [set(row) - {DEAD} for row in dfa.table.tolist()]
+    whole = set(machine.states)
+    leads_to: dict[int, set[int]] = {}
+    between = {}
+    for source, _, target in machine.edges:
+        inside = [
+            s for s in targets[source] - whole if target in _ends(s, targets, whole, leads_to)
+        ]
+        for state in inside:
+            deeper = targets[state] - whole - set(inside)
+            inside += [s for s in deeper if target in _ends(s, targets, whole, leads_to)]
+        if inside:
+            between[source, target] = tuple(inside)
+    return _with_labels(
+        CharacterEdges(
+            {(source, target): ranges for source, ranges, target in machine.edges},
+            {(source, target): ranges for source, ranges, target in machine.raw},
+            machine.states,
+            between,
+        )
+    )
+
+
+def _with_labels(read: CharacterEdges) -> CharacterEdges:
+    """The label of the two bytes of a sign."""
+    entering = [ends for ends, ranges in read.raw.items() if ranges == ((LEAD, LEAD),)]
+    inside = {middle for _, middle in entering}
+    behind: defaultdict[int, list[tuple[int, tuple[Label, ...]]]] = defaultdict(list)
+    for (source, target), ranges in read.raw.items():
+        if source in inside:
+            found = tuple(one for one in LABELS if contains(ranges, SIGNS[one.name][1]))
+            behind[source].append((target, found))
+    labels: dict[tuple[int, int], tuple[Label, ...]] = {}
+    between = dict(read.between)
+    for source, middle in entering:
+        for target, found in behind[middle]:
+            ends = source, target
+            labels[ends] = tuple(dict.fromkeys((*labels.get(ends, ()), *found)))
+            between[ends] = tuple(dict.fromkeys((*between.get(ends, ()), middle)))
+    return CharacterEdges(
+        read.characters,
+        {ends: ranges for ends, ranges in read.raw.items() if inside.isdisjoint(ends)},
+        tuple(state for state in read.states if state not in inside),
+        between,
+        labels,
+    )
+
+
+def _ends(
+    state: int, targets: list[set[int]], whole: set[int], known: dict[int, set[int]]
+) -> set[int]:
+    """The states between characters in which a character that is half read can end."""
+    if state in whole:
+        return {state}
+    if state not in known:
+        known[state] = set()
+        for target in targets[state]:
+            known[state] |= _ends(target, targets, whole, known)
+    return known[state]
+
+
+def byte_edges(
+    classes: npt.NDArray[np.uint16], table: npt.NDArray[np.int32]
+) -> list[list[ByteEdge]]:
+    """The byte edges of every row of a table, neighbouring bytes of one class as one.
+
+    Shape: ``classes`` (256 or more,), ``table`` (Q, C).
+    """
+    columns = classes[:256]
+    cuts = [0, *(np.flatnonzero(np.diff(columns)) + 1).tolist(), 256]
+    targets = table[:, columns[cuts[:-1]]].tolist()  # (Q, runs)
+    runs = list(pairwise(cuts))
+    return [
+        [
+            (low, end - 1, target)
+            for (low, end), target in zip(runs, row, strict=True)
+            if target != DEAD
+        ]
+        for row in targets
+    ]
+
+
+def _tidy(row: Iterable[ByteEdge]) -> list[ByteEdge]:
+    """The same edges, neighbouring ranges to one target as one: full byte ranges show as such."""
+    to: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for low, high, target in row:
+        to[target].append((low, high))
+    return [(low, high, target) for target, found in to.items() for low, high in joined(found)]
+
+
+def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The same members as sorted ranges that neither overlap nor touch."""
+    result: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if result and low <= result[-1][1] + 1:
+            result[-1] = (result[-1][0], max(high, result[-1][1]))
+        else:
+            result.append((low, high))
+    return tuple(result)
+
+
+def _parts(low: int, high: int) -> Iterator[tuple[int, int, int]]:
+    """A byte range cut by how many bytes follow; -1 where no character can start."""
+    cuts = [(0x00, 0x7F, 0), *_LEADS, (0x80, 0xC1, -1), (0xF5, 0xFF, -1)]
+    for first, last, length in cuts:
+        if low <= last and first <= high:
+            yield max(low, first), min(high, last), length
+
+
+#: The byte ranges still read, and the states passed: the last one is where it ends.
+_Rest = tuple[tuple[tuple[int, int], ...], tuple[int, ...]]
+
+
+def _follow(
+    rows: Sequence[Sequence[ByteEdge]], state: int, length: int, solid: Collection[int]
+) -> Iterator[_Rest | None]:
+    """Every way through ``length`` more bytes; None where a way is no character."""
+    if length == 0:
+        yield (), (state,)
+        return
+    if state in solid or not rows[state]:
+        yield None
+        return
+    for low, high, target in rows[state]:
+        if low < _FULL[0] or high > _FULL[1]:
+            yield None
+            return
+        for rest in _follow(rows, target, length - 1, solid):
+            yield rest and (((low, high), *rest[0]), (state, *rest[1]))
+
+
+@lru_cache(maxsize=4096)
+def _code_points(sequence: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
+    """The characters whose bytes are, one after the other, in these ranges."""
+    whole = len(sequence)
+    while whole > 1 and sequence[whole - 1] == _FULL:
+        whole -= 1
+    # all bytes before the last partial one are taken one by one; what follows is contiguous
+    heads = product(*(range(low, high + 1) for low, high in sequence[: whole - 1]))
+    low, high = sequence[whole - 1]
+    tail = len(sequence) - whole
+    return [
+        (
+            _decode((*head, low, *[_FULL[0]] * tail)),
+            _decode((*head, high, *[_FULL[1]] * tail)),
+        )
+        for head in heads
+    ]
+
+
+def _decode(data: Sequence[int]) -> int:
+    if len(data) == 1:
+        return data[0]
+    point = data[0] & (0x7F >> len(data))
+    for byte in data[1:]:
+        point = point << 6 | byte & 0x3F
+    return point

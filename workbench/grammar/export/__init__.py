@@ -1,0 +1,1 @@
+"""Writes a grammar in another notation, as a regex, or as a program that uses it."""

@@ -1,0 +1,265 @@
+"""Writes a grammar whose language needs no stack as one pattern.
+
+Rules are inserted where they are called. Those that call each other in a cycle, each call at the
+end of its rule (or each at the beginning), are states of a graph whose paths are the regex.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+
+from workbench.automata.code_points import fold
+from workbench.automata.components import circles
+from workbench.automata.to_regex import EMPTY, NOTHING, Paths, TooLongError, concat, either, repeat
+from workbench.base.errors import BuildError, LimitError
+from workbench.base.limits import Clock
+from workbench.base.source import Span
+from workbench.grammar.export.terminals import Leaves, cuts_characters, machine_regex
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.pushdown.build import context_free
+from workbench.pushdown.network import Network
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Sequence,
+    Stop,
+    calls,
+)
+from workbench.syntax.regex.extensions import EXTENSIONS, labels_in
+from workbench.syntax.regex.printer import pattern
+from workbench.syntax.regex.reader import Dialect
+from workbench.syntax.regex.tree import Regex
+from workbench.syntax.tree_printer import Leaf
+
+#: Before and after all rules of a circle: names no rule has.
+_BEFORE, _AFTER = "<", ">"
+
+
+class NotSoError(Exception):
+    """The rules call themselves in another way than at their ends, or at their beginnings."""
+
+    def __init__(self, call: Nonterminal) -> None:
+        #: Such a call.
+        self.call = call
+
+
+class RuleRegexes:
+    """The regexes of rules, each made once.
+
+    Raises: NotSoError, TooLongError past ``most`` characters; LimitError past the clock's time.
+    Source: Arden 1961, "Delayed-logic and finite-state machines", for right and left linear rules.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Expression],
+        leaf: Callable[[Leaf], Regex],
+        most: int,
+        clock: Clock,
+    ) -> None:
+        self._rules = rules
+        self._leaf = leaf
+        self._most = most
+        self._clock = clock
+        self._made: dict[str, Regex] = {}
+        called = {name: {call.name for call in calls(body)} for name, body in rules.items()}
+        self._circle = {name: circle for circle in circles(called) for name in circle}
+
+    def regex(self, name: str) -> Regex:
+        """The texts of a rule."""
+        if name not in self._made:
+            self._clock.check()
+            circle = self._circle.get(name)
+            made = self._of(self._rules[name]) if circle is None else self._in_circle(name, circle)
+            if len(pattern(made)) > self._most:
+                raise TooLongError
+            self._made[name] = made
+        return self._made[name]
+
+    def _of(self, node: Expression) -> Regex:
+        match node:
+            case Nonterminal(name):
+                return self.regex(name)
+            case Sequence(items):
+                return concat(*map(self._of, items))
+            case Choice(options):
+                return either(*map(self._of, options))
+            case Repetition(item, low, high):
+                return repeat(self._of(item), low, high)
+            case leaf:
+                return self._leaf(leaf)
+
+    def _in_circle(self, name: str, circle: frozenset[str]) -> Regex:
+        try:
+            edges = [
+                (member, regex, _AFTER if after is None else after)
+                for member in sorted(circle)
+                for regex, after in self._ways(self._rules[member], circle, at_end=True)
+            ]
+            return Paths([(_BEFORE, EMPTY, name), *edges], self._most).between(
+                _BEFORE, _AFTER, self._clock
+            )
+        except NotSoError:
+            edges = [
+                (_BEFORE if before is None else before, regex, member)
+                for member in sorted(circle)
+                for regex, before in self._ways(self._rules[member], circle, at_end=False)
+            ]
+            return Paths([*edges, (name, EMPTY, _AFTER)], self._most).between(
+                _BEFORE, _AFTER, self._clock
+            )
+
+    def _ways(
+        self, node: Expression, circle: frozenset[str], *, at_end: bool
+    ) -> Iterator[tuple[Regex, str | None]]:
+        """The ways through a rule: what it reads, and the rule of the circle called beside it."""
+        match node:
+            case Nonterminal(name) if name in circle:
+                yield EMPTY, name
+            case Choice(options):
+                for option in options:
+                    yield from self._ways(option, circle, at_end=at_end)
+            case Repetition(item, 0, 1):
+                yield EMPTY, None
+                yield from self._ways(item, circle, at_end=at_end)
+            case Sequence((_, *_) as items):
+                inner, outer = (items[:-1], items[-1]) if at_end else (items[1:], items[0])
+                self._refuse(inner, circle)
+                rest = concat(*map(self._of, inner))
+                for regex, called in self._ways(outer, circle, at_end=at_end):
+                    yield concat(rest, regex) if at_end else concat(regex, rest), called
+            case _:
+                self._refuse((node,), circle)
+                yield self._of(node), None
+
+    @staticmethod
+    def _refuse(parts: tuple[Expression, ...], circle: frozenset[str]) -> None:
+        """Raise NotSoError at the first call of a rule of the circle."""
+        for part in parts:
+            for call in calls(part):
+                if call.name in circle:
+                    raise NotSoError(call)
+
+
+#: Characters of a pattern nobody would read any more, and some engines would not either.
+LONGEST = 20_000
+
+
+class _TornError(Exception):
+    """Two leaves may share a character: the whole machine has to be asked."""
+
+
+def write_regex(
+    grammar: Grammar, longest: int = LONGEST, dialect: Dialect | None = Dialect.PYTHON
+) -> str:
+    """The texts of a grammar as a regex, for ``re.fullmatch``; one that is there stays as it is.
+
+    Without a ``dialect`` it is written in what every engine reads alike. Terminal labels stay what
+    they are in Python's dialect, though of all engines only this one knows them.
+
+    Rules are written in where they are called; where they call each other in another way than at
+    their ends, states are taken out of the automaton. Texts are UTF-8: byte strings that are
+    none, which some languages hold, no regex over characters reads.
+
+    Raises: BuildError where the language needs a stack, or the pattern would have more than
+            ``longest`` characters; LimitError.
+    """
+    text = grammar.source.text
+    labels = dialect is Dialect.PYTHON  # that of regexes here
+    own = grammar.regex
+    if own is not None and labels and (_python_reads(text) or any(labels_in(own))):
+        return text
+    regex = _of_tree(grammar, longest, labels)
+    if regex is None and isinstance(grammar.reader, Network):
+        _refuse_circles(grammar)
+    elif regex is None:
+        regex = _of_machine(grammar, longest)
+    if regex is None:
+        message = f"a regex of this grammar would have more than {longest:,} characters"
+        hint = "write it as GBNF or Lark, whose rules are written once however often they are used"
+        raise BuildError(message, grammar.source, _start(grammar), hint, "unsupported_export")
+    if regex == NOTHING:
+        message = "the language has no text at all"
+        raise BuildError(
+            message, grammar.source, _start(grammar), "let it have one", "unproductive"
+        )
+    return pattern(regex, dialect)
+
+
+def _of_tree(grammar: Grammar, longest: int, labels: bool) -> Regex | None:
+    """The regex as the author structured it; None where it is longer or not so structured."""
+    if grammar.tree is None:
+        assert grammar.regex is not None, "made from the one or the other"
+        whole = Pattern(grammar.regex, Stop.ANYWHERE, grammar.source.text, _start(grammar))
+        return Leaves("a regex", grammar.source, {}, grammar.limits, labels).regex(whole)
+    work = grammar.limits.begun()
+    cfg = context_free(grammar.tree, grammar.start, work)
+    leaves = Leaves("a regex", grammar.source, cfg.written, work, labels)
+
+    def leaf(node: Leaf) -> Regex:
+        if (made := leaves.regex(node)) is not None:
+            return made
+        if cuts_characters(leaves.folded(node)):
+            raise _TornError
+        if (made := leaves.short(node, longest)) is None:
+            raise TooLongError
+        return made
+
+    try:
+        return RuleRegexes(cfg.rules, leaf, longest, work.clock()).regex(grammar.start)
+    except (NotSoError, TooLongError, _TornError):
+        return None
+
+
+def _of_machine(grammar: Grammar, longest: int) -> Regex | None:
+    try:
+        dfa = grammar.dfa
+    except LimitError:
+        return None
+    assert dfa is not None, "it needs no stack"
+    return machine_regex(fold(dfa), longest, grammar.limits.begun())
+
+
+def _python_reads(text: str) -> bool:
+    """Whether Python's ``re`` reads a pattern, and reads it as we do, today and tomorrow."""
+    if any(f"<{name}>" in text for name in EXTENSIONS):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            re.compile(text)
+    except (re.error, Warning, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def _start(grammar: Grammar) -> Span:
+    """Where the start rule is named."""
+    rules = grammar.tree.rules if grammar.tree is not None else ()
+    named = (rule.name_span for rule in rules if rule.name == grammar.start)
+    return next(named, Span(0, len(grammar.source.text)))
+
+
+def _refuse_circles(grammar: Grammar) -> None:
+    """Raise BuildError at the first rule that is called by what it calls."""
+    assert grammar.tree is not None, "a regex needs no stack"
+    called = {rule.name: {call.name for call in calls(rule.body)} for rule in grammar.tree.rules}
+    inside = frozenset().union(*circles(called))
+    for rule in grammar.tree.rules:
+        if rule.name in inside:
+            message = (
+                f"no regex can say this: {rule.name!r} is read inside itself, which takes a stack"
+            )
+            hint = "write it as GBNF, Lark or KBNF"
+            if grammar.notation is Notation.JSON_SCHEMA and rule.name == "value":
+                closed = 'set "additionalProperties": false in each object'
+                hint = (
+                    f"any JSON value is allowed inside: {closed} and describe each value, or {hint}"
+                )
+            raise BuildError(message, grammar.source, rule.name_span, hint, "unsupported_export")

@@ -1,0 +1,292 @@
+"""Terminals as regexes over characters, as machines, or as expressions.
+
+Bytes that are no part of a character are left out: what is written in characters speaks of texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from workbench.automata.code_points import CharacterFsa, fold
+from workbench.automata.to_regex import EMPTY, Paths, TooLongError, one_of, plain, text
+from workbench.base.dfa import State
+from workbench.base.errors import BuildError, LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source, Span
+from workbench.pushdown.cfg import excepted_strings, terminal_machine
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Choice,
+    Except,
+    Expression,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Sequence,
+    Stop,
+    shape,
+)
+from workbench.syntax.ranges import Ranges
+from workbench.syntax.regex.extensions import labels_in
+from workbench.syntax.regex.printer import pattern
+from workbench.syntax.regex.reader import Dialect
+from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
+from workbench.syntax.tree_printer import Leaf
+
+
+def spelled(regex: Regex, span: Span) -> Expression:
+    """A regex made of the parts ``terms`` makes, character by character."""
+    match regex:
+        case Characters() if _letter(regex):
+            return Literal(_letter(regex).encode(), span)
+        case Concat(parts):
+            items = tuple(_items(parts, span))
+            return items[0] if len(items) == 1 else Sequence(items, span)
+        case Alternate(options):
+            return Choice(tuple(spelled(option, span) for option in options), span)
+        case Repeat(part, low, high):
+            return Repetition(spelled(part, span), low, high, span)
+        case _:
+            return terminal(regex, span)
+
+
+def terminal(regex: Regex, span: Span, dialect: Dialect | None = None) -> Pattern:
+    """A regex as one terminal, its text in a dialect, or as every dialect reads it."""
+    return Pattern(regex, Stop.ANYWHERE, pattern(regex, dialect), span)
+
+
+def _items(parts: tuple[Regex, ...], span: Span) -> list[Expression]:
+    """The parts of a row, letters side by side as one string."""
+    items: list[Expression] = []
+    letters = ""
+    for part in (*parts, EMPTY):
+        if letter := _letter(part):
+            letters += letter
+            continue
+        if letters:
+            items.append(Literal(letters.encode(), span))
+            letters = ""
+        if part != EMPTY:
+            items.append(spelled(part, span))
+    return items
+
+
+def _letter(regex: Regex) -> str:
+    """The one character of a set, or nothing."""
+    if not isinstance(regex, Characters) or len(regex.ranges) != 1:
+        return ""
+    ((low, high),) = regex.ranges
+    return chr(low) if low == high else ""
+
+
+#: Before and after all states.
+_BEFORE, _AFTER = -1, -2
+#: Automata with more states between characters are not tried.
+_STATES = 1_000
+
+
+def machine_regex(folded: CharacterFsa, most: int, limits: Limits = LIMITS) -> Regex | None:
+    """The texts of a machine as a regex; None where it has more than ``most`` characters.
+
+    Raises: LimitError past ``limits.seconds``.
+    """
+    if len(folded.states) > _STATES:
+        return None
+    edges: list[tuple[State, Regex, State]] = [(_BEFORE, EMPTY, folded.initial)]
+    edges += [(source, one_of(ranges), target) for source, ranges, target in _alive(folded)]
+    edges += [(state, EMPTY, _AFTER) for state in folded.finals]
+    try:
+        return Paths(edges, most).between(_BEFORE, _AFTER, limits.clock())
+    except TooLongError:
+        return None
+
+
+def machine_rules(
+    folded: CharacterFsa,
+    names: Iterator[str],
+    span: Span,
+    one: Callable[[Ranges, Span], Expression] = lambda ranges, span: spelled(one_of(ranges), span),
+) -> tuple[tuple[str, Expression], ...]:
+    """The texts of a machine as rules: of a state, each calling the next at its end.
+
+    The first rule is that of the initial state; ``names`` gives the names, ``one`` what reads one
+    character of a set. A state with one way in
+    and one way on is written in where it is called. No rule: the machine has no text.
+
+    Cost: linear in the edges over characters.
+    """
+    edges: dict[State, list[tuple[Ranges, State]]] = {}
+    entries: dict[State, int] = {folded.initial: 2}
+    for source, ranges, target in _alive(folded):
+        edges.setdefault(source, []).append((ranges, target))
+        if source != target:
+            entries[target] = entries.get(target, 0) + 1
+    if folded.initial not in edges and folded.initial not in folded.finals:
+        return ()
+    rules = _Rules(folded, edges, entries, names, lambda ranges: one(ranges, span), span)
+    return tuple((rules.name(state), rules.body(state)) for state in rules.called())
+
+
+class _Rules:
+    """The rules of the states of a machine."""
+
+    def __init__(
+        self,
+        folded: CharacterFsa,
+        edges: dict[State, list[tuple[Ranges, State]]],
+        entries: dict[State, int],
+        names: Iterator[str],
+        one: Callable[[Ranges], Expression],
+        span: Span,
+    ) -> None:
+        self._span = span
+        self._one = one
+        self._finals = folded.finals
+        self._edges = edges
+        self._entries = entries
+        self._free = names
+        self._names = {folded.initial: next(names)}
+
+    def called(self) -> Iterator[State]:
+        """The states that have rules, also those that are named while they are read."""
+        done = 0
+        while done < len(self._names):
+            yield list(self._names)[done]
+            done += 1
+
+    def name(self, state: State) -> str:
+        if state not in self._names:
+            self._names[state] = next(self._free)
+        return self._names[state]
+
+    def body(self, state: State) -> Expression:
+        """What is read from a state on."""
+        loops = [ranges for ranges, target in self._edges.get(state, ()) if target == state]
+        ways = [self._way(*edge) for edge in self._edges.get(state, ()) if edge[1] != state]
+        rest: tuple[Expression, ...] = ()
+        if ways:
+            body = ways[0] if len(ways) == 1 else Choice(tuple(ways), self._span)
+            rest = (Repetition(body, 0, 1, self._span) if state in self._finals else body,)
+        if loops:
+            rest = (Repetition(self._one(loops[0]), 0, None, self._span), *rest)
+        return rest[0] if len(rest) == 1 else Sequence(rest, self._span)
+
+    def _way(self, ranges: Ranges, target: State) -> Expression:
+        """A character and what follows it, as far as there is one way on."""
+        items = [self._one(ranges)]
+        while self._is_passage(target):
+            ((ranges, target),) = self._edges[target]
+            items.append(self._one(ranges))
+        if target in self._edges:
+            items.append(Nonterminal(self.name(target), self._span))
+        return items[0] if len(items) == 1 else Sequence(tuple(items), self._span)
+
+    def _is_passage(self, state: State) -> bool:
+        ways = self._edges.get(state, [])
+        once = len(ways) == 1 and self._entries[state] == 1
+        return once and state not in self._finals and ways[0][1] != state
+
+
+def _alive(folded: CharacterFsa) -> Iterator[tuple[State, Ranges, State]]:
+    """The edges over characters that lead on to a final state by such edges."""
+    before: dict[State, set[State]] = {}
+    for source, _, target in folded.edges:
+        before.setdefault(target, set()).add(source)
+    alive = set(folded.finals)
+    waiting = list(alive)
+    for state in waiting:  # grows while it is read
+        fresh = before.get(state, set()) - alive
+        alive |= fresh
+        waiting.extend(fresh)
+    return (edge for edge in folded.edges if edge[2] in alive)
+
+
+#: The lowest byte that begins a character of several.
+_LEADS = 0xC0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaves:
+    """What the terminals of one grammar read."""
+
+    #: The notation that is written, for messages.
+    title: str
+    source: Source
+    #: The rules by name; ``except!`` may name one that no text reaches.
+    rules: Mapping[str, Expression]
+    limits: Limits
+    #: Whether the notation's regexes know terminal labels.
+    labels: bool
+    _folded: dict[object, CharacterFsa] = field(default_factory=dict)
+
+    def regex(self, leaf: Leaf) -> Regex | None:
+        """The regex of a terminal as its author wrote it; None where only its machine says it.
+
+        Raises: BuildError for what is no text in UTF-8, and for labels that cannot be written.
+        """
+        if isinstance(leaf, Literal):
+            return text(self._decoded(leaf))
+        if not isinstance(leaf, Pattern):
+            return None
+        made = plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
+        label = next(labels_in(leaf.regex), None)
+        if label is not None and (made is None or not self.labels):
+            what = f"the label {label[0].name}, which represents one token"
+            if self.labels:
+                what += ", in addition to parts that only a machine can express"
+            raise self.refused(what, leaf.span, "write a regex of the texts you mean")
+        return made
+
+    def folded(self, leaf: Leaf) -> CharacterFsa:
+        """The machine of a terminal over characters; bytes that are none stand apart in it."""
+        assert not isinstance(leaf, Literal), "it has no machine"
+        key = id(leaf.machine) if isinstance(leaf, Automaton) else shape(leaf)
+        if key not in self._folded:
+            machine = terminal_machine(leaf, self.rules, self.source, self.limits)
+            self._folded[key] = fold(machine)
+        return self._folded[key]
+
+    def is_nullable(self, leaf: Leaf) -> bool:
+        """Whether a terminal may read nothing."""
+        if isinstance(leaf, Literal):
+            return not leaf.value
+        folded = self.folded(leaf)
+        return folded.initial in folded.finals
+
+    def excepted(self, leaf: Except) -> tuple[bytes, ...]:
+        return excepted_strings(leaf, self.rules, self.source, self.limits)
+
+    def short(self, leaf: Leaf, most: int) -> Regex | None:
+        """The texts of a terminal's machine as a regex of at most ``most`` characters.
+
+        None where there is no such, or the time is over: rules are written without search.
+        """
+        try:
+            return machine_regex(self.folded(leaf), most, self.limits)
+        except LimitError:
+            return None
+
+    def refused(self, what: str, span: Span, hint: str) -> BuildError:
+        """The error of what the notation cannot say."""
+        message = f"{self.title} cannot say {what}"
+        return BuildError(message, self.source, span, hint, "unsupported_export")
+
+    def _decoded(self, leaf: Literal) -> str:
+        try:
+            return leaf.value.decode()
+        except UnicodeDecodeError:
+            what = f"the bytes {leaf.value!r}, which are not valid UTF-8"
+            raise self.refused(what, leaf.span, "write whole characters") from None
+
+
+def cuts_characters(folded: CharacterFsa) -> bool:
+    """Whether a machine may begin or end inside a character."""
+    return bool(folded.raw)
+
+
+def begins_inside(folded: CharacterFsa) -> bool:
+    """Whether a text of a machine may begin with a byte that goes on a character."""
+    first = (ranges for state, ranges, _ in folded.raw if state == folded.initial)
+    return any(low < _LEADS for ranges in first for low, _ in ranges)

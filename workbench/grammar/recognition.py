@@ -1,0 +1,234 @@
+"""Whether a grammar accepts a text, and where and why not.
+
+What it says is exact and knows no vocabulary.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from workbench.automata.build import smallest
+from workbench.automata.code_points import character_edges
+from workbench.automata.describe import describe
+from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
+from workbench.pushdown.build import network_of
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
+from workbench.syntax.ranges import Ranges, union
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a grammar says of a text.
+
+    Unit: ``offset`` counts characters of the text, ``byte`` its UTF-8 bytes.
+    """
+
+    accepted: bool
+    #: The first character after which nothing can be accepted; None where the text is accepted
+    #: or only ends too early.
+    offset: int | None
+    byte: int | None
+    #: The characters that were possible at the place of failure (or at the end).
+    expected: Ranges
+    #: Whether the text could have ended there.
+    may_end: bool
+    #: The rules that were being read there, the outermost first (of one way to read it).
+    rules: tuple[str, ...]
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the text is the beginning of an accepted one, and not accepted itself."""
+        return not self.accepted and self.offset is None
+
+    def __str__(self) -> str:
+        if self.accepted:
+            return "accepted"
+        wanted = describe(self.expected) if self.expected else ""
+        ending = "the end" if self.may_end else ""
+        expected = " or ".join(part for part in (wanted, ending) if part)
+        where = "ends too early" if self.offset is None else f"fails at column {self.offset + 1}"
+        return f"{where}: expected {expected}"
+
+
+def character_start(data: bytes, position: int) -> int:
+    """The last place up to ``position`` at which a character begins (or the text ends)."""
+    start = position
+    while start > 0 and (
+        data[start] & 0xC0 == 0x80 if start < len(data) else _is_cut(data[max(0, start - 4) :])
+    ):
+        start -= 1
+    return start
+
+
+def _is_cut(tail: bytes) -> bool:
+    """Whether a text ends inside a character."""
+    return any(
+        tail[-back] >= lead for back, lead in ((1, 0xC0), (2, 0xE0), (3, 0xF0)) if len(tail) >= back
+    )
+
+
+#: Bytes of a character in UTF-8, at most.
+_LONGEST_CHARACTER = 4
+
+
+class Checker:
+    """Reads texts with a machine, one thread at a time."""
+
+    def __init__(self, machine: Dfa | LazyDfa | Runner) -> None:
+        self._machine = machine
+        self._lock = threading.Lock()
+
+    def accepts(self, data: bytes) -> bool:
+        """Whether the whole text is in the language."""
+        with self._lock:
+            here = self._machine.run(data)
+            return here != DEAD and self._machine.is_final(here)
+
+    def is_prefix(self, data: bytes) -> bool:
+        """Whether some accepted text begins so."""
+        if not isinstance(self._machine, Runner) and self._machine.is_empty:
+            return False
+        with self._lock:
+            return self._machine.run(data) != DEAD
+
+    def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
+        """What is said of a text with each of some others after it, but for the rules.
+
+        Cost: the text so far is read once.
+        """
+        with self._lock:
+            known = max(0, len(so_far) - _LONGEST_CHARACTER)  # one may be cut at its end
+            here = self._machine.run(so_far[:known])
+            if here == DEAD:
+                known, here = 0, self._machine.initial
+            expected: dict[State, Ranges] = {}
+            return [self._verdict(so_far + text, known, here, expected) for text in texts]
+
+    def _verdict(
+        self, data: bytes, known: int, here: State, expected: dict[State, Ranges]
+    ) -> Verdict:
+        """Of a text that begins with ``known`` bytes after which the machine is ``here``."""
+        machine, states, failed = self._machine, [here], None
+        for position in range(known, len(data)):
+            there = machine.step(states[-1], data[position])
+            if there == DEAD:
+                failed = position
+                break
+            states.append(there)
+        start = character_start(data, len(data) if failed is None else failed)
+        here = states[start - known] if start >= known else machine.run(data[:start])
+        if here not in expected:
+            expected[here] = self._expected(here)
+        may_end = machine.is_final(here)
+        return Verdict(
+            accepted=failed is None and start == len(data) and may_end,
+            offset=None if failed is None else len(data[:start].decode("utf-8", "replace")),
+            byte=failed,
+            expected=expected[here],
+            may_end=may_end,
+            rules=(),
+        )
+
+    def _expected(self, here: State) -> Ranges:
+        """The characters that can be read next."""
+        edges = character_edges(self._machine.step, here, self._machine.classes)
+        return union(*(ranges for ranges, _ in edges))
+
+
+class Language:
+    """A formal language as a machine over bytes; ``str`` is read as UTF-8."""
+
+    #: What reads texts: a plain automaton where the language needs no stack, made as it is read
+    #: where it is large.
+    reader: Dfa | LazyDfa | Network
+    limits: Limits
+
+    @property
+    def _name(self) -> str:
+        """What its one rule is called where there are no others."""
+        raise NotImplementedError
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether the machine needs no stack, as far as that can be told within the limits."""
+        if not isinstance(self.reader, Network):
+            return True
+        return not self.reader.together and isinstance(self._whole, Dfa)
+
+    @property
+    def machine(self) -> Dfa | Network:
+        """The whole machine: the minimal automaton where the language needs no stack.
+
+        Raises: LimitError where an automaton that is only made as it is read would explode.
+        """
+        whole = self._whole
+        if isinstance(whole, LimitError):
+            raise whole.with_traceback(None)
+        return whole
+
+    @cached_property
+    def _whole(self) -> Dfa | Network | LimitError:
+        """The whole machine or why there is none: a machine explodes once, not at every look."""
+        reader = self.reader
+        try:
+            if isinstance(reader, LazyDfa):
+                return smallest(reader.nfa, self.limits)
+            if isinstance(reader, Network) and not reader.together:
+                return self._together()
+        except LimitError as error:
+            return reader if isinstance(reader, Network) else error
+        return reader
+
+    def _together(self) -> Dfa | Network:
+        """The machine with everything written in that needs no stack, of a reader of rules apart.
+
+        Raises: LimitError
+        """
+        raise NotImplementedError
+
+    @property
+    def dfa(self) -> Dfa | None:
+        """The minimal automaton of a regular grammar, None for others.
+
+        Raises: LimitError where it would explode.
+        """
+        return self.machine if isinstance(self.machine, Dfa) else None
+
+    @cached_property
+    def network(self) -> Network:
+        """The rules as automata that call each other; one rule where no stack is needed."""
+        if isinstance(self.machine, Network):
+            return self.machine
+        return network_of(self.machine, self._name)
+
+    @cached_property
+    def _checker(self) -> Checker:
+        machine = self.reader
+        return Checker(Runner(machine, self.limits) if isinstance(machine, Network) else machine)
+
+    def accepts(self, text: str | bytes) -> bool:
+        """Whether the whole text is in the language."""
+        return self._checker.accepts(utf8(text))
+
+    def is_prefix(self, text: str | bytes) -> bool:
+        """Whether some accepted text begins so."""
+        return self._checker.is_prefix(utf8(text))
+
+    def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
+        """What ``check`` says of a text with each of some others after it, but for the rules.
+
+        Cost: the text so far is read once.
+        """
+        return self._checker.check_each(so_far, texts)
+
+
+def utf8(text: str | bytes) -> bytes:
+    """A text as the bytes a machine reads; bytes are what they are."""
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

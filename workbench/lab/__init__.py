@@ -1,0 +1,1 @@
+"""Benchmarks, the papers' experiments and training; imported only by lazy commands."""

@@ -1,0 +1,329 @@
+"""The whole benchmark: one process for each engine.
+
+Events are ``prepared`` (an EngineRecord), ``begun`` (the name of a case) and ``measured`` (a
+CaseRecord). Masks to be compared are left as files ``<case>.npy`` in the job's folder.
+
+Each engine has a process; one that crashes or says nothing for too long loses the case it was on
+and is started again for the rest.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from workbench.base.errors import WorkbenchError
+from workbench.lab.bench.cases import CASES, Case
+from workbench.lab.bench.measurements import (
+    CaseRecord,
+    EngineRecord,
+    ProcessError,
+    Record,
+    RefusedError,
+    compared,
+    first_mask_seconds,
+    masks_of,
+    measure,
+)
+from workbench.lab.bench.peers.peer import ENGINES, OURS, Peer, spelt
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: Small, so what it costs is what the vocabulary costs.
+_SMALL = Case("small", "no1", regex="(yes|no)[0-9]")
+
+#: A grammar, to load what reads grammars and the kernels for stacks.
+_SMALL_GRAMMAR = Case(
+    "small grammar",
+    "acb",
+    kbnf="start ::= 'a' start 'b' | 'c';",
+    lark='start: "a" start "b" | "c"\n',
+    ebnf='root ::= "a" root "b" | "c"\n',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one process is to do."""
+
+    engine: str
+    vocabulary: str
+    cases: tuple[str, ...]
+    repeat: int
+    #: After these many seconds of one case no repetition is begun.
+    seconds: float
+    #: Where masks are left, or None.
+    masks: str | None
+
+
+def run(job: Job) -> None:
+    """Measure all cases of a job, telling each event as it happens."""
+    vocabulary = Vocabulary.load(job.vocabulary)
+    entry = ENGINES[job.engine]
+    kind, name = entry.load(), (job.engine, entry.version)
+    peer, prepared = _prepared(kind, name, vocabulary)
+    _tell("prepared", asdict(prepared))
+    for case in (CASES[c] for c in job.cases):
+        _tell("begun", {"case": case.name})
+        _tell("measured", asdict(_one(peer, name, case, job)))
+
+
+def _one(peer: Peer, name: tuple[str, str], case: Case, job: Job) -> CaseRecord:
+    """A case measured, or the engine's refusal as a record."""
+    try:
+        walk = spelt(case.walk, peer.vocabulary)
+        record = measure(peer, name, case, walk, job.repeat, job.seconds)
+        if job.masks and record.status == "ok":
+            np.save(Path(job.masks) / f"{case.name}.npy", masks_of(peer, case, walk))
+        return record
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # panics of Rust extensions derive from BaseException
+        reason = str(error) if isinstance(error, RefusedError | WorkbenchError) else _told(error)
+        about: dict[str, Any] = {
+            "engine": name[0],
+            "version": name[1],
+            "vocabulary": peer.vocabulary.name,
+        }
+        return CaseRecord(**about, case=case.name, status="refused", reason=reason)
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def _prepared(
+    kind: type[Peer], name: tuple[str, str], vocabulary: Vocabulary
+) -> tuple[Peer, EngineRecord]:
+    """The engine with its vocabulary, and how long that took, the quickest of three times.
+
+    Ours is timed with an empty cache folder, then with what it left there. What belongs to the
+    process and not to the vocabulary is loaded before: front ends, kernels.
+    """
+    for case in (_SMALL, _SMALL_GRAMMAR):
+        _first_mask(kind, _anew(vocabulary, 300), case)
+    fresh, cached = [], []
+    for _ in range(3):
+        anew = _anew(vocabulary, len(vocabulary))
+        if name[0] != OURS:
+            # our share of the adapters' work is not the peers' time
+            _ = anew.ids_of, anew.trie
+        with TemporaryDirectory() as folder, _cache_in(folder):
+            fresh.append(_timed(kind, anew))
+            if name[0] == OURS:
+                cached.append(_timed(kind, _anew(vocabulary, len(vocabulary))))
+    record = EngineRecord(
+        engine=name[0],
+        version=name[1],
+        vocabulary=vocabulary.name,
+        prepare_ms=min(fresh),
+        cached_ms=min(cached) if cached else None,
+    )
+    return kind(vocabulary), record
+
+
+@contextmanager
+def _cache_in(folder: str) -> Iterator[None]:
+    """What is remembered of vocabularies is remembered there meanwhile."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = folder
+    try:
+        yield
+    finally:
+        del os.environ["XDG_CACHE_HOME"]
+        if before is not None:
+            os.environ["XDG_CACHE_HOME"] = before
+
+
+def _timed(kind: type[Peer], vocabulary: Vocabulary) -> float:
+    """Milliseconds from a vocabulary to a first small mask."""
+    gc.collect()
+    gc.disable()
+    try:
+        begun = time.perf_counter()
+        _first_mask(kind, vocabulary, _SMALL)
+        return (time.perf_counter() - begun) * 1e3
+    finally:
+        gc.enable()
+
+
+def _anew(vocabulary: Vocabulary, size: int) -> Vocabulary:
+    """The first tokens of a vocabulary and all single bytes, as one nothing is derived from yet."""
+    tokens = [*vocabulary.tokens[:size]]
+    if size < len(vocabulary):
+        tokens.extend(bytes((b,)) for b in range(256))
+    return Vocabulary(tokens, end=vocabulary.end, name=vocabulary.name)
+
+
+def _first_mask(kind: type[Peer], vocabulary: Vocabulary, case: Case) -> None:
+    peer = kind(vocabulary)
+    compile_ = peer.compiler(case)
+    if compile_ is not None:
+        peer.start(compile_()).mask()
+
+
+def _tell(event: str, said: dict[str, object]) -> None:
+    print(json.dumps({"event": event, **said}), flush=True)
+
+
+#: One core an engine, whatever its libraries would like.
+_ONE_THREAD = dict.fromkeys(
+    (
+        "RAYON_NUM_THREADS",
+        "GLRMASK_COMPILE_THREADS",
+        "OMP_NUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+    ),
+    "1",
+)
+
+#: What an engine's process is: another program in tests.
+WORKER = (sys.executable, "-P", "-m", "workbench.lab.bench.benchmark")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is measured."""
+
+    engines: tuple[str, ...]
+    cases: tuple[str, ...]
+    vocabulary: str
+    #: Compilations of every case.
+    repeat: int = 5
+    #: Whether masks are compared.
+    check: bool = False
+    #: Whether whole processes are timed.
+    process: bool = True
+    #: Seconds of one case after which no repetition is begun.
+    seconds: float = 10.0
+    #: Seconds without a word after which a process is killed.
+    patience: float = 120.0
+
+
+def bench(plan: Plan, worker: tuple[str, ...] = WORKER) -> Iterator[Record]:
+    """Every record of a plan, in the order they are measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        for engine in plan.engines:
+            masks = Path(folder) / engine
+            masks.mkdir()
+            for record in _engine(plan, engine, masks, worker):
+                yield _with_process(record, plan) if isinstance(record, EngineRecord) else record
+        if plan.check:
+            yield from _checks(plan, Path(folder))
+
+
+def _with_process(record: EngineRecord, plan: Plan) -> EngineRecord:
+    if record.engine != OURS or not plan.process or record.status != "ok":
+        return record
+    try:
+        cold, warm = first_mask_seconds(plan.vocabulary, plan.patience)
+    except ProcessError as error:
+        return replace(record, reason=str(error))
+    return replace(record, process_s=cold, process_cached_s=warm)
+
+
+def _engine(plan: Plan, engine: str, masks: Path, worker: tuple[str, ...]) -> Iterator[Record]:
+    """All records of one engine, its process started again after each that is lost."""
+    left, told = list(plan.cases), False
+    about: dict[str, Any] = {
+        "engine": engine,
+        "version": ENGINES[engine].version,
+        "vocabulary": plan.vocabulary,
+    }
+    while left or not told:
+        job = Job(
+            engine, plan.vocabulary, tuple(left), plan.repeat, plan.seconds,
+            str(masks) if plan.check else None,
+        )  # fmt: skip
+        process = Process((*worker, json.dumps(asdict(job))))
+        for said in process.events(plan.patience):
+            event = said.pop("event")
+            if event == "prepared" and not told:
+                told = True
+                yield EngineRecord(**said)
+            elif event == "measured":
+                left.remove(said["case"])
+                yield CaseRecord(**said)
+        if not told:  # it ended before any case: none will be measured
+            yield EngineRecord(**about, status=process.status, reason=process.reason)
+            return
+        if process.status != "ok" and left:
+            lost = left.pop(0)
+            yield CaseRecord(**about, case=lost, status=process.status, reason=process.reason)
+
+
+class Process:
+    """A worker whose lines are read with patience; afterwards ``status`` says how it ended."""
+
+    def __init__(self, command: tuple[str, ...]) -> None:
+        self.status: Any = "ok"
+        self.reason = ""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the events end
+        self._process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, **_ONE_THREAD, "PYTHONIOENCODING": "utf-8"},
+        )
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def events(self, patience: float) -> Iterator[dict[str, Any]]:
+        """What the worker says, until it ends or is killed for saying nothing."""
+        try:
+            while (line := self._lines.get(timeout=patience)) is not None:
+                if line.startswith(b"{"):  # libraries print too
+                    yield json.loads(line)
+            code = self._process.wait()
+            if code:
+                self.status, self.reason = "crashed", self._last_words(code)
+        except queue.Empty:
+            self.status, self.reason = "timed out", f"nothing for {patience:g} s"
+        finally:
+            self._process.kill()
+            self._process.wait()
+            self._errors.close()
+
+    def _last_words(self, code: int) -> str:
+        self._errors.seek(0)
+        told = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return f"exit status {code}" + (f": {told[-1][:200]}" if told else "")
+
+
+def _checks(plan: Plan, folder: Path) -> Iterator[Record]:
+    """Every engine's masks against ours."""
+    vocabulary = Vocabulary.load(plan.vocabulary)
+    for engine in plan.engines:
+        for case in plan.cases:
+            ours, theirs = (folder / e / f"{case}.npy" for e in (OURS, engine))
+            if engine != OURS and ours.exists() and theirs.exists():
+                name = engine, ENGINES[engine].version
+                walk = spelt(CASES[case].walk, vocabulary)
+                yield compared(name, case, vocabulary, walk, np.load(ours), np.load(theirs))
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    run(Job(**{**given, "cases": tuple(given["cases"])}))

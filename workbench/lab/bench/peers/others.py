@@ -1,0 +1,320 @@
+"""Peers by their Python packages: glrmask, kbnf, llguidance, outlines-core, xgrammar, OpenFst.
+
+The byte automaton is ours, and counts in the time from text; the closed form is timed without it,
+as ours is. Masks are read arc by arc in Python: the binding's cost, not OpenFst's.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.base.dfa import DEAD
+from workbench.grammar.grammar import Grammar
+from workbench.lab.bench.cases import Case
+from workbench.lab.bench.peers.ours import LIMITS
+from workbench.lab.bench.peers.peer import Compiled, Extras, Peer, Walker, quickest_ms, spelt
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: It finishes at the first complete sentence, so every text is followed by a mark, which is
+#: what its vocabulary spells the end token with.
+_MARK = "\U0010ffff"
+
+
+class Kbnf(Peer):
+    """Reads KBNF, regexes inside it."""
+
+    def prepare(self) -> None:
+        logging.disable(logging.WARNING)  # it warns of every token that is not UTF-8
+        self.module = import_module("kbnf")
+        tokens = {i: t for i, t in enumerate(self.vocabulary.tokens) if t is not None}
+        tokens[self.end] = _MARK.encode()
+        self.tokens = self.module.Vocabulary(
+            {i: self.module.Token(t) for i, t in tokens.items()},
+            {i: t.decode("utf-8", "replace") for i, t in tokens.items()},
+        )
+
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        if case.regex is not None:
+            pattern = case.regex.replace("\\", "\\\\").replace('"', '\\"')
+            text = f'start ::= #"{pattern}" "{_MARK}";'
+        elif case.kbnf is not None:
+            text = f'start ::= whole "{_MARK}";\n' + re.sub(r"\bstart\b", "whole", case.kbnf)
+        else:
+            return None
+        return lambda: self.module.Engine(text, self.tokens)
+
+    def start(self, compiled: Compiled) -> Walker:
+        compiled.reset()
+        pointer = self.buffer.ctypes.data
+
+        def mask() -> None:
+            compiled.compute_allowed_token_ids()
+            compiled.fill_torch_bitmask(pointer)
+
+        return Walker(mask, compiled.try_accept_new_token)
+
+    def bits(self) -> npt.NDArray[np.uint32]:
+        """The mask without the beginnings of the mark, which are tokens too and no fault of its.
+
+        Where any character may stand, as in a string, they are what they seem to be.
+        """
+        allowed = super().bits()
+        mark, ids_of = _MARK.encode(), self.vocabulary.ids_of
+        if not any(_has(allowed, token_id) for token_id in ids_of.get(b"\xf3", ())):
+            for length in range(1, len(mark)):
+                for token_id in ids_of.get(mark[:length], ()):
+                    allowed[token_id >> 5] &= ~np.uint32(1 << (token_id & 31))
+        return allowed
+
+
+def _has(allowed: npt.NDArray[np.uint32], token_id: int) -> bool:
+    return bool(allowed[token_id >> 5] >> (token_id & 31) & 1)
+
+
+class _Tokens:
+    """The vocabulary as its tokenizer wrapper wants to find one."""
+
+    def __init__(self, vocabulary: Vocabulary, end: int) -> None:
+        self.eos_token_id = end
+        self.bos_token_id = None
+        self.special_token_ids = [i for i, t in enumerate(vocabulary.tokens) if t is None]
+        # a leading \xff says that the rest is a name, not text
+        self.tokens = [
+            b"\xff<special %d>" % i if t is None else t for i, t in enumerate(vocabulary.tokens)
+        ]
+        self._vocabulary = vocabulary
+
+    def __call__(self, text: str | bytes) -> list[int]:
+        whole = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        return spelt(whole, self._vocabulary)
+
+
+class LLGuidance(Peer):
+    """Reads regexes and its Lark; where text is forced, only its canonical tokens are allowed."""
+
+    head = ""
+
+    def prepare(self) -> None:
+        self.module = import_module("llguidance")
+        wrapper = self.module.TokenizerWrapper(_Tokens(self.vocabulary, self.end))
+        self.tokens = self.module.LLTokenizer(wrapper)
+
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        if case.schema is not None:
+            return partial(self.of_schema, case.schema)
+        text = lark_of(case)
+        return None if text is None else lambda: self._of_lark(self.head + text)
+
+    def of_schema(self, schema: str) -> Compiled:
+        """Its own translation of a schema; any white space is allowed, as is its custom."""
+        return self._matcher(self.module.LLMatcher.grammar_from_json_schema(schema))
+
+    def _of_lark(self, text: str) -> Compiled:
+        return self._matcher(self.module.LLMatcher.grammar_from_lark(text))
+
+    def _matcher(self, grammar: Any) -> Compiled:  # noqa: ANN401  # an object of its own
+        matcher = self.module.LLMatcher(self.tokens, grammar, log_level=0)
+        if matcher.is_error():
+            raise ValueError(matcher.get_error())
+        return matcher
+
+    def start(self, compiled: Compiled) -> Walker:
+        matcher = compiled.deep_copy()
+        self.kept = matcher  # masks are written through a pointer: it has to outlive the walker
+        pointer, size = self.buffer.ctypes.data, self.buffer.nbytes
+        return Walker(lambda: matcher.unsafe_compute_mask_ptr(pointer, size), matcher.consume_token)
+
+
+class LLGuidanceExact(LLGuidance):
+    """Every tokenization of forced text is allowed."""
+
+    head = '%llguidance {"no_forcing": true}\n'
+
+    def of_schema(self, schema: str) -> Compiled:
+        """A schema inside a grammar in Lark's notation, which alone can ask for this."""
+        return self._of_lark(f"{self.head}start: %json {schema}\n")
+
+
+def lark_of(case: Case) -> str | None:
+    """The case in Lark's notation; a regex as one terminal, whose slashes have to be escaped."""
+    if case.regex is None:
+        return case.lark
+    escaped = re.sub(r"\\.|/", lambda m: r"\/" if m[0] == "/" else m[0], case.regex, flags=re.S)
+    return f"start: TEXT\nTEXT: /{escaped}/\n"
+
+
+class GlrMask(Peer):
+    """Reads Lark."""
+
+    strategy = "AUTO"
+
+    def prepare(self) -> None:
+        self.module = import_module("glrmask")
+        tokens = {i: t for i, t in enumerate(self.vocabulary.tokens) if t is not None}
+        self.tokens = self.module.Vocab.from_id_to_bytes(tokens)
+        self.chosen = getattr(self.module.MaskStrategy, self.strategy)
+
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        text = lark_of(case)
+        return None if text is None else lambda: self._constraint(text)
+
+    def _constraint(self, text: str) -> Compiled:
+        grammar = self.module.Grammar.from_lark(text)
+        return grammar.compile(self.tokens, mask_strategy=self.chosen)
+
+    def start(self, compiled: Compiled) -> Walker:
+        state = compiled.start()
+        return Walker(partial(state.fill_mask, self.buffer[0]), state.commit_token)
+
+
+class GlrMaskTrie(GlrMask):
+    """The strategy that compiles fastest."""
+
+    strategy = "TOKEN_TRIE"
+
+
+class OutlinesCore(Peer):
+    """Reads regexes only."""
+
+    def prepare(self) -> None:
+        self.module = import_module("outlines_core")
+        ids = {token: list(ids) for token, ids in self.vocabulary.ids_of.items()}
+        self.tokens = self.module.Vocabulary(self.end, ids)
+
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        if case.regex is None:
+            return None
+        return lambda: self.module.Index(case.regex, self.tokens)
+
+    def start(self, compiled: Compiled) -> Walker:
+        guide = self.module.Guide(compiled)
+        pointer, words = self.buffer.ctypes.data, self.buffer.size
+        return Walker(
+            lambda: guide.write_mask_into(pointer, words, 4),
+            lambda token: guide.advance(token, return_tokens=False),
+        )
+
+
+class XGrammar(Peer):
+    """Reads regexes and its EBNF.
+
+    The EBNF texts spell strings and comments by right recursion, as its documentation
+    does: a star of a group makes every mask inside it a thousand times slower.
+    """
+
+    def prepare(self) -> None:
+        self.module = import_module("xgrammar")
+        torch = import_module("torch")  # a tensor is what its masks are written into fastest
+        torch.set_num_threads(1)
+        self.tensor = torch.from_numpy(self.buffer)
+        tokens = self.module.TokenizerInfo(
+            [token or b"" for token in self.vocabulary.tokens],
+            self.module.VocabType.RAW,
+            vocab_size=len(self.vocabulary),
+            stop_token_ids=[self.end],
+        )
+        self.grammars = self.module.GrammarCompiler(tokens, max_threads=1, cache_enabled=False)
+
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        if case.schema is not None:
+            return partial(self.of_schema, case.schema)
+        if case.regex is not None:
+            return partial(self.grammars.compile_regex, case.regex)
+        return None if case.ebnf is None else partial(self.grammars.compile_grammar, case.ebnf)
+
+    def of_schema(self, schema: str) -> Compiled:
+        """Its own translation, any white space allowed, properties nobody names too."""
+        return self.grammars.compile_json_schema(schema, any_whitespace=True, strict_mode=False)
+
+    def start(self, compiled: Compiled) -> Walker:
+        matcher = self.module.GrammarMatcher(compiled)
+        return Walker(partial(self._fill, matcher), matcher.accept_token)
+
+    def _fill(self, matcher: Any) -> None:  # noqa: ANN401  # an object of its own extension
+        if not matcher.fill_next_token_bitmask(self.tensor):
+            self.buffer.fill(-1)  # "no need to apply" means that every token is allowed
+
+
+class Pynini(Peer):
+    """Reads regexes, through our own automaton; push-down composition is not bound in Python."""
+
+    def prepare(self) -> None:
+        self.module = import_module("pynini")
+        self.one = self.module.Weight.one("tropical")
+        self.detokenizer = self._detokenizer()
+
+    def _detokenizer(self) -> Any:  # noqa: ANN401  # an OpenFst object
+        """T_V as a trie: byte arcs back to the root where a token ends; labels are one up."""
+        fst = self.module.Fst()
+        root = fst.add_state()
+        fst.set_start(root)
+        fst.set_final(root, self.one)
+        inner = {b"": root}
+        for token, ids in self.vocabulary.ids_of.items():
+            at = root
+            for end in range(1, len(token)):
+                there = inner.get(token[:end])
+                if there is None:
+                    there = inner[token[:end]] = fst.add_state()
+                    fst.add_arc(at, self.module.Arc(0, token[end - 1] + 1, self.one, there))
+                at = there
+            for token_id in ids:
+                fst.add_arc(at, self.module.Arc(token_id + 1, token[-1] + 1, self.one, root))
+        return fst.arcsort("olabel")
+
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        if case.regex is None:
+            return None
+        pattern = case.regex
+        return lambda: self._composed(self._acceptor(pattern))
+
+    def _acceptor(self, pattern: str) -> Any:  # noqa: ANN401
+        dfa = Grammar.from_regex(pattern, limits=LIMITS).dfa
+        assert dfa is not None
+        fst = self.module.Fst()
+        fst.add_states(len(dfa))
+        fst.set_start(dfa.initial)
+        for state in range(len(dfa)):
+            if dfa.finals[state]:
+                fst.set_final(state, self.one)
+            for byte in range(256):
+                if (there := dfa.step(state, byte)) != DEAD:
+                    fst.add_arc(state, self.module.Arc(byte + 1, byte + 1, self.one, there))
+        return fst.arcsort("ilabel")
+
+    def _composed(self, acceptor: Any) -> Compiled:  # noqa: ANN401
+        composed = self.module.compose(self.detokenizer, acceptor)
+        return self.module.determinize(composed.project("input").rmepsilon())
+
+    def start(self, compiled: Compiled) -> Walker:
+        state = [compiled.start()]
+        allowed = np.zeros(self.buffer.nbytes * 8, np.uint8)
+
+        def mask() -> None:
+            allowed.fill(0)
+            allowed[[arc.ilabel - 1 for arc in compiled.arcs(state[0])]] = 1
+            self.buffer[0] = np.packbits(allowed, bitorder="little").view(np.int32)
+
+        def advance(token: int) -> bool:
+            there = next(
+                (a.nextstate for a in compiled.arcs(state[0]) if a.ilabel == token + 1), -1
+            )
+            state[0] = there if there >= 0 else state[0]
+            return bool(there >= 0)
+
+        return Walker(mask, advance)
+
+    def extras(self, case: Case, walk: list[int]) -> Extras:
+        assert case.regex is not None
+        acceptor = self._acceptor(case.regex)
+        closed = self._composed(acceptor)
+        edges = sum(closed.num_arcs(state) for state in closed.states())
+        return Extras(closed_ms=quickest_ms(lambda: self._composed(acceptor)), closed_edges=edges)

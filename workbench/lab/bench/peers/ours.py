@@ -1,0 +1,148 @@
+"""Our own engine through its front door, and what only it is asked: tree, closed form, memory."""
+
+from __future__ import annotations
+
+import gc
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.base.dfa import Dfa
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
+from workbench.base.source import Source
+from workbench.constraint.engine.automaton import automaton
+from workbench.constraint.engine.compose import TokenFsa, compose
+from workbench.constraint.engine.compose_loops import Circles
+from workbench.constraint.engine.compose_pda import TokenPda, compose_pda
+from workbench.constraint.mask import TokenMask
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.lab.bench.cases import Case
+from workbench.lab.bench.peers.peer import Compiled, Extras, Peer, Walker, quickest_ms
+from workbench.pushdown.build import build
+from workbench.pushdown.network import Network
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: A benchmark may take its time: the machine is its owner's.
+LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
+
+#: The closed form gives up earlier: where it is long, it has no use.
+_CLOSED = replace(LIMITS, seconds=10.0, token_edges=20_000_000)
+
+
+class Ours(Peer):
+    """Reads regexes and KBNF."""
+
+    def prepare(self) -> None:
+        self.last: Callable[[], TokenMask | None] = lambda: None
+
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        if case.regex is None and case.kbnf is None and case.schema is None:
+            return None
+        return lambda: automaton(grammar_of(case), self.vocabulary, LIMITS)
+
+    def start(self, compiled: Compiled) -> Walker:
+        state, mask_of, advance_of = compiled.initial, compiled.mask, compiled.advance
+        last = None
+
+        def mask() -> None:
+            nonlocal last
+            last = mask_of(state)
+
+        def advance(token: int) -> None:
+            nonlocal state
+            state = advance_of(state, token)
+
+        self.last = lambda: last
+        return Walker(mask, advance)
+
+    def bits(self) -> npt.NDArray[np.uint32]:
+        mask = self.last()
+        assert mask is not None
+        return mask.bits.copy()
+
+    def extras(self, case: Case, walk: list[int]) -> Extras:
+        return replace(
+            self._closed(case),
+            tree_mask_ms=self._from_tree(case),
+            memory_bytes=self._memory(case, walk),
+        )
+
+    def _from_tree(self, case: Case) -> float | None:
+        """Milliseconds from the parsed grammar to the first mask."""
+        if case.kbnf is None:
+            return None
+        source = Source(case.kbnf, case.name)
+        tree, samples = parse_kbnf(source), []
+        for _ in range(5):
+            begun = time.perf_counter()
+            machine = build(tree, "start", LIMITS.begun())
+            grammar = Grammar(source, Notation.KBNF, machine, tree=tree, limits=LIMITS)
+            constraint = automaton(grammar, self.vocabulary, LIMITS)
+            constraint.mask(constraint.initial)
+            samples.append((time.perf_counter() - begun) * 1e3)
+        return min(samples)
+
+    def _closed(self, case: Case) -> Extras:
+        """The closed form, with and without what is remembered, or why there is none."""
+        machine = grammar_of(case).machine
+        try:
+            made = _composed(machine, self.vocabulary)
+        except LimitError as error:
+            return Extras(closed_note=f"no closed form: {error.message}")
+        circles = self.vocabulary.trie.shared(Circles)
+        compose_it = partial(_composed, machine, self.vocabulary)
+        return Extras(
+            closed_ms=quickest_ms(compose_it),
+            closed_first_ms=quickest_ms(compose_it, before=circles.forget),
+            closed_told_ms=quickest_ms(made.rows.all_rows),
+            closed_edges=made.edge_count,
+            closed_bytes=made.nbytes,
+        )
+
+    def _memory(self, case: Case, walk: list[int]) -> int:
+        """Bytes a constraint holds after its walk, grammar included.
+
+        Counted by tracemalloc, to which numpy reports its arrays too. Not seen: what
+        compiled kernels allocate for themselves (nothing that stays), the vocabulary's
+        share (its trie, remembered with it and made before), and the engines of others,
+        whose memory is not Python's; for them the field stays empty.
+        """
+        gc.collect()
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            constraint = automaton(grammar_of(case), self.vocabulary, LIMITS)
+            state = constraint.initial
+            for token in walk:
+                constraint.mask(state)
+                state = constraint.advance(state, token)
+            constraint.mask(state)
+            gc.collect()
+            return tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+
+
+def _composed(machine: Dfa | Network, vocabulary: Vocabulary) -> TokenFsa | TokenPda:
+    """Every edge of a machine over a vocabulary."""
+    if isinstance(machine, Dfa):
+        return compose(machine, vocabulary, _CLOSED)
+    return compose_pda(machine, vocabulary, _CLOSED)
+
+
+def grammar_of(case: Case) -> Grammar:
+    """The case as our own engine reads it."""
+    if case.regex is not None:
+        return Grammar.from_regex(case.regex, limits=LIMITS)
+    if case.schema is not None:
+        return Grammar.from_json_schema(case.schema, limits=LIMITS)
+    assert case.kbnf is not None
+    return Grammar.from_kbnf(case.kbnf, limits=LIMITS)

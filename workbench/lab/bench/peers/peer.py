@@ -1,0 +1,180 @@
+"""The interface of an engine in the benchmark, and the registry of engines."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.base.errors import WorkbenchError
+from workbench.lab.bench.cases import Case
+from workbench.vocabulary.vocabulary import Vocabulary
+
+#: The engine's own object, ready to make masks.
+Compiled = Any
+
+
+class Walker(NamedTuple):
+    """One text on its way: the mask of where it stands, and a step by a token."""
+
+    mask: Callable[[], object]
+    #: Returns ``False`` where the engine refuses the token.
+    advance: Callable[[int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What only some engines have; the fields of ``CaseRecord`` of the same names."""
+
+    tree_mask_ms: float | None = None
+    closed_ms: float | None = None
+    closed_first_ms: float | None = None
+    closed_told_ms: float | None = None
+    closed_edges: int | None = None
+    closed_bytes: int | None = None
+    closed_note: str = ""
+    memory_bytes: int | None = None
+
+
+class Peer(ABC):
+    """An engine made ready for one vocabulary.
+
+    Shape: ``buffer`` (1, ceil(V / 32)) int32, the packed mask engines write into.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.buffer = np.zeros((1, (len(vocabulary) + 31) // 32), np.int32)
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Import the engine and hand it the vocabulary."""
+
+    @abstractmethod
+    def compiler(self, case: Case) -> Callable[[], Compiled] | None:
+        """What compiles the case from its text, or None where the engine has no notation for it."""
+
+    @abstractmethod
+    def start(self, compiled: Compiled) -> Walker:
+        """A text that has not begun."""
+
+    def bits(self) -> npt.NDArray[np.uint32]:
+        """A copy of the mask last made, (ceil(V / 32),)."""
+        copied: npt.NDArray[np.uint32] = self.buffer[0].view(np.uint32).copy()
+        return copied
+
+    def extras(self, case: Case, walk: list[int]) -> Extras:
+        """Further measurements; none for most."""
+        return Extras()
+
+    @property
+    def end(self) -> int:
+        """The end token; the vocabularies of the benchmark have one."""
+        assert self.vocabulary.end is not None
+        return self.vocabulary.end
+
+
+#: So often, or for so many seconds, is what an engine makes of a case made again.
+_TIMES, _SECONDS = 30, 1.0
+
+
+def quickest_ms(make: Callable[[], object], before: Callable[[], object] = lambda: None) -> float:
+    """Milliseconds of the quickest of some calls, each after a call of ``before``."""
+    samples: list[float] = []
+    begun = time.perf_counter()
+    while not samples or (len(samples) < _TIMES and time.perf_counter() - begun < _SECONDS):
+        before()
+        start = time.perf_counter()
+        made = make()
+        samples.append(time.perf_counter() - start)
+        del made  # freed while no clock runs
+    return min(samples) * 1e3
+
+
+def spelt(text: str, vocabulary: Vocabulary) -> list[int]:
+    """A text as tokens, always the longest that fits; among equals the one that is no byte token.
+
+    Raises: VocabularyError where a byte of the text is in no token.
+    """
+    data, ids_of, found = text.encode(), vocabulary.ids_of, []
+    longest = vocabulary.trie.height
+    while data:
+        for length in range(min(longest, len(data)), 0, -1):
+            if data[:length] in ids_of:
+                break
+        else:
+            length = 1
+            vocabulary.ids(data[:1])  # raises, and names the byte
+        found.append(ids_of[data[:length]][-1])
+        data = data[length:]
+    return found
+
+
+#: This project's own name in the tables.
+OURS = "workbench"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An engine's distribution on the package index, and its class here."""
+
+    distribution: str
+    module: str
+    name: str
+
+    def load(self) -> type[Peer]:
+        """The class; the engine itself is imported when one is made."""
+        found: type[Peer] = getattr(
+            import_module(f"workbench.lab.bench.peers.{self.module}"), self.name
+        )
+        return found
+
+    @property
+    def version(self) -> str:
+        """The installed version, empty where there is none."""
+        try:
+            return version(self.distribution)
+        except PackageNotFoundError:
+            return ""
+
+
+ENGINES: dict[str, Entry] = {
+    OURS: Entry("grammar-workbench", "ours", "Ours"),
+    "outlines-core": Entry("outlines-core", "others", "OutlinesCore"),
+    "xgrammar": Entry("xgrammar", "others", "XGrammar"),
+    "llguidance": Entry("llguidance", "others", "LLGuidance"),
+    "llguidance-no-forcing": Entry("llguidance", "others", "LLGuidanceExact"),
+    "kbnf": Entry("kbnf", "others", "Kbnf"),
+    "glrmask": Entry("glrmask", "others", "GlrMask"),
+    "glrmask-trie": Entry("glrmask", "others", "GlrMaskTrie"),
+    "pynini": Entry("pynini", "others", "Pynini"),
+}
+
+
+def chosen_engines(peers: str) -> list[str]:
+    """Ours and the peers named, separated by commas: ``all`` that are installed, or ``none``.
+
+    Raises: WorkbenchError for a name nobody knows or a peer that is not installed.
+    """
+    others = [name for name in ENGINES if name != OURS]
+    if peers == "none":
+        return [OURS]
+    if peers == "all":
+        return [OURS, *(name for name in others if ENGINES[name].version)]
+    wanted = [name for name in peers.split(",") if name != OURS]
+    for name in wanted:
+        if name not in ENGINES:
+            raise WorkbenchError(f"there is no peer {name!r}", f"choose from {', '.join(others)}")
+        if not ENGINES[name].version:
+            raise WorkbenchError(
+                f"{name} is not installed", f"pip install {ENGINES[name].distribution}"
+            )
+    return [OURS, *wanted]

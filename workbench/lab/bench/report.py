@@ -1,0 +1,196 @@
+"""Tables of benchmark records, as text and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from workbench.base.tables import aligned, figure
+from workbench.lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord, Record
+from workbench.lab.bench.peers.peer import OURS
+
+_CASE_HEAD = (
+    "compile ms", "first mask ms", "cold µs", "p99", "warm µs", "p99", "advance µs", "closed ms",
+    "tree ms", "kB",
+)  # fmt: skip
+_ENGINE_HEAD = ("vocabulary", "prepare ms", "from disk ms", "new process s", "cached kernels s")
+
+#: Characters of the text before a token that are shown.
+_SHOWN = 32
+
+_LEGEND = (
+    "A figure in brackets is how many times ours the peer's is: above 1 ours is ahead. Means are "
+    "over the walk, p99 over all samples."
+)
+
+
+def table(records: Iterable[Record]) -> str:
+    """The whole report, ready to print."""
+    all_records = list(records)
+    engines = [r for r in all_records if isinstance(r, EngineRecord)]
+    cases = [r for r in all_records if isinstance(r, CaseRecord)]
+    checks = [r for r in all_records if isinstance(r, CheckRecord)]
+    parts = [_engines(engines)] if engines else []
+    parts.extend(
+        _case(name, [r for r in cases if r.case == name])
+        for name in dict.fromkeys(r.case for r in cases)
+    )
+    if cases:
+        parts.append(_LEGEND)
+    if checks:
+        parts.append(_checks(checks))
+    return "\n\n".join(parts) + "\n"
+
+
+def _engines(records: Sequence[EngineRecord]) -> str:
+    rows: list[tuple[str, ...]] = [_ENGINE_HEAD]
+    notes = []
+    for record in records:
+        name = _title(record)
+        if record.status != "ok":
+            rows.append((name, f"{record.status}: {record.reason}", "", "", ""))
+            continue
+        figures = (record.prepare_ms, record.cached_ms, record.process_s, record.process_cached_s)
+        rows.append((name, *(figure(x) for x in figures)))
+        if record.reason:
+            notes.append(f"  {name}: {record.reason}")
+    return "\n".join([records[0].vocabulary, aligned(rows), *notes])
+
+
+def _case(name: str, records: Sequence[CaseRecord]) -> str:
+    """One case: a line for each engine."""
+    ours = next((r for r in records if r.engine == OURS), None)
+    tokens = next((r.tokens for r in records if r.tokens is not None), None)
+    rows: list[tuple[str, ...]] = [
+        (name if tokens is None else f"{name} · {tokens} tokens", *_CASE_HEAD)
+    ]
+    notes: dict[str, list[str]] = {}
+    for record in records:
+        if record.status == "ok":
+            rows.append((_title(record), *_figures(record, ours)))
+        told = _closed(record) if record.status == "ok" else f"{record.status}: {record.reason}"
+        if told:
+            notes.setdefault(told, []).append(_title(record))
+    body = aligned(rows) if len(rows) > 1 else name
+    return "\n".join([body, *(f"  {told} ({', '.join(who)})" for told, who in notes.items())])
+
+
+def _closed(record: CaseRecord) -> str:
+    """What the column of the closed form leaves out."""
+    if record.closed_first_ms is None or record.closed_bytes is None:
+        return record.closed_note
+    return (
+        f"closed form: {figure(record.closed_first_ms)} ms where the vocabulary remembers nothing, "
+        f"{figure(record.closed_bytes / 1e3)} kB; {figure(record.closed_told_ms)} ms more to write "
+        f"out all {record.closed_edges:,} edges"
+    )
+
+
+def _title(record: Record) -> str:
+    return f"{record.engine} {record.version}"
+
+
+#: The columns that are compared.
+_COMPARED = (
+    "compile_ms", "first_mask_ms", "cold_us", "cold_p99_us", "warm_us", "warm_p99_us",
+    "advance_us", "closed_ms",
+)  # fmt: skip
+
+
+def _figures(record: CaseRecord, ours: CaseRecord | None) -> list[str]:
+    base = None if record.engine == OURS else ours
+    cells = [
+        compared(getattr(record, name), None if base is None else getattr(base, name))
+        for name in _COMPARED
+    ]
+    memory = None if record.memory_bytes is None else record.memory_bytes / 1e3
+    return [*cells, figure(record.tree_mask_ms), figure(memory)]
+
+
+def compared(value: float | None, ours: float | None) -> str:
+    """A figure, with its ratio to ours where both are known."""
+    if value is None or not ours:
+        return figure(value)
+    return f"{figure(value)} ({_ratio(value / ours)}×)"
+
+
+def _ratio(value: float) -> str:
+    """Two figures that count."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _checks(records: Sequence[CheckRecord]) -> str:
+    """Who agrees with our masks, and examples where one does not."""
+    lines = ["masks held against ours, bit by bit (special tokens aside)"]
+    for engine in dict.fromkeys(record.engine for record in records):
+        theirs = [record for record in records if record.engine == engine]
+        whole = [r for r in theirs if not r.dropped and not r.added and r.masks == r.expected]
+        lines.append(f"  {engine} {theirs[0].version}: {len(whole)} of {len(theirs)} cases equal")
+        for record in theirs:
+            if record not in whole:
+                lines.extend(_differences(record))
+    return "\n".join(lines)
+
+
+def _differences(record: CheckRecord) -> Iterator[str]:
+    made = "" if record.masks == record.expected else f" of {record.expected}"
+    yield (
+        f"    {record.case}: drops {record.dropped:,} tokens and adds {record.added:,}"
+        f" in {record.masks}{made} masks"
+    )
+    for verb, examples in (("drops", record.dropped_examples), ("adds", record.added_examples)):
+        for text, token in examples:
+            shown = text if len(text) <= _SHOWN else f"…{text[-_SHOWN:]}"
+            yield f"      {verb} {token!r} after {shown!r}"
+
+
+#: The measures shown, by their fields.
+_MEASURES = {
+    "first_mask_ms": "text to first mask, ms",
+    "cold_us": "cold mask, µs",
+    "warm_us": "warm mask, µs",
+    "advance_us": "advance, µs",
+}
+
+
+def summary(records: Sequence[Record]) -> str:
+    """One line a case, under a line that names who was measured."""
+    cases = [r for r in records if isinstance(r, CaseRecord)]
+    wrong = {
+        (r.engine, r.case)
+        for r in records
+        if isinstance(r, CheckRecord) and (r.dropped or r.added or r.masks < r.expected)
+    }
+    engines = [r for r in records if isinstance(r, EngineRecord)]
+    who = ", ".join(f"{r.engine} {r.version}" for r in engines)
+    heads = [cell for title in _MEASURES.values() for cell in (title, "fastest peer")]
+    lines = [
+        f"{engines[0].vocabulary}: {who}" if engines else "",
+        "",
+        _row(["constraint", *heads]),
+        _row(["---"] * (len(heads) + 1)),
+    ]
+    for name in dict.fromkeys(r.case for r in cases):
+        theirs = [r for r in cases if r.case == name and r.status == "ok"]
+        cells = [cell for field in _MEASURES for cell in _pair(theirs, field, wrong)]
+        if theirs:
+            lines.append(_row([name, *cells]))
+    return "\n".join(lines) + "\n"
+
+
+def _pair(records: Sequence[CaseRecord], field: str, wrong: set[tuple[str, str]]) -> list[str]:
+    """Our figure, and the fastest peer's with its name; * where its masks are not ours."""
+    ours = next((getattr(r, field) for r in records if r.engine == OURS), None)
+    measured = [
+        (getattr(r, field), r)
+        for r in records
+        if r.engine != OURS and getattr(r, field) is not None
+    ]
+    if not measured:
+        return [figure(ours), "–"]
+    value, best = min(measured, key=lambda pair: float(pair[0]))
+    mark = "\\*" if (best.engine, best.case) in wrong else ""
+    return [figure(ours), f"{compared(value, ours)} {best.engine}{mark}"]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

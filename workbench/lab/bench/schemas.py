@@ -1,0 +1,183 @@
+"""The benchmark of JSON Schema: runs engines over a file of schemas and reports."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.base.tables import aligned, figure
+from workbench.lab.bench.benchmark import Process
+from workbench.lab.bench.measurements import median, percentile_99
+from workbench.lab.bench.peers.peer import ENGINES, OURS
+from workbench.lab.bench.schema_worker import Job, SchemaRecord, Tally, rows_of
+
+#: So many of our own wrong judgements are told.
+_TOLD = 48
+
+
+def report(records: Sequence[SchemaRecord], memory: Sequence[dict[str, Any]]) -> str:
+    """Tables for people: shares, times, spellings; of ours what is refused and what is wrong."""
+    engines = list(dict.fromkeys(r.engine for r in records))
+    of = {engine: [r for r in records if r.engine == engine] for engine in engines}
+    parts = [_shares(of, memory), _times(of), _by_spelling(of)]
+    if OURS in of:
+        parts += [_phases(of[OURS]), _refusals(of[OURS]), _mistakes(of[OURS])]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _shares(of: dict[str, list[SchemaRecord]], memory: Sequence[dict[str, Any]]) -> str:
+    table: list[tuple[str, ...]] = [
+        ("schemas", "compiled", "", "refused", "failed", "crashed", "timed out", "peak MB")
+    ]
+    for engine, records in of.items():
+        by = Counter(r.status for r in records)
+        grew = sum(m["kilobytes"] for m in memory if m["engine"] == engine) / 1024
+        ends = (str(by[s]) for s in ("refused", "failed", "crashed", "timed out"))
+        done = by["compiled"]
+        table.append((_name(records), str(done), _share(done, len(records)), *ends, figure(grew)))
+    return aligned(table)
+
+
+def _times(of: dict[str, list[SchemaRecord]]) -> str:
+    once, processor = "once: median", "processor: median"
+    head = "text to first mask, ms", "median", "p90", "p99", "most", once, "p99", processor, "p99"
+    table: list[tuple[str, ...]] = [head]
+    for records in of.values():
+        done = [r for r in records if r.status == "compiled"]
+        best, first, cpu = (
+            sorted(getattr(r, name) for r in done) for name in ("ms", "first_ms", "cpu_ms")
+        )
+        if best:
+            shown = (
+                median(best), best[len(best) * 9 // 10], percentile_99(best), best[-1],
+                median(first), percentile_99(first), median(cpu), percentile_99(cpu),
+            )  # fmt: skip
+            table.append((_name(records), *map(figure, shown)))
+    return aligned(table)
+
+
+def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
+    """What is accepted of the instances of what compiles; spellings that fare alike in one line."""
+    table: list[tuple[str, ...]] = [("accepted, by spelling", "of valid", "", "of invalid", "")]
+    for records in of.values():
+        sums: dict[str, Tally] = {}
+        for record in records:
+            for spelling, tally in record.tallies.items():
+                sums.setdefault(spelling, Tally()).add(tally)
+        for order in dict.fromkeys(spelling.split("/")[0] for spelling in sums):
+            its = {name: tally for name, tally in sums.items() if name.startswith(order)}
+            alike = len({astuple(tally) for tally in its.values()}) == 1
+            for spelling, tally in [*its.items()][: 1 if alike else None]:
+                name = f"{order} order, however spelt" if alike else spelling
+                table.append((f"{records[0].engine}, {name}", *_accepted(tally)))
+    return aligned(table)
+
+
+def _accepted(tally: Tally) -> tuple[str, ...]:
+    """The shares, each with those that are judged wrongly."""
+    return (
+        _share(tally.valid, tally.of_valid),
+        f"({tally.of_valid - tally.valid} of {tally.of_valid} not)",
+        _share(tally.invalid, tally.of_invalid),
+        f"({tally.invalid} of {tally.of_invalid})",
+    )
+
+
+def _phases(records: Sequence[SchemaRecord]) -> str:
+    """The parts of our compilations."""
+    table: list[tuple[str, ...]] = [("of ours, ms", "median", "p99", "most")]
+    done = [r for r in records if r.parts]
+    for name in done[0].parts if done else ():
+        ordered = sorted(r.parts[name] for r in done)
+        shown = median(ordered), percentile_99(ordered), ordered[-1]
+        table.append((name, *map(figure, shown)))
+    slowest = sorted(done, key=lambda r: r.ms or 0, reverse=True)[:5]
+    told = ", ".join(f"{r.id} ({figure(r.ms)} ms, {r.chars:,} characters)" for r in slowest)
+    return f"{aligned(table)}\nslowest: {told}" if done else ""
+
+
+def _refusals(records: Sequence[SchemaRecord]) -> str:
+    lines = []
+    for status in ("refused", "failed", "crashed", "timed out"):
+        some = [r for r in records if r.status == status]
+        by = Counter(r.keyword for r in some).most_common()
+        for keyword, count in by:
+            one = next(r for r in some if r.keyword == keyword)
+            lines.append(f"{status} {count:4} {keyword}   e.g. {one.id}: {one.reason[:110]}")
+    return "\n".join(lines)
+
+
+def _mistakes(records: Sequence[SchemaRecord]) -> str:
+    """Wrong judgements in declared order; ``--json`` has all of them."""
+    lines = []
+    wrong = [(r, number, how) for r in records for number, how in r.wrong.items()]
+    for record, number, how in wrong:
+        declared = [spelling for spelling in how if spelling.startswith("declared")]
+        if declared:
+            lines.append(f"wrong {record.id} test {number}: {', '.join(declared[:3])}")
+    rest = len(lines) - _TOLD
+    return "\n".join(lines[:_TOLD] + ([f"and {rest} more"] if rest > 0 else []))
+
+
+def _name(records: Sequence[SchemaRecord]) -> str:
+    return f"{records[0].engine} {records[0].version}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+#: What an engine's process is.
+_WORKER = (sys.executable, "-P", "-m", "workbench.lab.bench.schema_worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is measured."""
+
+    file: Path
+    engines: tuple[str, ...]
+    vocabulary: str
+    only: str = ""
+    #: Seconds without a word after which an engine loses the schema it is on.
+    patience: float = 120.0
+
+
+def measured(plan: Plan) -> Iterator[SchemaRecord | dict[str, Any]]:
+    """The record of every schema in every engine; a mapping says what memory an engine took."""
+    rows = list(rows_of(plan.file, plan.only))
+    for engine in plan.engines:
+        done, over = 0, False
+        while not over and done < len(rows):
+            job = Job(engine, plan.vocabulary, str(plan.file.resolve()), plan.only, done)
+            process = Process((*_WORKER, json.dumps(asdict(job))))
+            for said in process.events(plan.patience):
+                if said.pop("event") == "over":
+                    over = True
+                    yield {"engine": engine, **said}
+                    continue
+                done += 1
+                tallies = {name: Tally(**tally) for name, tally in said.pop("tallies").items()}
+                yield SchemaRecord(**said, tallies=tallies)
+            if process.status != "ok" and done < len(rows):
+                yield _lost(engine, rows[done], process)
+                done += 1
+
+
+def _lost(engine: str, row: dict[str, Any], process: Process) -> SchemaRecord:
+    return SchemaRecord(
+        engine=engine,
+        version=ENGINES[engine].version,
+        id=row["id"],
+        suite=row.get("suite", ""),
+        subset=row.get("subset", ""),
+        chars=len(json.dumps(row["schema"])),
+        status=process.status,
+        reason=process.reason,
+        keyword=process.reason[:60],
+    )

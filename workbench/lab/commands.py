@@ -1,0 +1,356 @@
+"""``workbench bench``, ``evaluate`` and ``train``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.app.cli.options import JsonOption, ModelOption, fail, line, told
+from workbench.base.errors import WorkbenchError
+from workbench.lab.bench.benchmark import Plan
+from workbench.lab.bench.benchmark import bench as measured
+from workbench.lab.bench.cases import CASES
+from workbench.lab.bench.exactness.check import DECISIONS, WHOLE, Findings, checked, records
+from workbench.lab.bench.exactness.check import Plan as ExactnessPlan
+from workbench.lab.bench.exactness.check import report as exactness_report
+from workbench.lab.bench.measurements import Record
+from workbench.lab.bench.peers.peer import OURS, chosen_engines
+from workbench.lab.bench.proper_costs import costs
+from workbench.lab.bench.proper_costs import table as costs_table
+from workbench.lab.bench.report import summary, table
+from workbench.lab.bench.schema_worker import SCHEMA_ENGINES, SchemaRecord
+from workbench.lab.bench.schemas import Plan as SchemaPlan
+from workbench.lab.bench.schemas import measured as measured_schemas
+from workbench.lab.bench.schemas import report
+from workbench.vocabulary.vocabulary import Vocabulary
+
+
+def check_exactness(vocabulary: str, decisions: int, seed: int, json: bool) -> None:
+    """Check, print, and exit with 1 if anything is wrong.
+
+    Raises: VocabularyError where no vocabulary is installed; typer.Exit.
+    """
+    plan = ExactnessPlan(decisions, seed, (vocabulary,) if vocabulary else WHOLE)
+    with _bar(plan) as findings:
+        found = None
+        for found in findings:  # noqa: B007  # the last one counts
+            pass
+    assert found is not None, "there is a visit at least"
+    if json:
+        for record in records(found):
+            line(record)
+    else:
+        typer.echo(exactness_report(found), nl=False)
+    if found.wrong:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _bar(plan: ExactnessPlan) -> Iterator[Iterator[Findings]]:
+    """The findings, with a progress bar where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield checked(plan)
+        return
+    with typer.progressbar(length=plan.decisions, label="checking", file=sys.stderr) as bar:
+
+        def watched() -> Iterator[Findings]:
+            before = 0
+            for findings in checked(plan):
+                bar.label = f"wrong: {findings.wrong}"
+                bar.update(findings.decisions - before)
+                before = findings.decisions
+                yield findings
+
+        yield watched()
+
+
+#: The vocabulary of the benchmark, if none is named.
+_VOCABULARY = "mistral-v1"
+
+
+def bench(
+    vocab: Annotated[
+        str,
+        typer.Option(
+            "--vocab",
+            metavar="NAME",
+            help="mistral-v1 (the default), mistral-v3, tekken, builtin or a model's directory.",
+        ),
+    ] = "",
+    peers: Annotated[
+        str, typer.Option(metavar="NAMES", help="Peers, separated by commas; all or none.")
+    ] = "all",
+    cases: Annotated[
+        str, typer.Option(metavar="NAMES", help="Constraints, separated by commas; or all.")
+    ] = "all",
+    repeat: Annotated[int, typer.Option(min=1, help="Compilations of every constraint.")] = 5,
+    check: Annotated[
+        bool, typer.Option("--check", help="Also compare every peer's masks with ours.")
+    ] = False,
+    process: Annotated[
+        bool, typer.Option(help="Also time whole new processes, from import to first mask.")
+    ] = True,
+    timeout: Annotated[
+        float, typer.Option(min=1, help="Seconds without a result after which a peer is killed.")
+    ] = 120.0,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a short table: ours and the fastest peer.")
+    ] = False,
+    exactness: Annotated[
+        bool,
+        typer.Option(
+            "--exactness",
+            help="Hold our masks against brute force instead, over every vocabulary installed.",
+        ),
+    ] = False,
+    proper: Annotated[
+        bool,
+        typer.Option("--proper", help="Measure what proper tokenization costs instead."),
+    ] = False,
+    schemas: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Measure JSON Schemas instead: a line of FILE is a schema with its instances.",
+        ),
+    ] = None,
+    only: Annotated[
+        str, typer.Option(help="With --schemas: the rows whose id, suite or subset holds this.")
+    ] = "",
+    decisions: Annotated[
+        int, typer.Option(min=1, help="With --exactness: (state, token) pairs to decide at least.")
+    ] = DECISIONS,
+    seed: Annotated[int, typer.Option(help="With --exactness: of the walks.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Measure compile, first mask, later masks, advance, closed form and memory.
+
+    Every engine runs on one thread in a separate process. Exit status 0: measured;
+    1: one of this engine's cases failed, or a mask is wrong; 2: wrong use.
+    """
+    with told():
+        if exactness:
+            check_exactness(vocab, decisions, seed, json)
+            return
+        if schemas is not None:
+            of_schemas = SchemaPlan(schemas, _readers(peers), vocab or "tekken", only, timeout)
+            _schemas(of_schemas, json)
+            return
+        vocab = vocab or _VOCABULARY
+        if proper:
+            _proper(vocab, json)
+            return
+        plan = Plan(
+            tuple(chosen_engines(peers)),
+            _chosen_cases(cases),
+            vocab,
+            repeat=repeat,
+            check=check,
+            process=process,
+            patience=timeout,
+        )
+        Vocabulary.load(vocab)  # an unknown name is reported here rather than by every process
+        records = []
+        with _progress(len(plan.engines) * (len(plan.cases) + 1)) as advance:
+            for record in measured(plan):
+                records.append(record)
+                if record.kind != "check":
+                    advance(record)
+                if json:
+                    line(asdict(record))
+        if not json:
+            typer.echo(summary(records) if markdown else table(records), nl=False)
+        if any(_failed(record) for record in records):
+            raise typer.Exit(1)
+
+
+def _proper(vocab: str, json: bool) -> None:
+    """Measure the steps of proper tokenization and print them.
+
+    Raises: VocabularyError where its merges are unknown.
+    """
+    found = costs(Vocabulary.load(vocab))
+    if json:
+        for cost in found:
+            line(asdict(cost))
+    else:
+        typer.echo(costs_table(found), nl=False)
+
+
+def _readers(peers: str) -> tuple[str, ...]:
+    """The engines chosen that read schemas.
+
+    Raises: WorkbenchError for an unknown name or a peer that is not installed.
+    """
+    return tuple(name for name in chosen_engines(peers) if name in SCHEMA_ENGINES)
+
+
+def _schemas(plan: SchemaPlan, json: bool) -> None:
+    """Measure schemas and print what became of them.
+
+    Raises: WorkbenchError for a missing file or vocabulary; typer.Exit where a case failed.
+    """
+    if not plan.file.is_file():
+        raise WorkbenchError(f"there is no file {str(plan.file)!r}", "name a file of JSON lines")
+    Vocabulary.load(plan.vocabulary)
+    records, memory = [], []
+    for record in measured_schemas(plan):
+        if isinstance(record, SchemaRecord):
+            records.append(record)
+            if json:
+                line(asdict(record))
+        else:
+            memory.append(record)
+    if not json:
+        typer.echo(report(records, memory), nl=False)
+    if any(record.status == "failed" for record in records):
+        raise typer.Exit(1)
+
+
+def _chosen_cases(names: str) -> tuple[str, ...]:
+    """The cases named, separated by commas.
+
+    Raises: WorkbenchError for an unknown name.
+    """
+    if names == "all":
+        return tuple(CASES)
+    chosen = tuple(dict.fromkeys(names.split(",")))
+    for name in chosen:
+        if name not in CASES:
+            raise WorkbenchError(f"there is no case {name!r}", f"choose from {', '.join(CASES)}")
+    return chosen
+
+
+@contextmanager
+def _progress(steps: int) -> Iterator[Callable[[Record], None]]:
+    """Progress bar on stderr; disabled when stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with typer.progressbar(length=steps, label="measuring", file=sys.stderr) as bar:
+
+        def advance(record: Record) -> None:
+            bar.label = f"{record.engine:22}"
+            bar.update(1)
+
+        yield advance
+
+
+def _failed(record: Record) -> bool:
+    """Whether a measurement of this engine failed."""
+    if record.kind == "check" or record.engine != OURS:
+        return False
+    return record.status not in ("ok", "not read")
+
+
+def evaluate(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="All where none is named.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes: a few minutes instead of many.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where results are kept and resumed from.")
+    ] = Path("evaluation"),
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the page is written; else printed.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Name the experiments and stop.")] = False,
+    model: ModelOption = "builtin",
+) -> None:
+    """Work through the experiments; what is done already is not done again.
+
+    Ctrl-C keeps what is done and writes the page of it. Exit status 0: all done; 1: stopped;
+    2: wrong use.
+    """
+    with told():
+        from workbench.lab.experiments.results_page import EXPERIMENTS, chosen_experiments
+
+        if listed:
+            for experiment in EXPERIMENTS.values():
+                typer.echo(f"{experiment.name:14} {experiment.title}: {experiment.source}")
+            return
+        experiments = chosen_experiments(names or ())
+        if page is not None and (page.is_dir() or not page.parent.is_dir()):
+            raise WorkbenchError(f"cannot write {page}", "name a file in a folder that exists")
+        from workbench.decoding.transformers_model import load_model
+        from workbench.lab.experiments.experiment import FULL, QUICK, Results, Setting, worked
+        from workbench.lab.experiments.results_page import page as written
+
+        size = QUICK if quick else FULL
+        setting = Setting(load_model(model), size, lambda: False)
+        results = Results.at(out, setting)
+        stopped = False
+        try:
+            for step in worked(experiments, setting, results):
+                state = "done before" if step.done_before else "…"
+                where = f"[{step.number + 1}/{step.of}]"
+                typer.echo(f"{where} {step.experiment.name}: {step.unit.key} {state}", err=True)
+        except KeyboardInterrupt:
+            stopped = True
+        text = written(experiments, results, size, setting.model)
+        if page is None:
+            sys.stdout.write(text)
+        else:
+            _write(page, text)
+        if stopped:
+            typer.echo(f"stopped: what is done is kept in {results.path}", err=True)
+            raise typer.Exit(1)
+
+
+def _write(page: Path, text: str) -> None:
+    try:
+        page.write_text(text, "utf-8")
+    except OSError as error:
+        raise WorkbenchError(
+            f"cannot write {page}: {error}",
+            "the results are kept: run it again with another --page",
+        ) from error
+
+
+def train(
+    out: Annotated[Path, typer.Option(help="Where checkpoint, log and model are written.")],
+    steps: Annotated[int, typer.Option(min=1, help="Optimizer steps in all.")] = 1950,
+    batch: Annotated[int, typer.Option(min=1, help="Rows of 512 tokens a step.")] = 16,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same data and start.")] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")
+    ] = False,
+    minutes: Annotated[
+        float | None, typer.Option(help="Stop with a checkpoint after this time.")
+    ] = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="A few steps of a tiny model, to see that it runs.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Train a small model on the project's own documents; writes checkpoints and can be resumed."""
+    with told():
+        from dataclasses import asdict, replace
+
+        from workbench.lab.training import loop as known
+        from workbench.lab.training.train import MODEL
+        from workbench.lab.training.train import train as run
+
+        settings = replace(
+            known.TrainSettings(out=out),
+            steps=steps, batch=batch, seed=seed, resume=resume, minutes=minutes,
+        )  # fmt: skip
+        try:
+            for progress in run(known.smoke(settings) if smoke else settings):
+                line(asdict(progress)) if json else typer.echo(str(progress))
+        except (ValueError, FileNotFoundError, RuntimeError) as error:
+            fail(str(error))
+        typer.echo(f"the model is in {out / MODEL}", err=json)
+
+
+app = typer.Typer(add_completion=False)
+for command in (bench, evaluate, train):
+    app.command()(command)

@@ -1,0 +1,1 @@
+"""The papers' tables and figures as experiments on a given model."""

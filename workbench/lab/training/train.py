@@ -1,0 +1,84 @@
+"""Settings in; a trained, measured and exported model out, with progress on the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from workbench.lab.training import card, loop, train_bpe
+from workbench.lab.training.card import export, load, measure_all, samples, size
+from workbench.lab.training.corpus.mixture import FORMATS, held_out, mixture
+from workbench.lab.training.loop import (
+    LOG,
+    Progress,
+    TrainSettings,
+    begin,
+    device,
+    network,
+    parameters,
+    steps,
+)
+
+TOKENIZER = "tokenizer.json"
+#: The folder inside ``settings.out`` which holds the finished model.
+MODEL = "model"
+
+
+def tokenizer_for(settings: TrainSettings) -> Tokenizer:
+    """The tokenizer of the run being resumed, or a new one, kept beside the checkpoint."""
+    path = settings.out / TOKENIZER
+    if settings.resume and path.is_file():
+        return train_bpe.load(path)
+    tokenizer = train_bpe.train_tokenizer(
+        f"tokenizer {settings.seed}",
+        tokens=settings.shape.tokens,
+        documents=settings.tokenizer_documents,
+    )
+    tokenizer.save(str(path))
+    return tokenizer
+
+
+def publish(settings: TrainSettings, folder: Path, note: str = "") -> card.Facts:
+    """Export the last checkpoint into ``folder``, measure what was exported, write its card."""
+    saved = loop.read(settings.out)
+    tokenizer = train_bpe.load(settings.out / TOKENIZER)
+    trained = network(settings.shape, end=train_bpe.end_of(tokenizer))
+    trained.load_state_dict(saved.model)
+    export(trained, tokenizer, folder)
+    model, tokenizer = load(folder)
+    facts = card.Facts(
+        settings=settings,
+        parameters=parameters(model),
+        weights=size(folder),
+        step=saved.step,
+        seconds=saved.seconds,
+        device=f"{os.cpu_count()} CPU cores" if device().type == "cpu" else "a GPU",
+        losses=card.mean_losses(settings.out / LOG, max(1, saved.step // 12)),
+        figures=tuple(measure_all(model, tokenizer, held_out(settings.held_out))),
+        note=note,
+        samples=tuple(samples(model, tokenizer, FORMATS, limit=settings.sample, prompts=1)),
+    )
+    card.write(facts, folder)
+    return facts
+
+
+def train(settings: TrainSettings) -> Iterator[Progress]:
+    """Train, yielding a record for each step, then export, measure and write the card.
+
+    Nothing happens until it is iterated. A run cut short by ``minutes`` leaves its checkpoint and
+    a model as well. The finished model directory is ``settings.out / MODEL``.
+
+    Raises: ValueError for settings that cannot be; FileNotFoundError for a resume without a
+            checkpoint.
+    """
+    settings.out.mkdir(parents=True, exist_ok=True)
+    if settings.resume:
+        loop.read(settings.out)
+    elif (log := settings.out / LOG).exists():
+        log.unlink()
+    tokenizer = tokenizer_for(settings)
+    yield from steps(begin(settings, tokenizer), tokenizer, mixture())
+    publish(settings, settings.out / MODEL)

@@ -1,0 +1,191 @@
+"""What can be read off the program of a grammar's rules: texts, calls, sizes.
+
+Kernels, for trees of some hundred nodes were walked a dozen times in Python.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.automata.nfa import Flags, Ints
+from workbench.automata.regex_program import (
+    CALL,
+    CHOICE,
+    EMPTY,
+    LITERAL,
+    LONGER,
+    MACHINE,
+    RANGE,
+    REPEAT,
+    SEQUENCE,
+    SOME,
+)
+from workbench.base.kernels import inner, int64, njit
+
+_ALL = SOME | EMPTY | LONGER
+
+
+def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
+    """What texts each instruction has, as bits: the least that fulfils what the rules say.
+
+    Rules are looked at again until nothing changes, now the last first and now the first, so
+    that whoever is called late or early is known in time.
+    """
+    texts = np.zeros(len(code), np.int32)
+    _find_texts(code, after, first, texts)
+    return texts
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _find_texts(code: Ints, after: Ints, first: Ints, texts: Ints) -> None:
+    """Write what texts each instruction has, from none on."""
+    rules = len(first) - 1
+    changed, sweep = True, 0
+    while changed:
+        changed = False
+        for k in range(rules):
+            rule = k if sweep & 1 else rules - 1 - k
+            before = texts[first[rule]]
+            for at in range(first[rule + 1] - 1, first[rule] - 1, -1):
+                texts[at] = _texts(code, after, first, texts, at)
+            changed |= texts[first[rule]] != before
+        sweep += 1
+
+
+@inner
+def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
+    """What texts an instruction has, given those of what it holds."""
+    what, one, two = code[at, 0], code[at, 1], code[at, 2]
+    if what == RANGE:
+        return SOME | LONGER
+    if what == LITERAL:
+        return SOME | (LONGER if two > 0 else EMPTY)
+    if what == MACHINE:
+        return int(two)
+    if what == CALL:
+        return int(texts[first[one]])
+    if what == REPEAT:
+        part = texts[at + 1]
+        found = part & _ALL if one > 0 else part | SOME | EMPTY
+        return found if two != 0 else SOME | EMPTY
+    part, any_of, all_of = at + 1, 0, _ALL
+    for _ in range(one):
+        any_of |= texts[part]
+        all_of &= texts[part]
+        part = after[part]
+    if what == CHOICE:
+        return any_of
+    if all_of & SOME == 0:
+        return 0
+    return SOME | (all_of & EMPTY) | (any_of & LONGER)
+
+
+def calls_of(code: Ints, after: Ints, first: Ints, texts: Ints) -> Ints:
+    """The calls in what derives a text, (calls, 4): caller, called, at its end, at its start."""
+    found, places = np.empty((len(code), 4), np.int32), np.empty((2, len(code)), np.bool_)
+    return found[: _find_calls(code, after, first, texts, found, places[0], places[1])]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _find_calls(
+    code: Ints, after: Ints, first: Ints, texts: Ints, found: Ints, ends: Flags, starts: Flags
+) -> int:
+    """Write the calls; how many there are. The flags are space to work in."""
+    made = 0
+    for rule in range(len(first) - 1):
+        at = first[rule]
+        ends[at] = starts[at] = True
+        while at < first[rule + 1]:
+            if texts[at] == 0:
+                at = after[at]
+                continue
+            if code[at, 0] == CALL:
+                found[made, 0], found[made, 1] = rule, code[at, 1]
+                found[made, 2], found[made, 3] = ends[at], starts[at]
+                made += 1
+            else:
+                _hand_down(code, after, texts, ends, starts, int64(at))
+            at += 1
+    return made
+
+
+@inner
+def _hand_down(code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags, at: int) -> None:
+    """Which parts of an instruction stand at the end and at the start of their rule."""
+    what, count, part = code[at, 0], code[at, 1], at + 1
+    if what == REPEAT:
+        ends[part], starts[part] = ends[at] and code[at, 2] == 1, starts[at]
+    elif what in (CHOICE, SEQUENCE):
+        starting = starts[at]
+        for k in range(count):
+            ends[part] = ends[at] and (what == CHOICE or k == count - 1)
+            starts[part] = starting
+            if what == SEQUENCE and texts[part] & EMPTY == 0:
+                starting = False
+            part = after[part]
+
+
+def sizes_of(
+    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
+    most: int,
+) -> Ints:  # fmt: skip
+    """About how many states each rule comes to with all but the kept ones written in.
+
+    ``order`` names the rules, each after those it calls. A call that closes its own circle comes
+    to nothing new.
+    """
+    sizes, space = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
+    _find_sizes(code, data, after, first, texts, order, kept, most, sizes, space)
+    return sizes
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _find_sizes(
+    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
+    most: int, sizes: Ints, found: npt.NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Write the sizes of the rules; ``found`` is space for those of all instructions."""
+    for rule in order:
+        _find_size(code, data, after, first, texts, rule, kept, most, sizes, found)
+
+
+@njit(cache=True, nogil=True)
+def keep_apart(
+    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
+    copied: Ints, large: int, most: int,
+) -> None:  # fmt: skip
+    """Keep the rules that come to more than ``large`` states, or whose copies come to ``most``.
+
+    ``copied`` are the copies of each rule beyond the first. Those that are kept already stay.
+    """
+    sizes, found = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
+    for rule in order:
+        _find_size(code, data, after, first, texts, rule, kept, 10 * large, sizes, found)
+        kept[rule] |= sizes[rule] > large or sizes[rule] * int64(copied[rule]) > most
+
+
+@inner
+def _find_size(
+    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, rule: int, kept: Flags,
+    most: int, sizes: Ints, found: npt.NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Write the size of a rule, those of the rules it calls being known."""
+    for at in range(first[rule + 1] - 1, first[rule] - 1, -1):
+        what, one, two = code[at, 0], code[at, 1], code[at, 2]
+        size, part = 1, at + 1
+        if what == LITERAL:
+            size = two
+        elif what == MACHINE:
+            size = data[one]
+        elif what == CALL:
+            size = 1 if kept[one] else sizes[one]
+        elif what == REPEAT:
+            size = found[part] * max(1, one, two)
+        elif what in (SEQUENCE, CHOICE):
+            size = 0
+            for _ in range(one):
+                size += found[part]
+                part = after[part]
+        found[at] = min(size, most) if texts[at] else 0
+    sizes[rule] = found[first[rule]]

@@ -1,0 +1,75 @@
+"""The operations on sets of JSON values that the modules of this package call on each other.
+
+A set refers to other sets, so each operation needs the whole algebra. ``Algebra`` and
+``Subschemas`` implement these protocols; the other modules import only the protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from workbench.base.limits import Clock, Limits
+from workbench.schema.normal_form import Arrays, Later, Objects, Values
+from workbench.schema.references import References
+from workbench.schema.schema_reader import Dialect, Json, Node
+
+
+class SetAlgebra(Protocol):
+    """The sets of one document, each made once."""
+
+    limits: Limits
+    clock: Clock
+    #: No JSON value, and all of them, as sets and as normal forms.
+    nothing: Later
+    anything: Later
+    no_values: Values
+    all_values: Values
+    any_array: Arrays
+    any_object: Objects
+
+    def tell(self, keyword: Node, message: str) -> None:
+        """Add a note about a keyword, once."""
+        ...
+
+    def atom(self, node: Node, make: Callable[[], Values]) -> Later:
+        """A new set, computed when it is first used."""
+        ...
+
+    def both(self, left: Later, right: Later) -> Later:
+        """The values in both sets."""
+        ...
+
+    def either(self, left: Later, right: Later) -> Later:
+        """The values in at least one of two sets."""
+        ...
+
+    def complement(self, later: Later) -> Later:
+        """The values that are not in a set."""
+        ...
+
+    def constant(self, value: Json, node: Node) -> Later:
+        """The set of one value."""
+        ...
+
+    def is_empty(self, asked: Later | Arrays | Objects) -> bool:
+        """Whether a set or a shape surely has no value."""
+        ...
+
+
+class SubschemaSets(Protocol):
+    """The subschemas of a document as sets."""
+
+    dialect: Dialect
+    references: References
+    #: The words of the dialect that restrict instances.
+    keywords: frozenset[str]
+
+    @property
+    def algebra(self) -> SetAlgebra:
+        """The algebra of these sets."""
+        ...
+
+    def of(self, node: Node, tracked: bool = False) -> Later:
+        """The set of a subschema; ``tracked``: its shapes record what they have evaluated."""
+        ...

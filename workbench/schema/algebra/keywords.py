@@ -1,0 +1,353 @@
+"""Keywords about strings, numbers, arrays and objects."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from workbench.base.errors import SourceError
+from workbench.schema.algebra.interface import SubschemaSets
+from workbench.schema.formats import NARROWER
+from workbench.schema.normal_form import (
+    Arrays,
+    Circular,
+    Contains,
+    Later,
+    Named,
+    Objects,
+    all_but,
+    nobody,
+    others,
+    somebody,
+)
+from workbench.schema.numbers import Numbers
+from workbench.schema.schema_reader import Node, unsupported, wrong
+from workbench.schema.string_sets import Texts
+
+TEXT_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
+NUMBER_WORDS = frozenset(
+    ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+)
+#: Formats of the specification that ask Unicode's tables about what letters stand together.
+#: What the strings of a format have in common of which fewer are read than it has.
+_WIDEST = {"hostname": "^[-.0-9A-Za-z]*$"}
+_UNDECIDED = ("idn-hostname", "idn-email")
+
+
+def texts_of(subschemas: SubschemaSets, members: dict[str, Node]) -> tuple[Texts, Texts]:
+    """The strings that the keywords for strings allow, and those of which that is not known."""
+    texts = subschemas.algebra.all_values.texts
+    low, high = count_of(members.get("minLength")), count_of(members.get("maxLength"))
+    if low or high is not None:
+        texts = Texts.lengths(low or 0, high)
+    if "pattern" in members:
+        pattern = members["pattern"]
+        if not isinstance(pattern.value, str):
+            raise wrong(pattern, "a regular expression, as text")
+        texts &= pattern_of(subschemas, pattern, pattern.value)
+    if "format" not in members:
+        return texts, Texts.nothing()
+    of_format, unsure = _format(subschemas, members["format"])
+    return texts & of_format, texts & unsure
+
+
+def pattern_of(subschemas: SubschemaSets, keyword: Node, pattern: str) -> Texts:
+    """The strings a part of which matches a regex; ``keyword`` is where it stands."""
+    try:
+        return Texts.pattern(pattern, subschemas.algebra.limits)
+    except SourceError as error:
+        problem = unsupported(keyword, error.message, error.hint)
+        raise problem from None
+
+
+def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[Texts, Texts]:
+    """The strings of a format that are read, and all that it may have where these are more."""
+    if not isinstance(keyword.value, str):
+        raise wrong(keyword, "the name of a format, as text")
+    if keyword.value in _UNDECIDED:
+        raise unsupported(keyword, f"no automaton decides the format {keyword.value!r}")
+    texts = Texts.format(keyword.value)
+    if texts is None:
+        message = f"unknown format {keyword.value!r}, treated as an annotation"
+        subschemas.algebra.tell(keyword, message)
+        texts = subschemas.algebra.all_values.texts
+    if keyword.value in NARROWER:
+        subschemas.algebra.tell(
+            keyword, f"of the format {keyword.value!r} {NARROWER[keyword.value]}"
+        )
+        widest = _WIDEST.get(keyword.value)
+        return texts, Texts.pattern(widest) if widest else subschemas.algebra.all_values.texts
+    return texts, Texts.nothing()
+
+
+def numbers_of(subschemas: SubschemaSets, members: dict[str, Node], whole: bool) -> Numbers:
+    """The numbers that the keywords for numbers allow; ``whole``: of the integers."""
+    numbers = Numbers.integers() if whole else subschemas.algebra.all_values.numbers
+    if NUMBER_WORDS.isdisjoint(members):
+        return numbers
+    dialect = subschemas.dialect
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        plain, sharp = members.get(bound), members.get(exclusive)
+        strict = False
+        if sharp is not None and isinstance(sharp.value, bool):
+            if not dialect.exclusive_as_boolean:
+                raise wrong(sharp, "a number")
+            strict, sharp = sharp.value, None
+        elif sharp is not None and not dialect.exclusive_as_number:
+            raise wrong(sharp, "true or false, in this draft")
+        if plain is not None:
+            numbers &= _beyond(bound, _number(plain), strict)
+        if sharp is not None:
+            numbers &= _beyond(bound, _number(sharp), True)
+    multiple = members.get("multipleOf")
+    if multiple is not None:
+        step = _number(multiple)
+        if step <= 0:
+            raise wrong(multiple, "a number above 0")
+        numbers &= Numbers.multiples(step)
+    return numbers
+
+
+def _beyond(bound: str, value: int | Decimal, strict: bool) -> Numbers:
+    if bound == "minimum":
+        return Numbers.interval(low=value, open_low=strict)
+    return Numbers.interval(high=value, open_high=strict)
+
+
+def _number(keyword: Node) -> int | Decimal:
+    value = keyword.value
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+        raise wrong(keyword, "a number")
+    return value
+
+
+def count_of(keyword: Node | None) -> int | None:
+    """The value of a keyword that counts; None where it is not there."""
+    if keyword is None:
+        return None
+    value = keyword.value
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or value < 0:
+        raise wrong(keyword, "a whole number, 0 or above")
+    if value != int(value):
+        raise wrong(keyword, "a whole number")
+    return int(value)
+
+
+OBJECT_WORDS = frozenset(
+    (
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+    )
+)
+ARRAY_WORDS = frozenset(
+    (
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+        "maxContains",
+    )
+)
+#: Sets of names that patterns part the other names into.
+_MOST_PARTS = 64
+
+
+def objects_of(
+    subschemas: SubschemaSets, members: dict[str, Node], tracked: bool
+) -> tuple[Objects, ...]:
+    """The shape that the keywords for objects give; none where it is plain that there is none."""
+    words = subschemas.keywords
+    patterns = _patterns(subschemas, members)
+    properties = _properties(subschemas, members, patterns)
+    declared = len(properties)
+    extras, evaluated = _extras(subschemas, members, list(properties), patterns, tracked)
+    required = _required(members.get("required"))
+    if not required <= properties.keys():
+        extras = _pulled(subschemas, properties, extras, members["required"])
+    loose = frozenset(list(properties)[declared:])
+    unsure = Texts.nothing()
+    if "propertyNames" in members and "propertyNames" in words:
+        try:
+            named = subschemas.of(members["propertyNames"]).raw
+        except Circular as error:
+            error.keyword = error.keyword or members["propertyNames"]
+            raise
+        names, unsure = named.texts, named.unsure
+        for name in properties:
+            if not names.contains(name):
+                properties[name] = subschemas.algebra.nothing
+        extras = somebody((those & names, later) for those, later in extras)
+    low = count_of(members.get("minProperties")) or 0
+    high = count_of(members.get("maxProperties"))
+    nothing = subschemas.algebra.nothing
+    if any(properties[name] is nothing for name in required):
+        return ()
+    return (Objects(properties, required, extras, low, high, (), loose, None, evaluated, unsure),)
+
+
+def _patterns(subschemas: SubschemaSets, members: dict[str, Node]) -> list[tuple[Texts, Later]]:
+    """What ``patternProperties`` say of names."""
+    keyword = members.get("patternProperties")
+    if keyword is None:
+        return []
+    if keyword.members is None:
+        raise wrong(keyword, "an object of schemas")
+    return [
+        (pattern_of(subschemas, held, pattern), subschemas.of(held))
+        for pattern, held in keyword.members.items()
+    ]
+
+
+def _properties(
+    subschemas: SubschemaSets, members: dict[str, Node], patterns: list[tuple[Texts, Later]]
+) -> dict[str, Later]:
+    """The declared properties, each with what patterns say of its name as well."""
+    keyword = members.get("properties")
+    if keyword is None:
+        return {}
+    if keyword.members is None:
+        raise wrong(keyword, "an object of schemas")
+    of = subschemas.of
+    properties = {name: of(held) for name, held in keyword.members.items()}
+    for names, later in patterns:
+        for name in properties:
+            if names.contains(name):
+                properties[name] = subschemas.algebra.both(properties[name], later)
+    return properties
+
+
+def _extras(
+    subschemas: SubschemaSets,
+    members: dict[str, Node],
+    declared: list[str],
+    patterns: list[tuple[Texts, Later]],
+    tracked: bool,
+) -> tuple[Named, Texts | None]:
+    """The names that are not declared, with their values; and the names that count as evaluated."""
+    algebra = subschemas.algebra
+    keyword = members.get("additionalProperties")
+    further = algebra.anything if keyword is None else subschemas.of(keyword)
+    rest = all_but(declared) if declared else algebra.all_values.texts
+    evaluated: Texts | None = None
+    if tracked:
+        evaluated = algebra.all_values.texts if keyword is not None else others(rest)
+        for names, _ in patterns:
+            evaluated |= names
+    if not patterns:
+        return (() if further is algebra.nothing else ((rest, further),)), evaluated
+    parts: list[tuple[Texts, Later | None]] = [(rest, None)]
+    for names, later in patterns:
+        parted: list[tuple[Texts, Later | None]] = []
+        for those, held in parts:
+            matched = those & names
+            if nobody(matched):
+                parted.append((those, held))
+                continue
+            parted.append((matched, later if held is None else algebra.both(held, later)))
+            if not nobody(left := those & others(names)):
+                parted.append((left, held))
+        parts = parted
+        if len(parts) > _MOST_PARTS:
+            why = f"its patterns part names into more than {_MOST_PARTS} kinds"
+            raise unsupported(members["patternProperties"], why)
+    extras = ((names, further if held is None else held) for names, held in parts)
+    return tuple(extra for extra in extras if extra[1] is not algebra.nothing), evaluated
+
+
+def _required(keyword: Node | None) -> frozenset[str]:
+    if keyword is None:
+        return frozenset()
+    if keyword.items is None:
+        raise wrong(keyword, "a list of names")
+    return frozenset(_name(item) for item in keyword.items)
+
+
+def _name(node: Node) -> str:
+    if not isinstance(node.value, str):
+        raise wrong(node, "a name, as text")
+    return node.value
+
+
+def _pulled(
+    subschemas: SubschemaSets,
+    properties: dict[str, Later],
+    extras: Named,
+    required: Node,
+) -> Named:
+    """Required names become properties; the other names are what is left."""
+    assert required.items is not None
+    fresh = [_name(item) for item in required.items if item.value not in properties]
+    for name in fresh:
+        held = (later for names, later in extras if names.contains(name))
+        properties[name] = next(held, subschemas.algebra.nothing)
+    left = all_but(fresh)
+    return somebody((names & left, later) for names, later in extras)
+
+
+def arrays_of(
+    subschemas: SubschemaSets, members: dict[str, Node], tracked: bool
+) -> tuple[Arrays, ...]:
+    """The shape that the keywords for arrays give; none where it is plain that there is none."""
+    algebra = subschemas.algebra
+    prefix, rest, closed = _items(subschemas, members)
+    low = count_of(members.get("minItems")) or 0
+    high = count_of(members.get("maxItems"))
+    if rest is algebra.nothing:
+        high = len(prefix) if high is None else min(high, len(prefix))
+    if high is not None:
+        prefix = prefix[:high]
+        if high < low:
+            return ()
+    contains, also = _contains(subschemas, members)
+    unique = members.get("uniqueItems")
+    if unique is not None and not isinstance(unique.value, bool):
+        raise wrong(unique, "true or false")
+    if unique is not None and unique.value is False:
+        unique = None
+    evaluated = None if tracked and closed else len(prefix) if tracked else 0
+    return (Arrays(prefix, rest, low, high, contains, unique, evaluated, also if tracked else ()),)
+
+
+def _items(
+    subschemas: SubschemaSets, members: dict[str, Node]
+) -> tuple[tuple[Later, ...], Later, bool]:
+    """The first items, those after them, and whether a keyword speaks of those after them."""
+    words, of = subschemas.keywords, subschemas.of
+    items = members.get("items")
+    first = members.get("prefixItems") if "prefixItems" in words else None
+    further = items
+    if items is not None and items.items is not None and subschemas.dialect.items_as_list:
+        if first is not None:
+            raise wrong(items, "a schema, where 'prefixItems' lists the first ones")
+        first = items
+        further = members.get("additionalItems") if "additionalItems" in words else None
+    if first is not None and first.items is None:
+        raise wrong(first, "a list of schemas")
+    prefix = tuple(of(item) for item in first.items or ()) if first is not None else ()
+    rest = subschemas.algebra.anything if further is None else of(further)
+    return prefix, rest, further is not None
+
+
+def _contains(
+    subschemas: SubschemaSets, members: dict[str, Node]
+) -> tuple[tuple[Contains, ...], tuple[Later, ...]]:
+    """What ``contains`` asks for, and the items that it counts as evaluated."""
+    words = subschemas.keywords
+    keyword = members.get("contains")
+    if keyword is None or "contains" not in words:
+        return (), ()
+    counted = "minContains" in words
+    low = count_of(members.get("minContains")) if counted else None
+    high = count_of(members.get("maxContains")) if counted else None
+    later = subschemas.of(keyword)
+    # items evaluated by "contains" are so from 2020-12 on
+    also = (later,) if subschemas.dialect.draft in (None, 2020) else ()
+    return (Contains(later, 1 if low is None else low, high),), also

@@ -1,0 +1,177 @@
+"""Intervals of numbers, each with a grid of multiples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd, lcm
+
+from workbench.base.errors import LimitError
+
+#: Points of a period: ``multipleOf: 1e-8`` beside ``integer`` that is not a multiple of it.
+_POINTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The numbers k·step whose k, counted round the period, is a member; and all between, if so.
+
+    Shape: ``members`` are numbers below ``period``.
+    """
+
+    #: How far apart the points are: a decimal fraction.
+    step: Fraction
+    #: After how many points they repeat.
+    period: int
+    members: frozenset[int]
+    #: Whether the numbers that are no points are in the set.
+    between: bool
+
+    def contains(self, number: Fraction) -> bool:
+        """Whether a number is in the set."""
+        steps = number / self.step
+        if steps.denominator != 1:
+            return self.between
+        return steps.numerator % self.period in self.members
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether every number is in the set."""
+        return self.between and len(self.members) == self.period
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no number is in the set."""
+        return not self.between and not self.members
+
+    def first_from(self, number: Fraction, *, strictly: bool) -> Fraction | None:
+        """The least point in the set from a number on; None if no point ever is."""
+        start = -((-number / self.step) // 1)
+        start += strictly and start * self.step == number
+        for k in range(start, start + self.period):
+            if k % self.period in self.members:
+                return k * self.step
+        return None
+
+    def __invert__(self) -> Grid:
+        return Grid(
+            self.step,
+            self.period,
+            frozenset(range(self.period)) - self.members,
+            not self.between,
+        )
+
+    def __and__(self, other: Grid) -> Grid:
+        return _both(self, other)
+
+
+EVERYTHING = Grid(Fraction(1), 1, frozenset([0]), between=True)
+NOTHING = Grid(Fraction(1), 1, frozenset(), between=False)
+INTEGERS = Grid(Fraction(1), 1, frozenset([0]), between=False)
+
+
+def multiples(step: Fraction) -> Grid:
+    """The multiples of a number above 0."""
+    return Grid(step, 1, frozenset([0]), between=False)
+
+
+@lru_cache(maxsize=1024)
+def _both(left: Grid, right: Grid) -> Grid:
+    """What both hold.
+
+    Raises: LimitError where the period that is common to both has too many points.
+    """
+    for one, other in ((left, right), (right, left)):
+        if one.is_everything or other.is_nothing:
+            return other
+    if _is_plain(left) and _is_plain(right):
+        return multiples(_lcm(left.step, right.step))
+    step = _gcd(left.step, right.step)
+    period = _lcm(left.step * left.period, right.step * right.period) / step
+    if period > _POINTS:
+        raise LimitError(
+            f"needs more than {_POINTS:,} points of a period",
+            "states",
+            "choose multiples that divide one another",
+        )
+    points = (k for k in range(int(period)) if left.contains(k * step) and right.contains(k * step))
+    return _reduced(step, int(period), frozenset(points), left.between and right.between)
+
+
+def _is_plain(grid: Grid) -> bool:
+    """Whether it holds the multiples of its step and nothing else."""
+    return not grid.between and grid.period == 1 and bool(grid.members)
+
+
+def _reduced(step: Fraction, period: int, members: frozenset[int], between: bool) -> Grid:
+    """The same set by its simplest name, where it has one."""
+    if not members and not between:
+        return NOTHING
+    if len(members) == period and between:
+        return EVERYTHING
+    if not between and members == frozenset([0]):
+        return multiples(step * period)
+    return Grid(step, period, members, between)
+
+
+def _gcd(left: Fraction, right: Fraction) -> Fraction:
+    return _of_fractions(gcd, left, right)
+
+
+def _lcm(left: Fraction, right: Fraction) -> Fraction:
+    return _of_fractions(lcm, left, right)
+
+
+def _of_fractions(of: Callable[[int, int], int], left: Fraction, right: Fraction) -> Fraction:
+    common = lcm(left.denominator, right.denominator)
+    return Fraction(of(int(left * common), int(right * common)), common)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class End:
+    """An end of an interval, as a cut of the line: before a number, or (``after``) behind it."""
+
+    number: Fraction
+    after: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The numbers of a grid between two cuts; None where there is no end."""
+
+    low: End | None
+    high: End | None
+    grid: Grid
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number is in the piece."""
+        if self.grid.is_nothing:
+            return True
+        if self.low is None or self.high is None:
+            return False
+        if self.low >= self.high:
+            return True
+        if self.low.number == self.high.number:
+            return not self.grid.contains(self.low.number)
+        if self.grid.between:
+            return False
+        first = self.grid.first_from(self.low.number, strictly=self.low.after)
+        return first is None or End(first) >= self.high
+
+    @property
+    def point(self) -> Fraction | None:
+        """The only number the piece can hold; None if there is room for more."""
+        if self.low and self.high and self.low.number == self.high.number:
+            return self.low.number
+        return None
+
+    def contains(self, number: Fraction) -> bool:
+        """Whether a number is in the piece."""
+        if self.low is not None and End(number) < self.low:
+            return False
+        if self.high is not None and End(number) >= self.high:
+            return False
+        return self.grid.contains(number)

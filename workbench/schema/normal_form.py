@@ -1,0 +1,340 @@
+"""The normal form of a set of JSON values.
+
+A set of JSON values is one part a type; arrays and objects are unions of conjunctive shapes. Where
+a shape holds further values it holds them as ``Later``: a set that is worked out when first asked
+for, so that a schema which refers to itself has a normal form too.
+
+The same few sets of a schema are asked about again and again, and where patterns or formats made
+them an answer takes an automaton.
+
+Of a set of strings of which fewer are read than the specification has, ``Values.texts`` are those
+that surely belong, and ``Values.unsure`` holds all that may. What is left out of such a set is only
+what is in neither, so that nothing is accepted which the specification forbids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from workbench.base.source import Span
+from workbench.schema.schema_reader import Json, Node, Untold
+from workbench.schema.string_sets import Texts
+
+if TYPE_CHECKING:
+    from workbench.schema.numbers import Numbers
+
+
+_NO_STRING = Texts.nothing()
+
+#: Keywords under which every member is a subschema with a name of its own.
+_NAMING = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+
+
+class Later:
+    """A set of JSON values with a name and a place, worked out when first asked for.
+
+    The algebra makes one object a set: the same conjunction of the same subschemas is the same
+    ``Later``, so a rule made from one may be found again by ``key`` (or by identity).
+
+    ``values`` is the settled form, the one to write out: shapes that are surely empty are gone,
+    and so are properties and other names without a value. ``raw`` is the form the algebra works
+    with; it looks into no ``Later`` below itself.
+    """
+
+    __slots__ = ("_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node")
+
+    def __init__(
+        self,
+        key: frozenset[int],
+        node: Node,
+        make: Callable[[Later], Values],
+        settle: Callable[[Values], Values],
+    ) -> None:
+        self.key = key
+        #: The subschema that says it (the first of them, where several are conjoined).
+        self.node = node
+        self._make = make
+        self._settle = settle
+        self._raw: Values | None = None
+        self._values: Values | None = None
+        self._making = False
+        #: What ``emptiness`` found out for good; None while it has not.
+        self.empty: bool | None = None
+
+    @property
+    def raw(self) -> Values:
+        """The parts as the keywords give them.
+
+        Raises: ``Circular`` where they are asked for while they are being made: the subschema
+                is a part of itself without anything between.
+        """
+        if self._raw is None:
+            if self._making:
+                raise Circular(self)
+            self._making = True
+            try:
+                self._raw = self._make(self)
+            finally:
+                self._making = False
+        return self._raw
+
+    @property
+    def values(self) -> Values:
+        """The parts to write out."""
+        if self._values is None:
+            self._values = self._settle(self.raw)
+        return self._values
+
+    @property
+    def name(self) -> str:
+        """A good name for a rule: the property's, or that under ``$defs``; may be any text."""
+        node: Node | None = self.node
+        while node is not None and node.parent is not None:
+            if node.parent.step in _NAMING and isinstance(node.step, str):
+                return node.step
+            node = node.parent
+        return "schema"
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer of its subschema."""
+        return self.node.pointer
+
+    @property
+    def span(self) -> Span:
+        """The place of its subschema in the text."""
+        return self.node.span
+
+    def __repr__(self) -> str:
+        return f"Later({self.name!r}, {sorted(self.key)})"
+
+
+#: Sets of names, each with a set of values.
+Named = tuple[tuple[Texts, Later], ...]
+
+
+class Circular(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
+    """A subschema is a part of itself without a property or an item between."""
+
+    def __init__(self, later: Later) -> None:
+        super().__init__(later.pointer)
+        self.later = later
+        #: The keyword through which it came back to itself, once that is known.
+        self.keyword: Node | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objects:
+    """Objects that meet every one of these conditions."""
+
+    #: In declared order; no name of ``extras`` is among them. What ``patternProperties`` say of
+    #: a name is in its set already. A name with an empty set is forbidden.
+    properties: dict[str, Later]
+    #: All of them names of ``properties``.
+    required: frozenset[str]
+    #: The other names: disjoint sets, each with its values. A name in none of them is forbidden.
+    extras: Named
+    #: How many properties there are, all together.
+    low: int = 0
+    high: int | None = None
+    #: Each: at least one property, declared or not, has a name and a value of one of its pairs.
+    #: They come from complements.
+    some: tuple[Named, ...] = ()
+    #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
+    #: shapes meet, declared names come first.
+    loose: frozenset[str] = frozenset()
+    #: The names that this shape and the options beside it declare, the first mention first; None
+    #: where there are no other options. Settling makes shapes in this order of it.
+    order: tuple[str, ...] | None = None
+    #: The names that count as evaluated; None where no ``unevaluatedProperties`` asks.
+    evaluated: Texts | None = None
+    #: Names that no part has and that may be allowed all the same, as with ``Values.unsure``.
+    unsure: Texts = _NO_STRING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contains:
+    """From ``low`` to ``high`` of the items from index ``start`` on are in ``values``."""
+
+    values: Later
+    low: int
+    high: int | None
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrays:
+    """Arrays that meet every one of these conditions."""
+
+    #: The first items, one set each.
+    prefix: tuple[Later, ...]
+    #: Every item after those.
+    rest: Later
+    #: How many items there are.
+    low: int = 0
+    high: int | None = None
+    contains: tuple[Contains, ...] = ()
+    #: The keyword that asks for items no two of which are equal; None where they may be.
+    unique: Node | None = None
+    #: How many of the first items count as evaluated, all of them if None; see ``also``.
+    evaluated: int | None = 0
+    #: Items in one of these sets count as evaluated wherever they stand.
+    also: tuple[Later, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """A set of JSON values, one part a type."""
+
+    null: bool
+    booleans: frozenset[bool]
+    numbers: Numbers
+    texts: Texts
+    #: The arrays of any of these shapes; shapes may overlap.
+    arrays: tuple[Arrays, ...]
+    objects: tuple[Objects, ...]
+    #: Strings that may belong to the set though they are not among ``texts``: of some formats
+    #: fewer strings are read than they have. Some of them may be among ``texts`` as well.
+    unsure: Texts = _NO_STRING
+
+    def contains(self, value: Json) -> bool:
+        """Whether a JSON value is in the set; ``1.0`` is the integer 1."""
+        if value is None:
+            return self.null
+        if isinstance(value, bool):
+            return value in self.booleans
+        if isinstance(value, str):
+            return self.texts.contains(value)
+        if isinstance(value, list):
+            return any(_array_fits(shape, value) for shape in self.arrays)
+        if isinstance(value, dict):
+            return any(_object_fits(shape, value) for shape in self.objects)
+        return self.numbers.contains(value)
+
+
+def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
+    high = len(value) if shape.high is None else shape.high
+    if not shape.low <= len(value) <= high or not shape.required <= value.keys():
+        return False
+    for name, held in value.items():
+        later = property_of(shape, name)
+        if later is None or not later.raw.contains(held):
+            return False
+    return all(
+        any(
+            names.contains(name) and later.raw.contains(held)
+            for names, later in pairs
+            for name, held in value.items()
+        )
+        for pairs in shape.some
+    )
+
+
+def property_of(shape: Objects, name: str) -> Later | None:
+    """The set of values a shape allows under a name; None where the name is forbidden."""
+    later = shape.properties.get(name)
+    if later is not None:
+        return later
+    return next((extra for names, extra in shape.extras if names.contains(name)), None)
+
+
+def _array_fits(shape: Arrays, items: list[Json]) -> bool:
+    high = len(items) if shape.high is None else shape.high
+    if not shape.low <= len(items) <= high:
+        return False
+    for index, item in enumerate(items):
+        if not item_of(shape, index).raw.contains(item):
+            return False
+    for asked in shape.contains:
+        count = sum(asked.values.raw.contains(item) for item in items[asked.start :])
+        if count < asked.low or (asked.high is not None and count > asked.high):
+            return False
+    return shape.unique is None or all_distinct(items)
+
+
+def item_of(shape: Arrays, index: int) -> Later:
+    """The set of values a shape allows at an index."""
+    return shape.prefix[index] if index < len(shape.prefix) else shape.rest
+
+
+def all_distinct(items: list[Json]) -> bool:
+    """Whether no two JSON values are equal."""
+    return len({canonical(item) for item in items}) == len(items)
+
+
+def canonical(value: Json) -> object:
+    """A hashable stand-in for a JSON value: equal for equal values (``1`` and ``1.0`` are)."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, list):
+        return ("array", tuple(canonical(item) for item in value))
+    if isinstance(value, dict):
+        return ("object", frozenset((name, canonical(held)) for name, held in value.items()))
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    return value
+
+
+@lru_cache(maxsize=2048)
+def nobody(names: Texts) -> bool:
+    """Whether there is no such name."""
+    return names.is_empty
+
+
+@lru_cache(maxsize=2048)
+def others(names: Texts) -> Texts:
+    """All other names."""
+    return ~names
+
+
+@lru_cache(maxsize=2048)
+def either(texts: Texts, more: Texts) -> Texts:
+    """The strings of both sets together."""
+    return texts | more
+
+
+def all_but(names: Iterable[str]) -> Texts:
+    """All names but these."""
+    return ~Texts.of(names)
+
+
+def somebody(parts: Iterable[tuple[Texts, Later]]) -> Named:
+    """The parts in which there is a name."""
+    return tuple((names, later) for names, later in parts if not nobody(names))
+
+
+def widest(values: Values) -> Texts:
+    """The strings that may belong to a set."""
+    return values.texts if nobody(values.unsure) else either(values.texts, values.unsure)
+
+
+def of_both(left: Values, right: Values) -> Texts:
+    """The strings of which it is not known whether both sets have them."""
+    if nobody(left.unsure) and nobody(right.unsure):
+        return left.unsure
+    return either(left.unsure & widest(right), right.unsure & widest(left))
+
+
+def of_the_rest(values: Values) -> Texts:
+    """The strings of which it is not known whether they are in the complement of a set."""
+    return values.unsure if nobody(values.unsure) else values.unsure & others(values.texts)
+
+
+def outside(texts: Texts, unsure: Texts) -> Texts:
+    """The strings that surely do not belong to a set.
+
+    Raises: Untold where that is known of none.
+    """
+    if nobody(unsure):
+        return others(texts)
+    found = others(either(texts, unsure))
+    if nobody(found):
+        why = (
+            "of a format in it fewer strings are read than it has: what it leaves out is not known"
+        )
+        raise Untold(why)
+    return found

@@ -1,0 +1,187 @@
+"""Numbers: exact sets of numbers, as intervals each with a grid; their numerals are a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import isfinite
+
+from workbench.base.dfa import Dfa
+from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.schema.intervals import EVERYTHING, INTEGERS, End, Piece, multiples
+from workbench.schema.numerals import numerals
+
+#: What Python has for a number of JSON; a float is the shortest decimal that reads as it.
+Number = int | float | Decimal | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A set of numbers by value: ``1``, ``1.0`` and ``1e0`` are one number, and so are 0 and -0.
+
+    The pieces stand in order, none is empty, and no two overlap. Integers that somebody called so
+    are to be spelled ``plainly``: a conjunction is as soon as one of its parts is, a union only if
+    all are, a complement never.
+    """
+
+    pieces: tuple[Piece, ...] = ()
+    plainly: bool = False
+
+    @staticmethod
+    def everything() -> Numbers:
+        """Every number."""
+        return _EVERYTHING
+
+    @staticmethod
+    def nothing() -> Numbers:
+        """No number."""
+        return _NOTHING
+
+    @staticmethod
+    def integers() -> Numbers:
+        """Every integer, spelled plainly."""
+        return _INTEGERS
+
+    @staticmethod
+    def of(numbers: Iterable[Number]) -> Numbers:
+        """Exactly these numbers."""
+        values = sorted({exact(number) for number in numbers})
+        return Numbers(tuple(Piece(End(v), End(v, after=True), EVERYTHING) for v in values))
+
+    @staticmethod
+    def interval(
+        low: Number | None = None,
+        high: Number | None = None,
+        *,
+        open_low: bool = False,
+        open_high: bool = False,
+    ) -> Numbers:
+        """The numbers from ``low`` to ``high``; an open end is not among them."""
+        first = None if low is None else End(exact(low), after=open_low)
+        last = None if high is None else End(exact(high), after=not open_high)
+        return _kept([Piece(first, last, EVERYTHING)])
+
+    @staticmethod
+    def multiples(of: Number) -> Numbers:
+        """The multiples of a number above 0."""
+        return Numbers((Piece(None, None, multiples(exact(of))),))
+
+    def __and__(self, other: Numbers) -> Numbers:
+        found = []
+        i = j = 0
+        while i < len(self.pieces) and j < len(other.pieces):
+            one, two = self.pieces[i], other.pieces[j]
+            low = max((e for e in (one.low, two.low) if e), default=None)
+            high = min((e for e in (one.high, two.high) if e), default=None)
+            if low is None or high is None or low < high:
+                found.append(Piece(low, high, one.grid & two.grid))
+            if one.high == high:
+                i += 1
+            if two.high == high:
+                j += 1
+        return _kept(found, self.plainly or other.plainly)
+
+    def __invert__(self) -> Numbers:
+        found = []
+        reached: End | None = None
+        begun = False
+        for piece in self.pieces:
+            if piece.low is not None and (not begun or piece.low != reached):
+                found.append(Piece(reached, piece.low, EVERYTHING))
+            found.append(replace(piece, grid=~piece.grid))
+            reached, begun = piece.high, True
+        if not begun or reached is not None:
+            found.append(Piece(reached, None, EVERYTHING))
+        return _kept(found)
+
+    def __or__(self, other: Numbers) -> Numbers:
+        if not self.pieces or not other.pieces:
+            return self if self.pieces else other
+        return replace(~(~self & ~other), plainly=self.plainly and other.plainly)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number is a member."""
+        return not self.pieces
+
+    def contains(self, number: Number) -> bool:
+        """Whether a number is a member; those that JSON has no numeral for never are."""
+        if isinstance(number, float) and not isfinite(number):
+            return False
+        value = exact(number)
+        return any(piece.contains(value) for piece in self.pieces)
+
+    def finite(self, most: int) -> tuple[Fraction, ...] | None:
+        """The members in order, if there are at most so many; None if there are more."""
+        found: list[Fraction] = []
+        for piece in self.pieces:
+            if piece.point is None and (
+                piece.low is None or piece.high is None or piece.grid.between
+            ):
+                return None
+            assert piece.low is not None
+            if piece.point is not None:
+                found.append(piece.point)
+                continue
+            value = piece.grid.first_from(piece.low.number, strictly=piece.low.after)
+            while value is not None and piece.contains(value) and len(found) <= most:
+                found.append(value)
+                value = piece.grid.first_from(value, strictly=True)
+        return tuple(found) if len(found) <= most else None
+
+    def machine(self, limits: Limits = LIMITS) -> Dfa:
+        """The JSON numerals of the members (``numerals`` says which spellings are read).
+
+        Raises: LimitError where it is too large.
+        """
+        return _machine(self, replace(limits, began=None))
+
+
+#: Digits before or after the point: ``1e999999999`` is quickly written, and never written out.
+_DIGITS = 1_000
+
+
+def exact(number: Number) -> Fraction:
+    """A number as a fraction; a float as the decimal Python writes it as.
+
+    Raises: LimitError where it has more than ``_DIGITS`` digits.
+    """
+    if isinstance(number, float | Decimal):
+        decimal = Decimal(repr(number)) if isinstance(number, float) else number
+        too_long = not decimal.is_finite() or abs(decimal.adjusted()) > _DIGITS
+    else:
+        too_long = abs(number) > 10**_DIGITS
+    if too_long:
+        raise LimitError(
+            f"needs a number of more than {_DIGITS:,} digits", "states", "choose a smaller number"
+        )
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+
+
+def _kept(pieces: list[Piece], plainly: bool = False) -> Numbers:
+    """Pieces in order, without those that are empty; neighbours of one grid are one."""
+    found: list[Piece] = []
+    for piece in pieces:
+        if piece.is_empty:
+            continue
+        if piece.point is not None:
+            piece = replace(piece, grid=EVERYTHING)
+        if found and found[-1].high == piece.low and found[-1].grid == piece.grid:
+            found[-1] = replace(found[-1], high=piece.high)
+        else:
+            found.append(piece)
+    return Numbers(tuple(found), plainly)
+
+
+_EVERYTHING = Numbers((Piece(None, None, EVERYTHING),))
+_INTEGERS = Numbers((Piece(None, None, INTEGERS),), plainly=True)
+_NOTHING = Numbers()
+
+
+@lru_cache(maxsize=1024)
+def _machine(numbers: Numbers, limits: Limits) -> Dfa:
+    return numerals(numbers.pieces, limits, plainly=numbers.plainly)

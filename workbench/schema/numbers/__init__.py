@@ -1,1 +1,0 @@
-"""Exact sets of JSON numbers; out come the machines of their numerals."""

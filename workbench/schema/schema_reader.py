@@ -1,0 +1,442 @@
+"""Parses JSON Schema text to nodes with places; drafts, refusals and notes.
+
+``json.loads`` forgets where things stood, and a refusal has to point. What JSON forbids is told
+at its place. Two things JSON leaves open are told as well, since one of two would be
+ignored silently: a name that is written twice, and half of a surrogate pair.
+
+A keyword that a draft does not have is an annotation to it, like any other unknown word. Where
+no draft is named, the spellings of all of them are read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import NoReturn
+
+from workbench.base.errors import BuildError, ParseError
+from workbench.base.source import Source, Span
+
+#: A JSON value as Python has it; numbers that are no integers are Decimals where exactness counts.
+Json = None | bool | int | float | Decimal | str | list["Json"] | dict[str, "Json"]
+
+#: Arrays and objects inside each other; the algebra walks them by calls.
+_DEEPEST = 200
+#: Powers of ten of a number: beyond these no machine of digits could be made.
+_LARGEST = 400
+
+_VALUE = re.compile(
+    r"""[ \t\n\r]*(?:
+      "( [^"\\\x00-\x1f]* (?: \\. [^"\\\x00-\x1f]* )* )"                         # 1: a string
+    | ( -?(?:0|[1-9][0-9]*) ) (?![0-9.eE])                                       # 2: an integer
+    | ( -?(?:0|[1-9][0-9]*) (?: \.[0-9]+(?:[eE][+-]?[0-9]+)? | [eE][+-]?[0-9]+ ) )  # 3: a number
+    | ( true | false | null )                                                    # 4
+    | ( [{\[] )                                                                  # 5
+    )""",
+    re.VERBOSE,
+)
+_MEMBER_NAME = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"[ \t\n\r]*:')
+_AFTER = re.compile(r"[ \t\n\r]*([,}\]])")
+#: Signs of other notations, and what JSON has instead.
+_ELSEWHERE = {
+    "'": "write double quotes",
+    "//": "leave the comment out, or write it as a description",
+    "#": "leave the comment out, or write it as a description",
+    "True": "write true",
+    "False": "write false",
+    "None": "write null",
+    "...": "write what was left out",
+}
+#: What is neither an array nor an object.
+Scalar = None | bool | int | Decimal | str
+
+_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Node:
+    """One JSON value of a schema text with its place; ``parent`` and ``step`` lead to it."""
+
+    __slots__ = ("document", "end", "named", "parent", "start", "step", "value")
+
+    def __init__(
+        self,
+        document: Document,
+        value: dict[str, Node] | list[Node] | Scalar,
+        start: int,
+        end: int,
+        parent: Node | None,
+        step: str | int,
+        named: int,
+    ) -> None:
+        self.document = document
+        #: The members of an object and the items of an array are nodes again.
+        self.value = value
+        self.start = start
+        self.end = end
+        self.parent = parent
+        #: The name or the index under which its parent holds it.
+        self.step = step
+        #: Where the name before it begins; its own start where there is none.
+        self.named = named
+
+    @property
+    def members(self) -> dict[str, Node] | None:
+        """The members, if it is an object."""
+        return self.value if isinstance(self.value, dict) else None
+
+    @property
+    def items(self) -> list[Node] | None:
+        """The items, if it is an array."""
+        return self.value if isinstance(self.value, list) else None
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+    @property
+    def name_span(self) -> Span:
+        """The place of the name before it, which is where a keyword stands."""
+        if self.named == self.start:
+            return self.span
+        name = _MEMBER_NAME.match(self.document.source.text, self.named)
+        assert name is not None
+        return Span(self.named, name.end(1) + 1)
+
+    @property
+    def pointer(self) -> str:
+        """The JSON pointer that leads to it (RFC 6901); empty for the whole document."""
+        steps: list[str] = []
+        node: Node = self
+        while node.parent is not None:
+            steps.append(str(node.step).replace("~", "~0").replace("/", "~1"))
+            node = node.parent
+        return "".join(f"/{step}" for step in reversed(steps))
+
+    def plain(self) -> Json:
+        """The value without its places."""
+        if isinstance(self.value, dict):
+            return {name: member.plain() for name, member in self.value.items()}
+        if isinstance(self.value, list):
+            return [item.plain() for item in self.value]
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"Node({self.pointer!r})"
+
+
+class Document:
+    """A schema text and the tree that was read from it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    @cached_property
+    def root(self) -> Node:
+        """The tree.
+
+        Cost: 0.06 ms for 2,000 characters.
+        Raises: ParseError where the text is no JSON.
+        """
+        return _Reader(self).read()
+
+
+def schema_source(schema: str | dict[str, object] | bool, name: str = "schema") -> Source:
+    """The text of a schema: as it was written, or of a Python value as ``json.dumps`` writes it.
+
+    Raises: ParseError if a Python value is none that JSON has.
+    """
+    if isinstance(schema, str):
+        return Source(schema, name)
+    try:
+        return Source(json.dumps(schema, indent=2, ensure_ascii=False, allow_nan=False), name)
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "give a dict of JSON values, a bool, or the schema's text"
+        raise ParseError(f"no JSON value: {error}", Source("", name), Span(0, 0), hint) from None
+
+
+class _Reader:
+    """One reading of one text, by recursive descent."""
+
+    __slots__ = ("depth", "document", "text")
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.text = document.source.text
+        self.depth = 0
+
+    def read(self) -> Node:
+        """The whole text as one value."""
+        if not self.text.isascii() and (half := _SURROGATE.search(self.text)):
+            self.fail(half.start(), "expected characters, not half of a surrogate pair")
+        root = self.value(0, None, "", -1)
+        place = self.skipped(root.end)
+        if place < len(self.text):
+            self.fail(place, "expected the end of the schema")
+        return root
+
+    def value(self, place: int, parent: Node | None, step: str | int, named: int) -> Node:
+        """The value that begins at a place, after whitespace."""
+        match = _VALUE.match(self.text, place)
+        if match is None:
+            place = self.skipped(place)
+            self.fail(place, "expected a JSON value" + self.instead(place))
+        kind = match.lastindex
+        end = match.end()
+        value: dict[str, Node] | list[Node] | Scalar
+        if kind == 1:
+            start = match.start(1) - 1
+            value = match[1] if "\\" not in match[1] else self.unescaped(start, end)
+        else:
+            start = match.start(kind)  # type: ignore[arg-type]  # one group always matches
+            value = self.other(kind, match[kind], start)  # type: ignore[arg-type,index]
+        node = Node(self.document, value, start, end, parent, step, start if named < 0 else named)
+        if kind == 5:
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                self.fail(start, f"expected at most {_DEEPEST} levels of brackets")
+            node.end = self.members(node, end) if match[5] == "{" else self.array(node, end)
+            self.depth -= 1
+        return node
+
+    def other(self, kind: int, text: str, start: int) -> dict[str, Node] | list[Node] | Scalar:
+        """What a lexeme that is no string stands for; brackets are still empty."""
+        if kind == 2:
+            if len(text) > _LARGEST:
+                self.fail(start, f"expected a number of at most {_LARGEST} digits")
+            return int(text)
+        if kind == 4:
+            return _WORDS[text]
+        if kind == 5:
+            return {} if text == "{" else []
+        number = Decimal(text)
+        if len(text) > _LARGEST or abs(number.adjusted()) > _LARGEST:
+            self.fail(start, f"expected a number of at most {_LARGEST} digits")
+        return number
+
+    def members(self, node: Node, place: int) -> int:
+        """Fill an object; where it ends."""
+        members = node.members
+        assert members is not None
+        match = _AFTER.match(self.text, place)
+        if match is not None and match[1] == "}":
+            return match.end()
+        while True:
+            name = _MEMBER_NAME.match(self.text, place)
+            if name is None:
+                place = self.skipped(place)
+                self.fail(place, "expected a name in double quotes and a colon")
+            start = name.start(1) - 1
+            step = name[1] if "\\" not in name[1] else self.unescaped(start, name.end(1) + 1)
+            if step in members:
+                self.fail(start, f"the name {json.dumps(step)} is written twice")
+            member = members[step] = self.value(name.end(), node, step, start)
+            match = _AFTER.match(self.text, member.end)
+            if match is None or match[1] == "]":
+                self.fail(self.skipped(member.end), "expected a comma or '}'")
+            place = match.end()
+            if match[1] == "}":
+                return place
+
+    def array(self, node: Node, place: int) -> int:
+        """Fill an array; where it ends."""
+        items = node.items
+        assert items is not None
+        match = _AFTER.match(self.text, place)
+        if match is not None and match[1] == "]":
+            return match.end()
+        while True:
+            item = self.value(place, node, len(items), -1)
+            items.append(item)
+            match = _AFTER.match(self.text, item.end)
+            if match is None or match[1] == "}":
+                self.fail(self.skipped(item.end), "expected a comma or ']'")
+            place = match.end()
+            if match[1] == "]":
+                return place
+
+    def unescaped(self, start: int, end: int) -> str:
+        """The string that stands between two places, its quotation marks included."""
+        value: str
+        try:
+            value = json.loads(self.text[start:end])
+        except json.JSONDecodeError as error:
+            self.fail(start + error.pos, "expected one of the escapes that JSON has")
+        if _SURROGATE.search(value):
+            self.fail(start, "expected characters, not half of a surrogate pair")
+        return value
+
+    def skipped(self, place: int) -> int:
+        """The place after whitespace."""
+        match = _SPACE.match(self.text, place)
+        assert match is not None
+        return match.end()
+
+    def instead(self, place: int) -> str:
+        """What stands at the place of an error, where that helps."""
+        if place >= len(self.text):
+            return ", and the text ends"
+        return ", not a comma" if self.text[place] == "," else ""
+
+    def fail(self, place: int, message: str) -> NoReturn:
+        end = min(place + 1, len(self.text))
+        span, hint = Span(min(place, end), end), self.way_out(place)
+        raise ParseError(message, self.document.source, span, hint, "json")
+
+    def way_out(self, place: int) -> str:
+        """What people write who take another notation for JSON."""
+        rest = self.text[place:]
+        if rest[:1] in ("}", "]") and self.text[:place].rstrip().endswith(","):
+            return "take the comma before it away"
+        return next((hint for sign, hint in _ELSEWHERE.items() if rest.startswith(sign)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaNote:
+    """Something that is no error and that the author should know: an unknown ``format``."""
+
+    message: str
+    #: The JSON pointer of the keyword.
+    pointer: str
+    span: Span
+
+
+class Untold(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
+    """A set cannot be worked out; the message says why."""
+
+
+def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
+    """The refusal of a keyword that reads well and cannot be honoured."""
+    return BuildError(
+        f"{told(keyword)}: {why}",
+        keyword.document.source,
+        keyword.name_span,
+        hint or "leave the keyword out, or say the same in another way",
+        kind="unsupported_schema",
+    )
+
+
+def blamed(subschema: Node, words: Iterable[str]) -> Node:
+    """The first of some keywords that a subschema has; itself where it has none of them."""
+    held = subschema.members or {}
+    return next((held[word] for word in words if word in held), subschema)
+
+
+def wrong(place: Node, expected: str) -> ParseError:
+    """The error of a schema that is none: a keyword with a value it cannot have."""
+    return ParseError(
+        f"{told(place)}: expected {expected}",
+        place.document.source,
+        place.span,
+        kind="schema",
+    )
+
+
+def note(keyword: Node, message: str) -> SchemaNote:
+    """A note at a keyword."""
+    return SchemaNote(message, keyword.pointer, keyword.name_span)
+
+
+def told(place: Node) -> str:
+    """How a place in a schema is spoken of: by its JSON pointer, which ends in the keyword."""
+    return place.pointer or "the schema"
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Keywords that say something about instances, in every draft from 4 on.
+_DRAFT_4 = _words(
+    """$ref type enum properties required additionalProperties patternProperties minProperties
+    maxProperties dependencies items additionalItems minItems maxItems uniqueItems minLength
+    maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf allOf
+    anyOf oneOf not"""
+)
+_DRAFT_6 = _DRAFT_4 | {"const", "contains", "propertyNames"}
+_DRAFT_7 = _DRAFT_6 | {"if", "then", "else"}
+_DRAFT_2019 = (_DRAFT_7 - {"dependencies"}) | {
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "minContains",
+    "maxContains",
+    "$recursiveRef",
+}
+_DRAFT_2020 = (_DRAFT_2019 - {"$recursiveRef", "additionalItems"}) | {"prefixItems", "$dynamicRef"}
+_EVERY = _DRAFT_7 | _DRAFT_2019 | _DRAFT_2020 | {"nullable"}
+
+#: Words that say nothing about instances: they name, describe, or hold what is referred to.
+ANNOTATIONS = _words(
+    """$schema $id id $anchor $dynamicAnchor $recursiveAnchor $comment $defs definitions $vocabulary
+    title description default examples example deprecated readOnly writeOnly contentEncoding
+    contentMediaType contentSchema"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one draft makes of a schema's words."""
+
+    #: The draft's number or year; None where the schema does not say.
+    draft: int | None
+    #: The words that say something about instances.
+    keywords: frozenset[str]
+    #: What stands beside ``$ref`` is ignored.
+    refs_alone: bool = field(default=False, kw_only=True)
+    #: ``items`` may be a list of schemas for the first items.
+    items_as_list: bool = field(default=True, kw_only=True)
+    #: ``exclusiveMinimum`` may be a boolean that sharpens ``minimum``.
+    exclusive_as_boolean: bool = field(default=False, kw_only=True)
+    #: ``exclusiveMinimum`` may be a number.
+    exclusive_as_number: bool = field(default=True, kw_only=True)
+    #: The word that names a schema.
+    identifier: str = field(default="$id", kw_only=True)
+
+
+_DIALECTS = {
+    4: Dialect(
+        4,
+        _DRAFT_4,
+        refs_alone=True,
+        exclusive_as_boolean=True,
+        exclusive_as_number=False,
+        identifier="id",
+    ),
+    6: Dialect(6, _DRAFT_6, refs_alone=True),
+    7: Dialect(7, _DRAFT_7, refs_alone=True),
+    2019: Dialect(2019, _DRAFT_2019),
+    2020: Dialect(2020, _DRAFT_2020, items_as_list=False),
+}
+#: What is read where no draft is named.
+UNNAMED = Dialect(None, _EVERY, exclusive_as_boolean=True)
+
+_DRAFT_NAME = re.compile(
+    r"https?://json-schema\.org/(?:draft-0?([3-7])|draft/(2019-09|2020-12)|(schema))/?(?:schema)?#?"
+)
+
+
+def dialect_of(root: Node) -> Dialect:
+    """The dialect of a document.
+
+    Raises: BuildError for a draft before 4, ParseError if ``$schema`` is no text.
+    """
+    members = root.members
+    named = members.get("$schema") if members else None
+    if named is None:
+        return UNNAMED
+    if not isinstance(named.value, str):
+        raise wrong(named, "the address of a draft, as text")
+    match = _DRAFT_NAME.fullmatch(named.value)
+    if match is None or match[3]:
+        return UNNAMED
+    draft = int(match[1] or match[2][:4])
+    if draft < 4:
+        raise unsupported(named, "draft 3 is not read", "write the schema for draft 4 or later")
+    return _DIALECTS.get(draft, UNNAMED)

@@ -1,0 +1,214 @@
+"""Texts: sets of strings, kept as words, lengths and contents as long as that says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from workbench.automata.explore import nothing
+from workbench.base.dfa import Dfa
+from workbench.base.limits import LIMITS, Limits
+from workbench.schema import string_machines
+from workbench.schema.formats import strings_of
+from workbench.schema.json_literals import all_but_words_machine, literals, words_machine
+from workbench.schema.patterns import search
+from workbench.schema.string_machines import Content
+
+#: Half a surrogate pair: Python's strings may hold one, and no UTF-8 does.
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A set of strings by what they say, however JSON spells them.
+
+    It is finite, its ``words``; or it holds every string that has from ``low`` to ``high``
+    characters, is none of the words ``without``, and is in the ``content``, if there is one.
+    """
+
+    words: frozenset[str] | None = None
+    low: int = 0
+    high: int | None = None
+    without: frozenset[str] = frozenset()
+    content: Content | None = None
+
+    @staticmethod
+    def everything() -> Texts:
+        """Every string."""
+        return _EVERYTHING
+
+    @staticmethod
+    def nothing() -> Texts:
+        """No string."""
+        return _NOTHING
+
+    @staticmethod
+    def of(words: Iterable[str]) -> Texts:
+        """Exactly these strings; one with half a surrogate pair is none."""
+        return Texts(words=frozenset(word for word in words if not _HALF.search(word)))
+
+    @staticmethod
+    def lengths(low: int = 0, high: int | None = None) -> Texts:
+        """The strings of ``low`` to ``high`` code points."""
+        return _bounded(Texts(low=max(low, 0), high=high))
+
+    @staticmethod
+    def pattern(pattern: str, limits: Limits = LIMITS) -> Texts:
+        """The strings in which an ECMA-262 regex is found somewhere.
+
+        Raises: ParseError where it cannot be read or is not regular; LimitError where its machine
+                is too large.
+        """
+        content = search(pattern, replace(limits, began=None))
+        run = string_machines.run_of(content)
+        if run is None:
+            return Texts(content=content)
+        low, high, characters = run
+        return _bounded(Texts(low=low, high=high, content=characters))
+
+    @staticmethod
+    def format(name: str) -> Texts | None:
+        """The strings of a format; None where nobody here knows it."""
+        content = strings_of(name)
+        return None if content is None else Texts(content=content)
+
+    def __and__(self, other: Texts) -> Texts:
+        if self.words is not None:
+            return Texts.of(word for word in self.words if other.contains(word))
+        if other.words is not None:
+            return other & self
+        highs = [high for high in (self.high, other.high) if high is not None]
+        content = self.content or other.content
+        if self.content and other.content and self.content is not other.content:
+            content = _both(self.content, other.content)
+        low, high = max(self.low, other.low), min(highs, default=None)
+        without = self.without | other.without
+        return _bounded(Texts(low=low, high=high, without=without, content=content))
+
+    def __invert__(self) -> Texts:
+        if self.words is not None:
+            return _bounded(Texts(without=self.words))
+        if self.low == 0 and self.high is None and self.content is None:
+            return Texts.of(self.without)
+        if not self.without and self.content is None and (self.low == 0 or self.high is None):
+            low = 0 if self.high is None else self.high + 1
+            return Texts.lengths(low, self.low - 1 if self.high is None else None)
+        return Texts(content=string_machines.complement(self.as_content()))
+
+    def __or__(self, other: Texts) -> Texts:
+        if self.words is not None and other.words is not None:
+            return Texts(words=self.words | other.words)
+        for one, rest in ((self, other), (other, self)):
+            if one.words is not None and all(rest.contains(word) for word in one.words):
+                return rest
+            if rest == Texts(without=rest.without):
+                return Texts(without=frozenset(w for w in rest.without if not one.contains(w)))
+        return Texts(content=string_machines.union(self.as_content(), other.as_content()))
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether members are all strings of so many characters, any or of one kind."""
+        if self.words is not None or self.without:
+            return False
+        run = (0, None, None) if self.content is None else string_machines.run_of(self.content)
+        return run is not None and run[:2] == (0, None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no string is a member."""
+        if self.words is not None:
+            return not self.words
+        if self.content is None:
+            return False
+        if not string_machines.has_member(self.content, self.low, self.high):
+            return True
+        return bool(self.without) and self.finite(0) == ()
+
+    def contains(self, text: str) -> bool:
+        """Whether a string is a member."""
+        if self.words is not None or _HALF.search(text):
+            return self.words is not None and text in self.words
+        if len(text) < self.low or (self.high is not None and len(text) > self.high):
+            return False
+        return text not in self.without and (self.content is None or self.content.contains(text))
+
+    def finite(self, most: int) -> tuple[str, ...] | None:
+        """The members, if there are at most so many; None if there are more."""
+        if self.words is not None:
+            return tuple(sorted(self.words)) if len(self.words) <= most else None
+        if self.content is None or self._has_more_than(most + len(self.without)):
+            return None
+        found: list[str] = []
+        for word in string_machines.members(replace(self, without=frozenset()).as_content()):
+            if word not in self.without:
+                found.append(word)
+            if len(found) > most:
+                return None
+        return tuple(sorted(found))
+
+    def _has_more_than(self, most: int) -> bool:
+        """Whether the lengths alone let the content have more members, as those of one without end.
+
+        Between any length and one of ``states`` more such a content has a member.
+        """
+        assert self.content is not None, "what has none is not asked"
+        if string_machines.is_finite(self.content):
+            return False
+        states = len(self.content.machine)
+        return self.high is None or (self.high - self.low) // states > most + 1
+
+    def as_content(self, limits: Limits = LIMITS) -> Content:
+        """The same set as one machine over characters."""
+        if self.words is not None:
+            return string_machines.of_words(self.words, limits)
+        found = self.content
+        if found is None:
+            limits.check("states", max(self.low, self.high or 0), "lower the string's length")
+            found = string_machines.of_lengths(self.low, self.high)
+        elif self.low > 0 or self.high is not None:
+            found = string_machines.between(found, self.low, self.high, limits)
+        if self.without:
+            found = string_machines.difference(
+                found, string_machines.of_words(self.without, limits), limits
+            )
+        return found
+
+    def machine(self, limits: Limits = LIMITS) -> Dfa:
+        """The JSON literals, with their quotes, that spell a member.
+
+        Raises: LimitError where it is too large.
+        """
+        return _machine(self, replace(limits, began=None))
+
+
+_EVERYTHING = Texts()
+_NOTHING = Texts(words=frozenset())
+
+
+def _bounded(texts: Texts) -> Texts:
+    """The same set, as words where the lengths leave but few, and lengths where words do."""
+    if texts.high is not None and (texts.high < texts.low or texts.high < 0):
+        return _NOTHING
+    if texts.high == 0:
+        return Texts.of([""] if texts.contains("") else [])
+    if texts.without == {""}:
+        return replace(texts, low=max(texts.low, 1), without=frozenset())
+    return texts
+
+
+@lru_cache(maxsize=1024)
+def _both(left: Content, right: Content) -> Content:
+    return string_machines.intersection(left, right)
+
+
+@lru_cache(maxsize=1024)
+def _machine(texts: Texts, limits: Limits) -> Dfa:
+    if texts.is_empty:
+        return nothing(256)
+    if texts.words is not None:
+        return words_machine(sorted(texts.words), limits)
+    if texts.without and texts == Texts(without=texts.without):
+        return all_but_words_machine(sorted(texts.without), limits)
+    return literals(texts.as_content(limits), limits)

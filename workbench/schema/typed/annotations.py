@@ -1,0 +1,297 @@
+"""Annotations and enums in Python text as types."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from workbench.base.source import Span
+from workbench.schema.typed.python_text import Names, dotted
+from workbench.schema.typed.types import (
+    OPAQUE,
+    Dict,
+    Enumeration,
+    Kind,
+    Many,
+    Member,
+    Named,
+    OneOf,
+    Plain,
+    Scalar,
+    Tuple,
+    Type,
+    Union,
+)
+from workbench.schema.typed.values import literal_or
+
+_BASES = {"enum.Enum": "Enum", "enum.IntEnum": "IntEnum", "enum.StrEnum": "StrEnum"}
+_MIXED_IN = ("str", "int", "float")
+
+
+def enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration:
+    """The members of a class that derives from ``Enum``, aliases among them.
+
+    Raises: ParseError of kind ``unsupported_class``.
+    """
+    text, place = names.text, names.text.name_span(node)
+    bases = tuple(_base(names, base) for base in node.bases)
+    members: dict[str, str] = {}
+    for statement in node.body:
+        match statement:
+            case ast.Assign(targets=targets, value=value):
+                words = [_word(names, target) for target in targets]
+                # one value, also where it is auto() and has several names
+                members |= dict.fromkeys(words, _value(names, value, words[0], members, bases))
+            case ast.FunctionDef() | ast.Pass() | ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                text.refuse("expected members, as in  RED = 1", statement, kind="unsupported_class")
+    if not members:
+        hint = "give it members, as in  RED = 1"
+        text.refuse(f"{name} has no members, so no value", place, hint, "unsupported_class")
+    return Enumeration(name, tuple(members.items()), bases, place)
+
+
+def _word(names: Names, target: ast.expr) -> str:
+    if isinstance(target, ast.Name) and not target.id.startswith("_"):
+        return target.id
+    return names.text.refuse("expected a member, as in  RED = 1", target, kind="unsupported_class")
+
+
+def _base(names: Names, base: ast.expr) -> str:
+    written = dotted(base) or ""
+    meant = names.meant(written)
+    if meant in _BASES or written in _MIXED_IN:
+        return _BASES.get(meant, written)
+    return names.text.refuse(
+        f"expected Enum, IntEnum or StrEnum, not {names.text.text(base)}",
+        base,
+        "flags have no literals: use set of an Enum" if "Flag" in meant else "",
+        "unsupported_class",
+    )
+
+
+def _value(
+    names: Names, value: ast.expr, member: str, before: dict[str, str], bases: tuple[str, ...]
+) -> str:
+    """The value of a member as text."""
+    if isinstance(value, ast.Call) and names.meant(dotted(value.func) or "") == "enum.auto":
+        if "StrEnum" in bases:
+            return repr(member.lower())
+        numbers = [int(known) for known in before.values() if known.lstrip("-").isdigit()]
+        return str(numbers[-1] + 1 if numbers else 1)
+    try:
+        known = ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return OPAQUE  # calls write a member by its name; only JSON asks for its value
+    return literal_or(repr(known), OPAQUE)
+
+
+#: Types of one text, those that aliases stand for counted each time.
+MOST = 10_000
+_SCALARS = {scalar.value: scalar for scalar in Scalar}
+_KINDS = {
+    **{kind.value: kind for kind in Kind},
+    "typing.List": Kind.LIST,
+    "typing.Set": Kind.SET,
+    "typing.FrozenSet": Kind.FROZENSET,
+    "typing.Tuple": Kind.TUPLE,
+}
+#: What to write in place of types that have no literals.
+INSTEAD = {
+    **dict.fromkeys(
+        ("bytes", "date", "datetime", "time", "timedelta", "Decimal", "Path", "UUID"), "use str"
+    ),
+    "complex": "use tuple[float, float]",
+    "object": "name the types it may have, as in int | str",
+    "Any": "name the types it may have, as in int | str",
+    "Sequence": "use list or tuple",
+    "Mapping": "use dict",
+}
+_USUAL = "int, float, bool, str, None, list, tuple, dict, set, a Literal, an Enum or a dataclass"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Annotations:
+    """Reads the annotations that stand in one class."""
+
+    names: Names
+    #: The dotted name of the class, empty outside of all.
+    owner: str = ""
+    #: The aliases that are being read, the outermost first.
+    within: tuple[str, ...] = ()
+    _forms: dict[str, Callable[[ast.Subscript, Sequence[ast.expr]], Type]] = field(
+        default_factory=dict, init=False
+    )
+
+    def __post_init__(self) -> None:
+        self._forms.update(
+            {
+                "typing.Optional": self._optional,
+                "typing.Union": self._union,
+                "typing.Literal": self._literal,
+                "typing.Annotated": self._first,
+                "typing.Final": self._first,
+                "dict": self._dict,
+                "typing.Dict": self._dict,
+            }
+        )
+
+    def type(self, node: ast.expr) -> Type:
+        """What an annotation means.
+
+        Raises: ParseError of kind ``unsupported_type`` or ``undefined_name``.
+        """
+        self.names.read += 1
+        if self.names.read > MOST:  # aliases of aliases can stand for more than fits anywhere
+            self._refuse(node, f"the definitions expand to more than {MOST:,} types")
+        span = self.names.text.span(node)
+        match node:
+            case ast.Constant(value=None):
+                return Plain(Scalar.NONE, span)
+            case ast.Constant(value=str(quoted)):
+                return self._quoted(node, quoted)
+            case ast.BinOp(op=ast.BitOr()):
+                return joined((self.type(node.left), self.type(node.right)), span)
+            case ast.Subscript():
+                inner = node.slice
+                arguments = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+                return self._subscripted(node, arguments)
+            case ast.Name() | ast.Attribute() if name := dotted(node):
+                return self._named(node, name)
+        return self._refuse(node, f"expected a type, not {self.names.text.text(node)}")
+
+    def _quoted(self, node: ast.expr, text: str) -> Type:
+        """``"Person"``: an annotation written as a string, for what is defined further down."""
+        try:
+            inner = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            self._refuse(node, f"expected a type in quotes, not {text!r}")
+        for each in ast.walk(inner):  # all of it has the place of the string
+            if isinstance(each, ast.expr):
+                ast.copy_location(each, node)
+        return self.type(inner)
+
+    def _named(self, node: ast.expr, name: str) -> Type:
+        names, span = self.names, self.names.text.span(node)
+        if found := names.class_named(name, self.owner):
+            return Named(found, span)
+        if name in self.within:
+            self._refuse(
+                node, f"the alias {name} refers to itself", "write a dataclass with a field of it"
+            )
+        if (alias := names.aliases.get(name)) is not None:
+            reading = Annotations(names, "", (*self.within, name))
+            return replace(reading.type(alias), span=span)
+        meant = names.meant(name)
+        if meant in _SCALARS:
+            return Plain(_SCALARS[meant], span)
+        if meant == "dict" or meant in _KINDS or meant in self._forms:
+            of = "[str, int]" if meant in ("dict", "typing.Dict") else "[str]"
+            self._refuse(node, f"expected {name}[…], not {name} alone", f"say of what: {name}{of}")
+        if meant == "dataclasses.InitVar":
+            self._refuse_init_var(node)
+        return self._unknown(node, name, meant)
+
+    def _unknown(self, node: ast.expr, name: str, meant: str) -> NoReturn:
+        last = name.rpartition(".")[2]
+        if last in INSTEAD or "." in meant:
+            hint = INSTEAD.get(last, "use str, or a dataclass of its parts")
+            self._refuse(node, f"expected {_USUAL}, not {name}", hint)
+        hint = f"define {name} in the text as a dataclass or an Enum"
+        self.names.text.refuse(f"the type {name} is not defined", node, hint, "undefined_name")
+
+    def _subscripted(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
+        name = dotted(node.value)
+        meant = self.names.meant(name) if name else ""
+        if meant in self._forms:
+            return self._forms[meant](node, arguments)
+        if meant in _KINDS:
+            return self._collection(node, _KINDS[meant], arguments)
+        if meant == "dataclasses.InitVar":
+            self._refuse_init_var(node)
+        if name and self.names.class_named(name, self.owner):
+            self._refuse(node, "generic classes are not read", "write the class once for each type")
+        if meant in _SCALARS or name in self.names.aliases:
+            self._refuse(node, f"expected {name} without brackets")
+        return self._unknown(node.value, name or self.names.text.text(node.value), meant or ".")
+
+    def _collection(self, node: ast.Subscript, kind: Kind, arguments: Sequence[ast.expr]) -> Type:
+        """``list[T]``, ``set[T]``, ``tuple[T, ...]``, ``tuple[A, B]``, ``tuple[()]``."""
+        span = self.names.text.span(node)
+        match arguments:
+            case [item, ast.Constant(value=end)] if kind is Kind.TUPLE and end is ...:
+                return Many(kind, self.type(item), span)
+            case [ast.Tuple(elts=[])] if kind is Kind.TUPLE:
+                return Tuple((), span)
+            case _ if kind is Kind.TUPLE:
+                return Tuple(tuple(map(self.type, arguments)), span)
+            case [item]:
+                return Many(kind, self.type(item), span)
+        return self._refuse(node, f"expected one type between the brackets of {kind.value}")
+
+    def _dict(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
+        if len(arguments) != 2:
+            self._refuse(node, "expected two types between the brackets of dict", "dict[str, int]")
+        key, value = map(self.type, arguments)
+        return Dict(key, value, self.names.text.span(node))
+
+    def _optional(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
+        if len(arguments) != 1:
+            self._refuse(node, "expected one type between the brackets of Optional")
+        span = self.names.text.span(node)
+        return joined((self.type(arguments[0]), Plain(Scalar.NONE, span)), span)
+
+    def _union(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
+        return joined(tuple(map(self.type, arguments)), self.names.text.span(node))
+
+    def _first(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
+        """``Annotated[T, …]`` and ``Final[T]`` mean ``T``."""
+        return replace(self.type(arguments[0]), span=self.names.text.span(node))
+
+    def _literal(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
+        values = tuple(value for argument in arguments for value in self._values(argument))
+        unique = tuple({repr(value): value for value in values}.values())
+        return OneOf(unique, self.names.text.span(node))
+
+    def _values(self, node: ast.expr) -> tuple[str | int | Member | None, ...]:
+        """The values that one argument of a ``Literal`` names."""
+        match node:
+            case ast.Constant(value=None | str() | int() as value):  # bool is an int
+                return (value,)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+                return (-value,)
+            case ast.Subscript(value=form) if self.names.meant(dotted(form) or "") == (
+                "typing.Literal"
+            ):
+                inner = self.type(node)
+                return inner.values if isinstance(inner, OneOf) else ()
+            case ast.Attribute(value=owner, attr=member) if name := dotted(owner):
+                if found := self.names.class_named(name, self.owner):
+                    return (Member(found, member),)
+        return self._refuse(
+            node, "expected texts, whole numbers, True, False, None or members in Literal"
+        )
+
+    def _refuse_init_var(self, node: ast.expr) -> NoReturn:
+        self._refuse(
+            node,
+            "an InitVar is not kept, so no instance could be given back",
+            "make it a field",
+        )
+
+    def _refuse(self, node: ast.expr, message: str, hint: str = "") -> NoReturn:
+        self.names.text.refuse(message, node, hint, "unsupported_type")
+
+
+def joined(options: Sequence[Type], span: Span) -> Type:
+    """A union without unions in it, each type once; a type alone is itself."""
+    flat = [
+        one
+        for option in options
+        for one in (option.options if isinstance(option, Union) else (option,))
+    ]
+    unique = tuple({repr(one): one for one in flat}.values())  # == takes 1 and True for one
+    return replace(unique[0], span=span) if len(unique) == 1 else Union(unique, span)

@@ -1,0 +1,429 @@
+"""Builds instances from trees of values or from JSON.
+
+How instances come to be is a ``Maker``'s matter: calls of the real classes, or records where a
+definition was only read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn, Protocol
+
+from workbench.base.errors import ParseError, WorkbenchError
+from workbench.base.source import Source, Span
+from workbench.schema.typed.as_schema import WHOLE, json_of, key_text, member_values
+from workbench.schema.typed.python_printer import type_text, value_text
+from workbench.schema.typed.types import (
+    OPAQUE,
+    Dict,
+    Enumeration,
+    Field,
+    Kind,
+    Many,
+    Member,
+    MisfitError,
+    Named,
+    OneOf,
+    Options,
+    Plain,
+    Record,
+    Scalar,
+    Tuple,
+    Type,
+    Types,
+    Union,
+    lacking,
+)
+from workbench.schema.typed.values import Call, Items, Number, Pairs, Text, Value, Word, read_value
+
+_WORDS = {"None": None, "True": True, "False": False}
+
+
+class Maker(Protocol):
+    """Makes instances and members."""
+
+    def instance(self, record: Record, given: Mapping[str, object]) -> object: ...
+    def member(self, owner: Enumeration, name: str) -> object: ...
+
+
+def parse_call(types: Types, maker: Maker, source: Source, type_: Type) -> object:
+    """The value of a type that a text stands for: of the root's, its instance.
+
+    Every text of ``call_tree`` is read, and some more: see ``values``.
+
+    Raises: ParseError of kind ``syntax``, ``bad_escape``, ``digits``, ``nesting`` or ``mismatch``.
+    """
+    value = read_value(source)
+    try:
+        return _ValueFitting(types, maker).value(value, type_)
+    except MisfitError as misfit:
+        place = misfit.place
+        assert isinstance(place, Span), "raised below"
+        raise ParseError(misfit.message, source, place, kind="mismatch") from None
+    except RecursionError:
+        raise too_deep(source) from None
+
+
+def too_deep(source: Source) -> ParseError:
+    """What is said of a text with more brackets in brackets than Python's own stack can take."""
+    whole = Span(0, len(source.text))
+    return ParseError("nested too deeply to be made into objects", source, whole, kind="nesting")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ValueFitting:
+    """One text being fitted."""
+
+    types: Types
+    maker: Maker
+    options: Options = field(default_factory=Options)
+
+    def value(self, value: Value, type_: Type) -> object:
+        match type_, value:
+            case Plain(scalar=scalar), _:
+                return self._scalar(value, scalar, type_)
+            case OneOf(values=values), _:
+                return self._one_of(value, values, type_)
+            case Union(options=options), _:
+                return self.options.first(value, options, self.value, _value_misfit(value, type_))
+            case Named(name=name), _:
+                return self._named(value, self.types.definitions[name])
+            case Many(kind=kind, item=item), _:
+                return self._many(value, kind, item, type_)
+            case Tuple(items=items), Items(bracket="(", items=given) if len(given) == len(items):
+                return tuple(self.value(one, item) for one, item in zip(given, items, strict=True))
+            case Dict(key=key, value=item), Pairs(pairs=pairs):
+                return {self.value(k, key): self.value(v, item) for k, v in pairs}
+        raise _value_misfit(value, type_)
+
+    def _scalar(self, value: Value, scalar: Scalar, type_: Type) -> object:
+        match scalar, value:
+            case Scalar.STR, Text(value=text):
+                return text
+            case Scalar.INT, Number(value=int(number)):
+                return number
+            case Scalar.FLOAT, Number(value=number):
+                return as_float(number)
+            case Scalar.FLOAT, Word(name="inf" | "nan" as name):
+                return float(name)
+            case Scalar.BOOL, Word(name="True" | "False" as name):
+                return _WORDS[name]
+            case Scalar.NONE, Word(name="None"):
+                return None
+        raise _value_misfit(value, type_)
+
+    def _one_of(
+        self, value: Value, values: tuple[str | int | Member | None, ...], type_: Type
+    ) -> object:
+        for one in values:
+            match one, value:
+                case Member(owner=owner, name=name), Word(name=given) if given == value_text(one):
+                    enumeration = self.types.definitions[owner]
+                    assert isinstance(enumeration, Enumeration), "checked when it was read"
+                    return self.maker.member(enumeration, name)
+                case str(), Text(value=given) if given == one:
+                    return one
+                case bool() | None, Word(name=given) if given == str(one):
+                    return one
+                case int(), Number(value=int(given)) if given == one and type(one) is int:
+                    return one
+        raise _value_misfit(value, type_)
+
+    def _named(self, value: Value, definition: Record | Enumeration) -> object:
+        match definition, value:
+            case Enumeration(name=owner, members=members), Word(name=name):
+                member = name.removeprefix(f"{owner}.")
+                if member != name and member in dict(members):
+                    return self.maker.member(definition, member)
+            case Record(name=name), Call(name=called, given=()) if called == name:
+                return self._record(value, definition)
+        raise _value_misfit(value, Named(definition.name))
+
+    def _record(self, call: Call, record: Record) -> object:
+        fields = {one.name: one for one in record.fields}
+        given = {}
+        for keyword, value in call.keywords:
+            if keyword not in fields:
+                raise _error_at_span(value.span, f"{record.name} has no field {keyword}")
+            given[keyword] = self.value(value, fields[keyword].type)
+        if missing := lacking(record, given):
+            bracket = Span(call.span.end - 1, call.span.end)
+            raise _error_at_span(bracket, f"expected {missing.name}= in {record.name}(…)")
+        return self.maker.instance(record, given)
+
+    def _many(self, value: Value, kind: Kind, item: Type, type_: Type) -> object:
+        match kind, value:
+            case Kind.LIST, Items(bracket="[", items=items):
+                return [self.value(one, item) for one in items]
+            case Kind.TUPLE, Items(bracket="(", items=items):
+                return tuple(self.value(one, item) for one in items)
+            case Kind.SET, Items(bracket="{", items=items):
+                return {self.value(one, item) for one in items}
+            case Kind.SET, Call(name="set", keywords=(), given=()):
+                return set()
+            case Kind.FROZENSET, Call(name="frozenset", keywords=(), given=()):
+                return frozenset()
+            case Kind.FROZENSET, Call(
+                name="frozenset", keywords=(), given=(Items(bracket="{", items=items),)
+            ):
+                return frozenset(self.value(one, item) for one in items)
+        raise _value_misfit(value, type_)
+
+
+def as_float(number: float) -> float:
+    """A whole number as a float; one that no float is equal to stays what it is."""
+    try:
+        return number if isinstance(number, float) or float(number) != number else float(number)
+    except OverflowError:
+        return number
+
+
+def _value_misfit(value: Value, type_: Type) -> MisfitError:
+    return _error_at_span(value.span, f"expected {type_text(type_)}")
+
+
+def _error_at_span(span: Span, message: str) -> MisfitError:
+    return MisfitError(span, span.start, message)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassMaker:
+    """Calls the classes a program holds; their ``__post_init__`` is run, as in any call."""
+
+    classes: Mapping[str, type]
+
+    def instance(self, record: Record, given: Mapping[str, object]) -> object:
+        """An instance.
+
+        Raises: WorkbenchError where the class refuses what it is given.
+        """
+        try:
+            return self.classes[record.name](**given)
+        except Exception as error:  # whatever __post_init__ of a stranger's class raises
+            what = f"{record.name} refused its fields: {error}"
+            raise WorkbenchError(what, "its __post_init__ requires more than its types") from error
+
+    def member(self, owner: Enumeration, name: str) -> object:
+        return self.classes[owner.name][name]  # type: ignore[index]  # it is an Enum
+
+
+@dataclass(frozen=True, slots=True)
+class MadeMember:
+    """A member of an enumeration that was only read."""
+
+    owner: str
+    name: str
+
+    def __repr__(self) -> str:
+        return f"{self.owner}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MadeInstance:
+    """An instance of a dataclass that was only read; its fields are its attributes.
+
+    Law: ``repr`` of it is a text the grammar accepts, if all defaults in it are literals.
+    """
+
+    __type: str
+    __fields: tuple[tuple[str, object], ...]
+
+    def __getattr__(self, name: str) -> object:
+        for known, value in self.__fields:
+            if known == name:
+                return value
+        raise AttributeError(f"{self.__type} has no field {name!r}")
+
+    def __repr__(self) -> str:
+        return f"{self.__type}({', '.join(f'{name}={value!r}' for name, value in self.__fields)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Unread:
+    """A default whose text is no value of the field's type; it stands for itself."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordMaker:
+    """Makes records; what a text leaves out is filled in from the defaults."""
+
+    types: Types
+
+    def instance(self, record: Record, given: Mapping[str, object]) -> MadeInstance:
+        values = (
+            (one.name, given[one.name] if one.name in given else self._default(one))
+            for one in record.fields
+        )
+        return MadeInstance(record.name, tuple(values))
+
+    def member(self, owner: Enumeration, name: str) -> MadeMember:
+        return MadeMember(owner.name, name)
+
+    def _default(self, field: Field) -> object:
+        text = field.default or OPAQUE
+        try:
+            return parse_call(self.types, self, Source(text, "default"), field.type)
+        except ParseError:
+            return Unread(text)
+
+
+_MAKE: dict[Kind, Callable[[Iterable[object]], object]] = {
+    Kind.LIST: list, Kind.SET: set, Kind.FROZENSET: frozenset, Kind.TUPLE: tuple,
+}  # fmt: skip
+
+
+def parse_json(types: Types, maker: Maker, source: Source, type_: Type) -> object:
+    """The value of a type that a JSON text stands for.
+
+    Where a union has options that JSON writes alike, it is the first of them.
+
+    Raises: ParseError of kind ``syntax``, ``digits``, ``nesting`` or ``mismatch``.
+    """
+    whole = Span(0, len(source.text))
+    try:
+        value = json.loads(source.text, parse_constant=_no_constant)
+        return _JsonFitting(types, maker).value(value, type_, "")
+    except json.JSONDecodeError as error:
+        what = f"expected JSON: {error.msg.lower()}"
+        raise ParseError(what, source, Span(error.pos, error.pos)) from None
+    except MisfitError as misfit:
+        where = f"{misfit.place}: " if misfit.place else ""
+        raise ParseError(where + misfit.message, source, whole, kind="mismatch") from None
+    except RecursionError:
+        raise too_deep(source) from None
+    except ValueError as error:  # numerals of thousands of digits, NaN
+        raise ParseError(str(error).lower(), source, whole, kind="digits") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON's")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _JsonFitting:
+    """One text being fitted."""
+
+    types: Types
+    maker: Maker
+    options: Options = field(default_factory=Options)
+
+    def value(self, value: object, type_: Type, at: str) -> object:
+        match type_:
+            case Plain(scalar=scalar):
+                return _scalar(value, scalar, at)
+            case OneOf(values=values):
+                return self._one_of(value, values, type_, at)
+            case Union(options=options):
+                return self.options.first(
+                    value,
+                    options,
+                    lambda each, option: self.value(each, option, at),
+                    _json_misfit(at, type_),
+                )
+            case Named(name=name):
+                return self._named(value, self.types.definitions[name], at)
+            case Many(kind=kind, item=item) if isinstance(value, list):
+                return _MAKE[kind](
+                    self.value(each, item, f"{at}/{i}") for i, each in enumerate(value)
+                )
+            case Tuple(items=items) if isinstance(value, list) and len(value) == len(items):
+                pairs = enumerate(zip(value, items, strict=True))
+                return tuple(self.value(v, item, f"{at}/{i}") for i, (v, item) in pairs)
+            case Dict(key=key, value=item) if isinstance(value, dict):
+                return {
+                    self._key(k, key, at): self.value(v, item, f"{at}/{k}")
+                    for k, v in value.items()
+                }
+        raise _json_misfit(at, type_)
+
+    def _key(self, text: str, key: Type, at: str) -> object:
+        """A key, which JSON writes as a text."""
+        match key:
+            case Plain(scalar=Scalar.INT) if re.fullmatch(WHOLE, text):
+                return int(text)
+            case Plain(scalar=Scalar.BOOL) if text in ("true", "false"):
+                return text == "true"
+            case OneOf(values=values):
+                for constant in values:
+                    if key_text(json_of(constant, self.types.definitions)) == text:
+                        return self._constant(constant)
+            case Named(name=name) if isinstance(one := self.types.definitions[name], Enumeration):
+                for member, value in member_values(one).items():
+                    if key_text(value) == text:
+                        return self.maker.member(one, member)
+            case Plain(scalar=Scalar.STR):
+                return text
+        raise _json_misfit(at, key)
+
+    def _one_of(
+        self, value: object, values: tuple[str | int | Member | None, ...], type_: Type, at: str
+    ) -> object:
+        for one in values:
+            if _same(json_of(one, self.types.definitions), value):
+                return self._constant(one)
+        raise _json_misfit(at, type_)
+
+    def _constant(self, one: str | int | Member | None) -> object:
+        if not isinstance(one, Member):
+            return one
+        owner = self.types.definitions[one.owner]
+        assert isinstance(owner, Enumeration), "checked when it was read"
+        return self.maker.member(owner, one.name)
+
+    def _named(self, value: object, one: Record | Enumeration, at: str) -> object:
+        if isinstance(one, Enumeration):
+            for member, known in member_values(one).items():
+                if _same(known, value):
+                    return self.maker.member(one, member)
+        elif isinstance(value, dict):
+            return self._record(value, one, at)
+        raise _json_misfit(at, Named(one.name))
+
+    def _record(self, value: dict[str, object], record: Record, at: str) -> object:
+        fields = {one.name: one for one in record.fields}
+        given = {}
+        for name, each in value.items():
+            if name not in fields:
+                raise _error_at_path(f"{at}/{name}", f"{record.name} has no field {name}")
+            given[name] = self.value(each, fields[name].type, f"{at}/{name}")
+        if missing := lacking(record, given):
+            raise _error_at_path(at, f"expected {missing.name} among the fields of {record.name}")
+        return self.maker.instance(record, given)
+
+
+def _scalar(value: object, scalar: Scalar, at: str) -> object:
+    match scalar, value:
+        case Scalar.NONE, None:
+            return None
+        case (Scalar.BOOL, bool()) | (Scalar.STR, str()):
+            return value
+        case ((Scalar.INT | Scalar.FLOAT), bool()):
+            pass
+        case Scalar.INT, int():
+            return value
+        case Scalar.INT, float() if value.is_integer():  # 1.0 is a whole number to JSON Schema
+            return int(value)
+        case Scalar.FLOAT, int() | float():
+            return as_float(value)
+    raise _json_misfit(at, Plain(scalar))
+
+
+def _same(known: object, value: object) -> bool:
+    """Whether two JSON values are one; ``true`` is not 1."""
+    return known == value and isinstance(known, bool) == isinstance(value, bool)
+
+
+def _json_misfit(at: str, type_: Type) -> MisfitError:
+    return _error_at_path(at, f"expected {type_text(type_)}")
+
+
+def _error_at_path(at: str, message: str) -> MisfitError:
+    return MisfitError(at, at.count("/"), message)

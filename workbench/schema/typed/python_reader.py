@@ -1,0 +1,209 @@
+"""Reads the text of dataclasses as types; executes nothing.
+
+Read are imports of dataclasses, enum and typing, names for types, ``Enum`` classes and
+dataclasses, classes inside classes too. Methods are passed over: they do not change what the
+constructor takes, but for those that replace it, which are refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from workbench.base.source import Source, Span
+from workbench.schema.typed.annotations import enumeration
+from workbench.schema.typed.class_bodies import record, settings
+from workbench.schema.typed.python_printer import type_text
+from workbench.schema.typed.python_text import Names, PythonText, dotted
+from workbench.schema.typed.types import (
+    Definition,
+    Dict,
+    Enumeration,
+    Kind,
+    Many,
+    Member,
+    Named,
+    OneOf,
+    Record,
+    Type,
+    Types,
+    inside,
+)
+
+
+def check(text: PythonText, definitions: Mapping[str, Definition]) -> None:
+    """Classes and members that are named are there; items of sets and keys can be hashed.
+
+    Raises: ParseError of kind ``undefined_name`` or ``unsupported_type``.
+    """
+    for one in definitions.values():
+        for field in one.fields if isinstance(one, Record) else ():
+            for part in inside(field.type):
+                match part:
+                    case Named(name=name) if name not in definitions:
+                        hint = f"write @dataclass above {name}"
+                        message = f"{name} is neither a dataclass nor an Enum"
+                        text.refuse(message, part.span, hint, "unsupported_type")
+                    case OneOf(values=values):
+                        _check_members(text, definitions, part, values)
+                    case Many(kind=Kind.SET | Kind.FROZENSET, item=item) | Dict(key=item):
+                        _check_hashable(text, definitions, item)
+
+
+def _check_members(
+    text: PythonText,
+    definitions: Mapping[str, Definition],
+    type_: OneOf,
+    values: tuple[str | int | Member | None, ...],
+) -> None:
+    for value in values:
+        if not isinstance(value, Member):
+            continue
+        owner = definitions.get(value.owner)
+        if not isinstance(owner, Enumeration) or value.name not in dict(owner.members):
+            message = f"{value.owner} has no member {value.name}"
+            text.refuse(message, type_.span, kind="undefined_name")
+
+
+def _check_hashable(text: PythonText, definitions: Mapping[str, Definition], type_: Type) -> None:
+    """Every value of the type can be hashed, and what it holds."""
+    seen: set[str] = set()
+    waiting = [type_]
+    for one in waiting:  # grows while it is read
+        for part in inside(one):
+            if isinstance(part, Dict) or (
+                isinstance(part, Many) and part.kind in (Kind.LIST, Kind.SET)
+            ):
+                text.refuse(
+                    f"items of sets and keys have to be hashable, and {type_text(part)} is not",
+                    type_.span,
+                    "use tuple, or frozenset",
+                    "unsupported_type",
+                )
+            if isinstance(part, Named) and part.name not in seen:
+                seen.add(part.name)
+                waiting += _held(text, definitions.get(part.name), type_)
+
+
+def _held(text: PythonText, definition: Definition | None, type_: Type) -> list[Type]:
+    """The types of the fields of a dataclass whose instances are hashed."""
+    if not isinstance(definition, Record):
+        return []  # members can be hashed; what is neither is told of at its own place
+    if not definition.hashable:
+        text.refuse(
+            f"items of sets and keys have to be hashable, and {definition.name} is not",
+            type_.span,
+            f"write @dataclass(frozen=True) above {definition.name}",
+            "unsupported_type",
+        )
+    return [field.type for field in definition.fields]
+
+
+def read_types(source: Source, root: str = "") -> Types:
+    """What a text defines; the root is the dataclass of that name, or the last one.
+
+    Raises: ParseError of kind ``syntax``, ``unsupported_type``, ``undefined_name``,
+            ``unsupported_import``, ``unsupported_statement``, ``unsupported_class`` or
+            ``no_dataclass``.
+    """
+    text = PythonText(source)
+    try:
+        return _read(Names(text), root)
+    except RecursionError:
+        text.refuse("expected a definition that is nested less", Span(0, len(source.text)))
+
+
+def _read(names: Names, root: str) -> Types:
+    text, source = names.text, names.text.source
+    body = text.module.body
+    _note_classes(names, body)
+    for statement in body:
+        _note(names, statement)
+    for name in list(names.classes):
+        _define(names, name, ())
+    records = [name for name, one in names.definitions.items() if isinstance(one, Record)]
+    if not records:
+        hint = "write @dataclass above a class with annotated fields, as in  age: int"
+        text.refuse("expected a dataclass", Span(0, len(source.text)), hint, "no_dataclass")
+    if root and root not in records:
+        hint = f"there are {', '.join(records)}"
+        text.refuse(f"no dataclass is called {root}", Span(0, 0), hint, "no_dataclass")
+    check(text, names.definitions)
+    # the one that ends last, whatever has been defined early because others derive from it
+    last = max(records, key=lambda name: (names.classes[name].end_lineno, -name.count(".")))
+    return Types(root or last, names.definitions, source)
+
+
+def _note_classes(names: Names, body: list[ast.stmt], owner: str = "") -> None:
+    """Find every class first, for an annotation may name one that stands further down."""
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            name = f"{owner}.{statement.name}" if owner else statement.name
+            if name in names.classes:
+                names.text.refuse(
+                    f"there are two classes {name}", names.text.name_span(statement), "rename one"
+                )
+            names.classes[name] = statement
+            _note_classes(names, statement.body, name)
+
+
+def _note(names: Names, statement: ast.stmt) -> None:
+    """One statement outside all classes: an import, an alias, a docstring."""
+    match statement:
+        case ast.Import() | ast.ImportFrom():
+            names.read_import(statement)
+        case ast.ClassDef() | ast.Pass() | ast.Expr(value=ast.Constant()):
+            pass
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if (
+            names.meant(dotted(call.func) or "") == "typing.NewType" and len(call.args) == 2
+        ):
+            names.aliases[name] = call.args[1]
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if not isinstance(
+            value, ast.Call
+        ):
+            names.aliases[name] = value
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if (
+            names.meant(dotted(statement.annotation) or "") == "typing.TypeAlias"
+        ):
+            names.aliases[name] = value
+        case _:
+            names.text.refuse(
+                "expected imports, names for types, enumerations and dataclasses",
+                statement,
+                "the text is only read, never run: leave out what does something",
+                "unsupported_statement",
+            )
+
+
+def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
+    """Read one class, those it derives from first."""
+    node, text = names.classes[name], names.text
+    if name in names.definitions:
+        return
+    if name in waiting:
+        text.refuse(f"{name} derives from itself", text.name_span(node))
+    owner = name.rpartition(".")[0]
+    bases = [dotted(base) or "" for base in node.bases]
+    for base in bases:
+        if found := names.class_named(base, owner):
+            _define(names, found, (*waiting, name))
+    if any(names.meant(base).startswith("enum.") for base in bases):
+        names.definitions[name] = enumeration(names, node, name)
+    elif (set_to := settings(names, node)) is not None:
+        known = (names.definitions.get(names.class_named(base, owner) or "") for base in bases)
+        parents = [parent for parent in known if isinstance(parent, Record)]
+        names.definitions[name] = record(names, node, name, parents, set_to)
+    elif node.bases or not all(_harmless(statement) for statement in node.body):
+        text.refuse(
+            f"expected a dataclass or an Enum, and {name} is neither",
+            text.name_span(node),
+            "write @dataclass above it, or Enum in brackets after its name",
+            "unsupported_class",
+        )
+
+
+def _harmless(statement: ast.stmt) -> bool:
+    """What may stand in a class that only holds others."""
+    return isinstance(statement, ast.ClassDef | ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )

@@ -1,0 +1,219 @@
+"""A dataclass becomes types: a class in, Types out, with the text that would define them.
+
+Reflection looks at fields and annotations; no constructor, factory or property is called.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from typing import NoReturn
+
+from workbench.base.errors import BuildError
+from workbench.base.source import Source, Span
+from workbench.schema.typed.annotations import INSTEAD, joined
+from workbench.schema.typed.python_printer import call_name, default_text, definitions_text
+from workbench.schema.typed.python_reader import read_types
+from workbench.schema.typed.types import (
+    OPAQUE,
+    Definition,
+    Dict,
+    Enumeration,
+    Field,
+    Kind,
+    Many,
+    Member,
+    Named,
+    OneOf,
+    Plain,
+    Record,
+    Scalar,
+    Tuple,
+    Type,
+    Types,
+)
+
+_NOWHERE = Span(0, 0)
+_SCALARS: dict[object, Scalar] = {
+    int: Scalar.INT, float: Scalar.FLOAT, bool: Scalar.BOOL, str: Scalar.STR,
+    None: Scalar.NONE, type(None): Scalar.NONE,
+}  # fmt: skip
+_KINDS: dict[object, Kind] = {list: Kind.LIST, set: Kind.SET, frozenset: Kind.FROZENSET}
+_FACTORIES: dict[object, str] = {
+    list: "[]", dict: "{}", set: "set()", frozenset: "frozenset()", tuple: "()",
+    str: "''", int: "0", float: "0.0", bool: "False",
+}  # fmt: skip
+
+
+def reflect(cls: type) -> tuple[Types, dict[str, type]]:
+    """The types of a dataclass, read from the text that defines them, and the classes by name.
+
+    Raises: BuildError of kind ``unsupported_type`` or ``unsupported_class``.
+    """
+    reflection = _Reflection()
+    if not isinstance(cls, type) or not dataclasses.is_dataclass(cls):
+        reflection.refuse(repr(cls), "expected a dataclass", "write @dataclass above the class")
+    root = reflection.named(cls).name
+    text = definitions_text(reflection.definitions, root)
+    return read_types(Source(text, "dataclass"), root), reflection.classes
+
+
+class _Reflection:
+    """What has been seen so far: classes by name, and what they have become."""
+
+    def __init__(self) -> None:
+        self.classes: dict[str, type] = {}
+        self.definitions: dict[str, Definition] = {}
+        self._at = ""
+
+    def refuse(self, what: str, message: str, hint: str = "") -> NoReturn:
+        """Say what is wrong with a class or a field.
+
+        Raises: BuildError, always.
+        """
+        source = Source(f"{self._at}{what}", "dataclass")
+        span = Span(len(self._at), len(source.text))
+        raise BuildError(message, source, span, hint, "unsupported_type")
+
+    def named(self, cls: type) -> Named:
+        """A dataclass or an enumeration, by name; looked at when first met."""
+        name = call_name(cls)
+        if self.classes.setdefault(name, cls) is not cls:
+            self.refuse(name, f"two classes are called {name}", "rename one")
+        if name not in self.definitions:
+            self.definitions[name] = Record(name, ())  # for those that name it again meanwhile
+            made = self._enumeration(cls) if issubclass(cls, enum.Enum) else self._record(cls)
+            del self.definitions[name]
+            self.definitions[name] = made  # after those it needs
+        return Named(name)
+
+    def _enumeration(self, cls: type[enum.Enum]) -> Enumeration:
+        name = call_name(cls)
+        if issubclass(cls, enum.Flag):
+            self.refuse(name, "flags have no literals", "use set of an Enum")
+        if not cls.__members__:
+            self.refuse(name, f"{name} has no members, so no value")
+        bases = (
+            tuple(base.__name__ for base in cls.__bases__ if base in (str, int, float))
+            + tuple(
+                base
+                for base in ("IntEnum", "StrEnum", "Enum")
+                if issubclass(cls, getattr(enum, base))
+            )[:1]
+        )
+        members = ((key, _literal(one.value)) for key, one in cls.__members__.items())
+        return Enumeration(name, tuple(members), bases)
+
+    def _record(self, cls: type) -> Record:
+        name = call_name(cls)
+        if not getattr(cls, "__dataclass_params__").init:  # noqa: B009  # mypy knows no such thing
+            self.refuse(name, "a dataclass that makes no __init__ has no constructor calls")
+        hints = self._hints(cls)
+        fields = []
+        for field in cls.__dataclass_fields__.values():  # type: ignore[attr-defined]
+            before, self._at = self._at, f"{name}.{field.name}: "
+            if isinstance(hints.get(field.name), dataclasses.InitVar):
+                hint = "make it a field"
+                self.refuse(
+                    "InitVar", "an InitVar is not kept, so no instance could be given back", hint
+                )
+            if field._field_type is dataclasses._FIELD and field.init:  # type: ignore[attr-defined]
+                fields.append(Field(field.name, self.type(hints[field.name]), _default(field)))
+            self._at = before
+        return Record(name, tuple(fields), cls.__hash__ is not None)
+
+    def _hints(self, cls: type) -> Mapping[str, object]:
+        """The annotations of a class, strings among them resolved."""
+        own: dict[str, object] = {call_name(cls): cls, cls.__name__: cls}
+        try:
+            return typing.get_type_hints(cls, localns=own, include_extras=True)
+        except NameError:
+            pass  # a class made in a function names its neighbours, which only that function knows
+        frame = sys._getframe()
+        while frame.f_back is not None:
+            frame = frame.f_back
+            own = {**frame.f_locals, **own}
+        try:
+            return typing.get_type_hints(cls, localns=own, include_extras=True)
+        except (NameError, AttributeError, TypeError, SyntaxError) as error:
+            hint = "define the classes it names where it can see them"
+            self.refuse(call_name(cls), f"an annotation cannot be resolved: {error}", hint)
+
+    def type(self, hint: object) -> Type:
+        """What an annotation means.
+
+        Raises: BuildError
+        """
+        if isinstance(hint, type(None)) or (isinstance(hint, type) and hint in _SCALARS):
+            return Plain(_SCALARS[hint])
+        if (
+            isinstance(hint, type)
+            and not isinstance(hint, types.GenericAlias)
+            and (issubclass(hint, enum.Enum) or dataclasses.is_dataclass(hint))
+        ):
+            return self.named(hint)
+        origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+        if origin in (typing.Annotated, typing.Final):
+            return self.type(arguments[0])
+        if origin in (typing.Union, types.UnionType):
+            return joined(tuple(map(self.type, arguments)), _NOWHERE)
+        if origin is typing.Literal:
+            return OneOf(tuple(map(self._constant, arguments)))
+        if origin is tuple or hint == tuple[()]:
+            return self._tuple(arguments)
+        if origin in _KINDS and arguments:
+            return Many(_KINDS[origin], self.type(arguments[0]))
+        if origin is dict and arguments:
+            return Dict(self.type(arguments[0]), self.type(arguments[1]))
+        if isinstance(hint, typing.NewType):
+            return self.type(hint.__supertype__)
+        if value := getattr(hint, "__value__", None):  # type Tags = list[str], from 3.12 on
+            return self.type(value)
+        return self._unknown(hint)
+
+    def _tuple(self, arguments: tuple[object, ...]) -> Type:
+        if len(arguments) == 2 and arguments[1] is ...:
+            return Many(Kind.TUPLE, self.type(arguments[0]))
+        return Tuple(tuple(map(self.type, arguments)))
+
+    def _constant(self, value: object) -> str | int | Member | None:
+        if isinstance(value, enum.Enum):
+            return Member(self.named(type(value)).name, value.name)
+        if value is None or isinstance(value, str | int):
+            return value
+        return self.refuse(
+            repr(value), "expected texts, whole numbers, True, False, None or members in Literal"
+        )
+
+    def _unknown(self, hint: object) -> NoReturn:
+        name = getattr(hint, "__name__", None) or str(hint)
+        if hint in (list, set, frozenset, tuple, dict, *_BARE):
+            self.refuse(name, f"expected {name}[…], not {name} alone", f"say of what: {name}[str]")
+        message = f"expected a type whose values are literals or calls of dataclasses, not {name}"
+        self.refuse(name, message, INSTEAD.get(name, "use str, or a dataclass of its parts"))
+
+
+_BARE = (typing.List, typing.Dict, typing.Set, typing.FrozenSet, typing.Tuple)  # noqa: UP006
+
+
+def _literal(value: object) -> str:
+    """The value of a member as text, opaque where it is no literal."""
+    try:
+        same = ast.literal_eval(repr(value)) == value
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return OPAQUE
+    return repr(value) if same else OPAQUE
+
+
+def _default(field: dataclasses.Field[object]) -> str | None:
+    """The default of a field as text; what its factory would make is known of a few alone."""
+    if field.default is not dataclasses.MISSING:
+        return default_text(field.default)
+    if field.default_factory is dataclasses.MISSING:
+        return None
+    return _FACTORIES.get(field.default_factory, OPAQUE)

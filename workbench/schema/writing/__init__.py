@@ -1,1 +1,0 @@
-"""Sets of JSON values become rules of a grammar, in declared order."""

@@ -1,0 +1,305 @@
+"""Parses GBNF to a grammar tree.
+
+GBNF is the notation of llama.cpp; what xgrammar's EBNF has besides is read too, as far as it is
+a language of texts. Where the two differ the wider one is read: a rule may go on in a new line
+anywhere, an alternative may be empty, a repetition may be repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import cast
+
+from workbench.base.errors import BuildError, ParseError
+from workbench.base.limits import Clock
+from workbench.base.source import Source, Span
+from workbench.syntax.cursor import NESTING, Cursor, take_bounds
+from workbench.syntax.derived_rules import Counting, pieces, written_parts
+from workbench.syntax.gbnf.gbnf_lexer import ESCAPES, LEXEMES, SIGNS, class_ranges
+from workbench.syntax.gbnf.macros import (
+    MACROS,
+    OF_TOKENS,
+    chunks_of,
+    regex_of,
+    tag_dispatch,
+    take_arguments,
+)
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    GrammarTree,
+    Literal,
+    Names,
+    Nonterminal,
+    Pattern,
+    Rule,
+    Sequence,
+    Stop,
+    all_called,
+    calls,
+    without_idle,
+)
+from workbench.syntax.kbnf.kbnf_lexer import END, Part, lexemes
+from workbench.syntax.ranges import ANY_CHARACTER, Ranges
+from workbench.syntax.regex.printer import class_text
+from workbench.syntax.regex.tree import Characters
+from workbench.syntax.rule_attributes import Beyond, Wanted, cut_short, take_attributes, wanted
+
+_ITEM = "a string, a class, a rule's name or a bracket"
+_HINT = 'write text in quotes, as in "text"'
+_RULE_HINT = "a rule is written name ::= …"
+
+
+class Reader:
+    """Recursive descent; each method's docstring is its own rule of the notation."""
+
+    def __init__(self, cursor: Cursor, beyond: Beyond | None) -> None:
+        self.cursor = cursor
+        self.source = cursor.source
+        self.beyond = beyond
+        pairs = zip(cursor.parts, cursor.parts[1:], strict=False)
+        #: The names of all rules.
+        self.defined = {
+            cursor.text(name)
+            for name, sign in pairs
+            if name.type == "NAME" and sign.type in ("DEFINE", "ATTRIBUTES")
+        }
+        self.names = Names(self.defined)
+        self.counting = Counting(self.names.fresh)
+        #: Rules that macros come to.
+        self.more: list[Rule] = []
+        #: What is asked of rules besides.
+        self.wanted: dict[str, Wanted] = {}
+
+    def rules(self) -> list[Rule]:
+        """grammar = rule+."""
+        cursor = self.cursor
+        known: dict[str, Rule] = {}
+        while not cursor.ahead(END):
+            rule = self._rule()
+            if rule.name in known:
+                line, _ = self.source.position(known[rule.name].span.start)
+                raise cursor.error(
+                    f"the rule {rule.name!r} is already written in line {line}",
+                    rule.name_span,
+                    "write its alternatives in one rule, with '|' between them",
+                )
+            known[rule.name] = rule
+        if not known:
+            raise cursor.unexpected("at least one rule", 'write for example: root ::= "a"')
+        return [*known.values(), *self.more, *self.counting.rules]
+
+    def _rule(self) -> Rule:
+        """rule = name attributes? "::=" choice."""
+        cursor = self.cursor
+        name = cursor.expect("NAME", "a rule", _RULE_HINT)
+        if cursor.ahead("ATTRIBUTES"):
+            want = wanted(self.source, take_attributes(cursor, self._attribute_value))
+            if not want.plain:
+                self.wanted[cursor.text(name)] = want
+        cursor.expect("DEFINE", "'::='", _RULE_HINT)
+        if cursor.ahead(END) or self._at_rule():
+            raise cursor.unexpected("something", 'write "" for the empty text')
+        body = self._choice(cursor.here.start)
+        if not cursor.ahead(END) and not self._at_rule():
+            raise cursor.unexpected("'|', another item or the next rule", _HINT)
+        called = Span(name.start, name.end)
+        return Rule(cursor.text(name), body, called, cursor.since(name.start))
+
+    def _at_rule(self) -> bool:
+        return self.cursor.ahead("NAME") and self.cursor.ahead("DEFINE", "ATTRIBUTES", by=1)
+
+    def _attribute_value(self) -> object:
+        """value = number | string."""
+        if number := self.cursor.take("NAME"):
+            return self.cursor.text(number)
+        part = self.cursor.expect(
+            "STRING", "a number or a string", "write for example [max_chars=9]"
+        )
+        return self._string(part)
+
+    def _choice(self, start: int) -> Expression:
+        """choice = sequence ("|" sequence)*."""
+        options = [self._sequence()]
+        while self.cursor.take("BAR"):
+            options.append(self._sequence())
+        if len(options) == 1:
+            return options[0]
+        return Choice(tuple(options), self.cursor.since(start))
+
+    def _sequence(self) -> Expression:
+        """sequence = (item)*."""
+        cursor = self.cursor
+        start = cursor.here.start
+        items: list[Expression] = []
+        while not cursor.ahead("BAR", "RPAR", END) and not self._at_rule():
+            if ahead := cursor.take("LOOKAHEAD"):
+                self._skip_assertion(ahead)
+            else:
+                items.append(self._item())
+        if len(items) == 1:
+            return items[0]
+        return Sequence(tuple(items), cursor.since(start) if items else Span(start, start))
+
+    def _skip_assertion(self, bracket: Part) -> None:
+        """assertion = "(=" choice ")": a promise about what follows, which reads nothing.
+
+        It lets xgrammar make its masks sooner; a text that breaks it is accepted there too.
+        """
+        self.cursor.enter(bracket)
+        self._choice(self.cursor.here.start)
+        self.cursor.leave("'|' or another item", _HINT)
+
+    def _item(self) -> Expression:
+        """item = atom bounds*."""
+        cursor = self.cursor
+        start = cursor.here.start
+        item = self._atom()
+        stacked = 0
+        while (bounds := take_bounds(cursor)) is not None:
+            stacked += 1
+            if stacked > NESTING:
+                span = cursor.since(start)
+                raise cursor.error("too many repetitions of one item", span, "one is enough")
+            item = self.counting.repetition(item, *bounds, cursor.since(start))
+        return item
+
+    def _atom(self) -> Expression:
+        """atom = string | class | "." | name | "(" choice ")"."""
+        cursor = self.cursor
+        part = cursor.take("STRING", "CLASS", "DOT", "NAME", "LPAR")
+        if part is None:
+            raise self.cursor.no_item(_ITEM, _HINT)
+        span = Span(part.start, part.end)
+        match part.type:
+            case "STRING":
+                return self._string(part)
+            case "CLASS":
+                return one_of(class_ranges(self.source, span), span)
+            case "DOT":
+                return one_of(ANY_CHARACTER, span)
+            case "NAME":
+                return self._called(part)
+        cursor.enter(part)
+        body = self._choice(cursor.here.start)
+        cursor.leave("'|' or another item", _HINT)
+        return body
+
+    def _string(self, part: Part) -> Literal:
+        self.cursor.check_length(part)
+        text = ESCAPES.unescaped(self.source, Span(part.start + 1, part.end - 1)).text
+        return Literal(text.encode(), Span(part.start, part.end))
+
+    def _called(self, name: Part) -> Expression:
+        """called = name | macro arguments."""
+        cursor = self.cursor
+        text, span = cursor.text(name), Span(name.start, name.end)
+        if text in self.defined or not cursor.ahead("LPAR"):
+            return Nonterminal(text, span)
+        if text in OF_TOKENS:
+            hint = "a grammar here is a language of texts, whatever the vocabulary: write its text"
+            raise cursor.refused(f"the macro {text}()", span, hint)
+        if text not in MACROS:
+            return Nonterminal(text, span)
+        given = take_arguments(cursor, name, MACROS[text])
+        if text == "Regex":
+            regex = regex_of(self.source, given, cursor.clock)
+            return self.counting.pattern(regex, written_parts(self.source, regex))
+        if text == "TagDispatch":
+            return tag_dispatch(self.source, given, self.beyond)
+        leaf, rules = pieces(chunks_of(self.source, given), self.names.fresh("piece"), given.span)
+        self.more += rules
+        return leaf
+
+
+def one_of(ranges: Ranges, span: Span) -> Pattern:
+    """One character out of a set."""
+    return Pattern(Characters(ranges, span), Stop.ANYWHERE, class_text(ranges), span)
+
+
+def parse_gbnf(
+    source: Source, clock: Clock | None = None, beyond: Beyond | None = None
+) -> GrammarTree:
+    """The rules of a grammar, in the order they were written; the start rule is usually ``root``.
+
+    Rules that macros and large counts come to are the last. ``beyond`` makes what syntax cannot:
+    lazy rules, ``TagDispatch``.
+
+    Cost:   linear in the text, but for macros.
+    Raises: ParseError of kind ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex`` or
+            ``unsupported`` (what no machine over texts can be made of, by its name); BuildError
+            where a lazy rule needs a stack; LimitError.
+    Source: llama.cpp, grammars/README.md; xgrammar 0.2, "EBNF".
+    """
+    reader = Reader(Cursor.of(source, lexemes(source.text, LEXEMES), SIGNS, clock), beyond)
+    rules = reader.rules()
+    _check_called(source, rules)
+    if reader.wanted:
+        rules = _Cutting(source, rules, reader.wanted, beyond).rules()
+    return GrammarTree(tuple(rules), source, counted="{{{low},{high}}}")
+
+
+def _check_called(source: Source, rules: list[Rule]) -> None:
+    """Every rule that is called is there.
+
+    Raises: BuildError of kind ``undefined_nonterminal`` at the first call of one that is not.
+    """
+    names = {rule.name for rule in rules}
+    for rule in rules:
+        for call in calls(rule.body):
+            if call.name not in names:
+                near = get_close_matches(call.name, names, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"add a line  {call.name} ::= …"
+                message = f"the rule {call.name!r} is not written"
+                kind = "undefined_nonterminal"
+                raise BuildError(message, source, call.span, hint, kind)
+
+
+@dataclass(slots=True, eq=False)
+class _Cutting:
+    """Rules whose attributes cut their texts short."""
+
+    source: Source
+    written: list[Rule]
+    wanted: dict[str, Wanted]
+    beyond: Beyond | None
+    bodies: dict[str, Expression] = field(init=False)
+    cut: dict[str, Expression] = field(default_factory=dict)
+    #: Rules that machines were made of.
+    absorbed: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.bodies = {rule.name: rule.body for rule in self.written}
+
+    def rules(self) -> list[Rule]:
+        """The rules, with a machine for each body that is cut."""
+        rules = [
+            replace(rule, body=self._cut(rule.name)) if rule.name in self.wanted else rule
+            for rule in self.written
+        ]
+        # any rule may be the start that is left: the first one and "root" often are
+        return without_idle(rules, self.absorbed - {"root", self.written[0].name})
+
+    def _cut(self, name: str, asking: tuple[str, ...] = ()) -> Expression:
+        if name in self.cut:
+            return self.cut[name]
+        want, body = self.wanted[name], self.bodies[name]
+        if name in asking:
+            raise self._refused(f"{want.name} of a rule that calls itself", want)
+        if self.beyond is None:
+            raise self._refused(f"the attribute {want.name!r}", want)
+        rules = {
+            called: self._cut(called, (*asking, name))
+            if called in self.wanted
+            else self.bodies[called]
+            for called in all_called(body, self.bodies)
+        }
+        self.absorbed.update(rules)
+        end = cast("Expression | None", want.end)
+        self.cut[name] = cut_short(body, end, want, name, self.beyond, lambda _: rules)
+        return self.cut[name]
+
+    def _refused(self, what: str, want: Wanted) -> ParseError:
+        message, hint = f"{what} cannot be read", "a rule is cut short whose texts need no stack"
+        return ParseError(message, self.source, want.span, hint, "unsupported")

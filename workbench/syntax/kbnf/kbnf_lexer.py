@@ -1,0 +1,286 @@
+r"""The lexemes of KBNF, the escapes inside its quotes, and what may follow a lexeme.
+
+KBNF resolves escapes in strings and in every ``#`` form alike, before a regex is read as a
+regex: ``#'\\d'`` is the regex ``\d``. So that a mistake inside the regex is shown where it was
+written, each character keeps the place it came from.
+
+The lexemes are the terminals of ``kbnf.lark``, all as one regular expression. Lark's own lexer
+makes an object of eight fields of each, and counts lines: that took more time than all of
+parsing does now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.base.errors import ParseError
+from workbench.base.source import Source, Span, Unescaped
+
+if TYPE_CHECKING:
+    from lark import Lark
+    from lark.lexer import TerminalDef
+
+
+_SIMPLE = {
+    "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", "'": "'", '"': '"', "/": "/",
+}  # fmt: skip
+
+_ESCAPE = re.compile(
+    r"""\\(?: (?P<simple>[nrtbf\\'"/])
+            | x(?P<two>[0-9A-Fa-f]{2})
+            | u(?P<four>[0-9A-Fa-f]{4})
+            | u\{(?P<braced>[0-9A-Fa-f]+)\}
+            | (?P<octal>[0-3][0-7]{0,2}|[4-7][0-7]?) )""",
+    re.VERBOSE,
+)
+_SURROGATES = range(0xD800, 0xE000)
+_HALF = re.compile("[\ud800-\udfff]")
+_LAST = 0x10FFFF
+
+
+def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
+    """Resolve the escapes between two quotes; ``regex`` words the hints only.
+
+    Raises: ParseError of kind ``bad_escape`` at the first escape that does not exist.
+    Source: KBNF specification, section 1, table of escapes.
+    """
+    pieces: list[str] = []
+    places: list[int] = []
+    here = inside.start
+    while True:
+        escape = source.text.find("\\", here, inside.end)
+        stop = inside.end if escape < 0 else escape
+        pieces.append(_plain(source, Span(here, stop)))
+        if escape < 0 and not places:
+            return Unescaped(pieces[0], range(here, stop + 1))
+        places += range(here, stop)
+        if escape < 0:
+            return Unescaped("".join(pieces), (*places, stop))
+        match = _ESCAPE.match(source.text, escape, inside.end)
+        if match is None:
+            raise _unknown(source, inside, escape, regex=regex)
+        pieces.append(_value(source, match))
+        places.append(escape)
+        here = match.end()
+
+
+def _plain(source: Source, span: Span) -> str:
+    """A piece of text without escapes; halves of characters are none."""
+    text = source.text[span.start : span.end]
+    if not text.isascii() and (half := _HALF.search(text)):
+        place = span.start + half.start()
+        raise _not_a_character(source, Span(place, place + 1), ord(half[0]))
+    return text
+
+
+def _value(source: Source, match: re.Match[str]) -> str:
+    """The character an escape stands for."""
+    if match["simple"]:
+        return _SIMPLE[match["simple"]]
+    if match["octal"]:
+        return chr(int(match["octal"], 8))
+    code = int(match["two"] or match["four"] or match["braced"], 16)
+    if code in _SURROGATES or code > _LAST:
+        raise _not_a_character(source, Span(match.start(), match.end()), code)
+    return chr(code)
+
+
+def _not_a_character(source: Source, span: Span, code: int) -> ParseError:
+    what = f"U+{code:04X}" if code <= 0xFFFFFF else "this number"
+    message = f"expected a character's number, and {what} is none"
+    hint = (
+        "surrogates are halves of UTF-16; write the character itself, or its number: \\u{1F600}"
+        if code in _SURROGATES
+        else "the highest character is \\u{10FFFF}"
+    )
+    return ParseError(message, source, span, hint, "bad_escape")
+
+
+#   after the backslash    what is wrong, what to type
+_UNFINISHED = {
+    "x": ("two hexadecimal digits after \\x", "write exactly two, as in \\x41"),
+    "u": ("four hexadecimal digits after \\u", "write four, as in \\u00e9, or braces: \\u{1F600}"),
+}
+
+
+def _unknown(source: Source, inside: Span, here: int, *, regex: bool) -> ParseError:
+    """The error for a backslash at ``here`` that begins no escape."""
+    after = source.text[here + 1 : min(here + 2, inside.end)]
+    span = Span(here, here + 1 + len(after))
+    if after in _UNFINISHED:
+        expected, hint = _UNFINISHED[after]
+        return ParseError(f"expected {expected}", source, span, hint, "bad_escape")
+    shown = "a line break" if after == "\n" else repr(after)[1:-1]
+    message = f"expected an escape that exists after the backslash, not {shown}"
+    if regex and after.isprintable():
+        hint = f"a regex inside quotes doubles its backslashes: write \\\\{after}"
+    elif after.isalnum():
+        hint = (
+            "the escapes are \\n \\r \\t \\b \\f \\\\ \\' \\\" \\/ \\xHH \\uHHHH \\u{H…} and octal"
+        )
+    else:
+        hint = "write a backslash itself as \\\\, and any other character without one"
+    return ParseError(message, source, span, hint, "bad_escape")
+
+
+#: The kinds of the end of the text, and of a place where no lexeme begins.
+END, NOTHING = "END", "NOTHING"
+
+
+class Part:
+    """A lexeme, or what several have become; ``node`` is a text first, and then what it stands for.
+
+    ``type`` is the name of a lexeme in ``kbnf.lark``; lark asks for it.
+    """
+
+    __slots__ = ("end", "node", "start", "type")
+
+    def __init__(self, type_: str, node: object, start: int, end: int) -> None:
+        self.type = type_
+        self.node = node
+        self.start = start
+        self.end = end
+
+
+def scanner(lark: Lark) -> re.Pattern[str]:
+    """One expression for all lexemes, a group each, after whatever is ignored."""
+    ignored = [one for one in lark.terminals if one.name in lark.ignore_tokens]
+    read = sorted((one for one in lark.terminals if one not in ignored), key=_rank)
+    skipped = "|".join(one.pattern.to_regexp() for one in ignored)
+    kinds = "|".join(f"(?P<{one.name}>{one.pattern.to_regexp()})" for one in read)
+    return re.compile(rf"(?:{skipped})*+(?:{kinds}|(?P<{END}>\Z)|(?P<{NOTHING}>))")
+
+
+def _rank(terminal: TerminalDef) -> tuple[int, int, str]:
+    """What is tried first: by priority and then the longest, as lark has it."""
+    return -terminal.priority, -terminal.pattern.max_width, terminal.name
+
+
+def lexemes(text: str, pattern: re.Pattern[str]) -> Iterator[Part]:
+    """The lexemes of a text; the last one is the end, or where no lexeme begins."""
+    for match in pattern.finditer(text):
+        kind = match.lastgroup
+        assert kind is not None, "one alternative is empty"
+        start, end = match.span(kind)
+        yield Part(kind, match[kind], start, end)
+        if start == end:
+            return
+
+
+#: The kinds of opening brackets with the kind that closes each.
+CLOSING = {"_LPAR": "_RPAR", "_LBRACKET": "_RBRACKET", "_LBRACE": "_RBRACE"}
+
+#: Punctuation as it is written.
+SHOWN = {
+    "_DEFINE": "::=", "_END": ";", "_BAR": "|", "_COMMA": ",", "_OPTIONAL": "?", "_STAR": "*",
+    "_PLUS": "+", "_LPAR": "(", "_RPAR": ")", "_LBRACKET": "[", "_RBRACKET": "]", "_LBRACE": "{",
+    "_RBRACE": "}", "_EXCEPT": "except!",
+}  # fmt: skip
+QUOTED = {"STRING", "REGEX", "REGEX_FIRST", "REGEX_WITHOUT", "SUBSTRINGS"}
+#: After these an item of a rule must follow.
+WANTS_ITEM = {"_DEFINE", "_BAR", "_COMMA", *CLOSING}
+#: What a message shows of a lexeme.
+_LONG = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """A piece of grammar text that belongs together; ``kind`` is its name in kbnf.lark."""
+
+    kind: str
+    text: str
+    span: Span
+
+    @property
+    def shown(self) -> str:
+        """The lexeme as a message names it."""
+        short = self.text if len(self.text) <= _LONG else self.text[: _LONG - 1] + "…"
+        return short if short[0] in "'\"#" else f"'{short}'"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mistake:
+    """A place where reading stopped, and the lexemes before it.
+
+    ``kind`` is the kind of the lexeme that should not stand there, ``$END`` at the end of the
+    text, and empty where no lexeme begins at all.
+    """
+
+    source: Source
+    before: tuple[Lexeme, ...]
+    kind: str
+    place: int
+
+    @property
+    def rest(self) -> str:
+        """The next characters; enough to recognise what was meant."""
+        return self.source.text[self.place : self.place + _LONG]
+
+    @property
+    def span(self) -> Span:
+        """What should not stand there."""
+        if self.kind == "$END":
+            end = len(self.source.text.rstrip(" \t\r\n"))
+            return Span(end, end)
+        length = len(SHOWN[self.kind]) if self.kind in SHOWN else 1
+        if self.kind in ("_DEFINE", "NAME", "NUMBER"):
+            found = re.match(r"::=|=|\w+", self.rest, re.ASCII)
+            length = found.end() if found else 1
+        return Span(self.place, min(self.place + length, len(self.source.text)))
+
+    @property
+    def found(self) -> str:
+        """What should not stand there, in words."""
+        if self.kind == "$END":
+            return "the end of the text"
+        if self.kind in QUOTED:
+            return "a string" if self.kind == "STRING" else "a regex"
+        text = self.source.text[self.span.start : self.span.end]
+        return repr(text) if not text.isprintable() else f"'{text}'"
+
+    def last(self, back: int = 1) -> Lexeme:
+        """The last lexeme before, or the one ``back`` lexemes before."""
+        if len(self.before) >= back:
+            return self.before[-back]
+        return Lexeme("", "", Span(0, 0))
+
+    @property
+    def open(self) -> Lexeme | None:
+        """The innermost bracket still open."""
+        opened: list[Lexeme] = []
+        for lexeme in self.before:
+            if lexeme.kind in CLOSING:
+                opened.append(lexeme)
+            elif opened and lexeme.kind == CLOSING[opened[-1].kind]:
+                opened.pop()
+        return opened[-1] if opened else None
+
+    @property
+    def wants(self) -> str:
+        """What has to come here: a ``rule``, ``define``, an ``item``, or what may ``follow`` one.
+
+        Inside ``except!( )`` it is ``bracket``, ``excepted`` or ``closing``.
+        """
+        last, before = self.last(), self.last(2)
+        if last.kind in ("", "_END"):
+            return "rule"
+        if last.kind == "NAME" and before.kind in ("", "_END"):
+            return "define"
+        if last.kind == "_EXCEPT":
+            return "bracket"
+        if before.kind == "_EXCEPT":
+            return "excepted"
+        if self.last(3).kind == "_EXCEPT" and last.kind in ("STRING", "NAME"):
+            return "limit"
+        if self.last(4).kind == "_EXCEPT" and last.kind == "_COMMA":
+            return "number"
+        if self.last(5).kind == "_EXCEPT" and last.kind == "NUMBER":
+            return "closing"
+        return "item" if last.kind in WANTS_ITEM else "follow"
+
+    def error(self, message: str, hint: str, span: Span | None = None) -> ParseError:
+        """The error at the place, or at another one."""
+        return ParseError(message, self.source, span or self.span, hint)

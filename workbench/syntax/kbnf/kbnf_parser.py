@@ -1,0 +1,331 @@
+"""Parses KBNF to a grammar tree with lark's LALR(1) tables.
+
+The loop is the textbook's. Lark's own looks rules up by objects it compares in Python, and takes
+three times as long.
+
+Every part comes with the place it was written at, brackets included; they leave no node.
+
+The lexemes and rules are those of ``kbnf.lark``, read by lark's LALR(1) parser one lexeme at a
+time: quoted lexemes are resolved when they are met, so the first mistake in the text is the one
+that is told. Left for later floors: undefined names, the meaning of ``except!``, empty grammars.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from workbench.base.errors import ParseError
+from workbench.base.limits import Clock
+from workbench.base.source import Source, Span
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Except,
+    Expression,
+    GrammarTree,
+    Literal,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Stop,
+    Substrings,
+)
+from workbench.syntax.kbnf.kbnf_lexer import (
+    CLOSING,
+    END,
+    NOTHING,
+    QUOTED,
+    Lexeme,
+    Mistake,
+    Part,
+    lexemes,
+    scanner,
+    unescape,
+)
+from workbench.syntax.kbnf.mistakes import explain
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+
+#: What the parts of a rule become: how many they are, the rule's name, and what is made of them.
+_Reduction = tuple[int, str, Callable[[list[Any]], Any]]
+
+#: How lark names the end of the text.
+_LARKS_END = "$END"
+
+
+class UnexpectedError(Exception):
+    """A lexeme that cannot stand where it stands."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part.type)
+        self.part = part
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """For each state what to do at a lexeme: the state to go to, or what to reduce."""
+
+    actions: dict[int, dict[str, int | _Reduction]]
+    #: The state after a rule has been read, by the state before it and the rule's name.
+    gotos: dict[int, dict[str, int]]
+    start: int
+    end: int
+
+    @staticmethod
+    def of(lark: Lark) -> Tables:
+        """The tables of a parser without empty rules."""
+        conf = lark.parse_interactive().parser_state.parse_conf
+        actions: dict[int, dict[str, int | _Reduction]] = {}
+        gotos: dict[int, dict[str, int]] = {}
+        for state, row in conf.states.items():
+            actions[state], gotos[state] = {}, {}
+            for symbol, (_, arg) in row.items():
+                name = END if symbol == _LARKS_END else str(symbol)
+                if not isinstance(arg, int):
+                    rule = (len(arg.expansion), str(arg.origin.name), conf.callbacks[arg])
+                    assert rule[0], "an empty rule"
+                    actions[state][name] = rule
+                elif name.isupper():
+                    actions[state][name] = arg
+                else:
+                    gotos[state][name] = arg
+        return Tables(actions, gotos, conf.start_state, conf.end_state)
+
+    def parse(self, parts: Iterable[Part]) -> Any:  # noqa: ANN401  # what the whole becomes
+        """What the whole becomes; the last part is the end.
+
+        Raises: UnexpectedError at the first part that cannot stand where it stands.
+        Source: Knuth 1965, "On the translation of languages from left to right".
+        """
+        actions, gotos, end = self.actions, self.gotos, self.end
+        states: list[int] = [self.start]
+        values: list[Any] = []
+        for part in parts:
+            while True:
+                action = actions[states[-1]].get(part.type)
+                if isinstance(action, int):
+                    states.append(action)
+                    values.append(part)
+                    break
+                if action is None:
+                    raise UnexpectedError(part)
+                size, name, made_of = action
+                held = values[-size:]
+                del values[-size:], states[-size:]
+                values.append(made_of(held))
+                states.append(gotos[states[-1]][name])
+                if states[-1] == end:
+                    return values[-1]
+        raise AssertionError("the last part is the end")
+
+
+#: Digits of an ``except!`` limit: a thousand million bytes are no limit.
+_LIMIT_DIGITS = 9
+
+
+class BadLimitError(Exception):
+    """An ``except!`` has a limit that is none."""
+
+    def __init__(self, number: Part) -> None:
+        super().__init__(
+            f"expected a limit between 1 and 10^{_LIMIT_DIGITS} - 1 bytes",
+            "leave the comma and the number out where there is no limit",
+        )
+        self.span = Span(number.start, number.end)
+
+
+class Nodes:
+    """A method for each name in ``kbnf.lark``; lark calls it with the parts of that rule."""
+
+    def grammar(self, rules: list[Rule]) -> list[Rule]:
+        return rules
+
+    def rule(self, parts: list[Part]) -> Rule:
+        name, _, body, end = parts
+        called = Span(name.start, name.end)
+        return Rule(cast("str", name.node), _node(body), called, Span(name.start, end.end))
+
+    def choice(self, parts: list[Part]) -> Part:
+        start, end = parts[0].start, parts[-1].end
+        options = tuple(map(_node, parts[::2]))  # a bar after each
+        return Part("", Choice(options, Span(start, end)), start, end)
+
+    def sequence(self, parts: list[Part]) -> Part:
+        start, end = parts[0].start, parts[-1].end
+        items = tuple(_node(part) for part in parts if part.type != "_COMMA")
+        return Part("", Sequence(items, Span(start, end)), start, end)
+
+    def call(self, parts: list[Part]) -> Part:
+        (name,) = parts
+        name.node = Nonterminal(cast("str", name.node), Span(name.start, name.end))
+        return name
+
+    def optional(self, parts: list[Part]) -> Part:
+        return _repeated(parts, parts[0], 0, 1)
+
+    def star(self, parts: list[Part]) -> Part:
+        return _repeated(parts, parts[0], 0, None)
+
+    def plus(self, parts: list[Part]) -> Part:
+        return _repeated(parts, parts[0], 1, None)
+
+    def group(self, parts: list[Part]) -> Part:
+        return Part("", parts[1].node, parts[0].start, parts[-1].end)
+
+    def optional_group(self, parts: list[Part]) -> Part:
+        return _repeated(parts, parts[1], 0, 1)
+
+    def star_group(self, parts: list[Part]) -> Part:
+        return _repeated(parts, parts[1], 0, None)
+
+    def excepting(self, parts: list[Part]) -> Part:
+        """``except!(S)`` or ``except!(S, n)``."""
+        start, end, excepted = parts[0].start, parts[-1].end, parts[2]
+        if excepted.type == "NAME":
+            self.call([excepted])
+        limit = _limit(parts[4]) if len(parts) > 4 else None
+        what = cast("Literal | Nonterminal", excepted.node)
+        return Part("", Except(what, limit, Span(start, end)), start, end)
+
+
+def _node(part: Part) -> Expression:
+    return cast("Expression", part.node)
+
+
+def _repeated(parts: list[Part], item: Part, low: int, high: int | None) -> Part:
+    start, end = parts[0].start, parts[-1].end
+    return Part("", Repetition(_node(item), low, high, Span(start, end)), start, end)
+
+
+def _limit(number: Part) -> int:
+    digits = cast("str", number.node).lstrip("0")
+    if not 0 < len(digits) <= _LIMIT_DIGITS:
+        raise BadLimitError(number)
+    return int(digits)
+
+
+#: Brackets inside brackets. Nobody writes a dozen; what walks the tree later may recurse.
+NESTING = 64
+#: Lexemes that are read between looks at the clock.
+_PARTS = 64
+#: What to do where reading takes too long.
+_LONG = "the grammar is very long; shorten it"
+
+_STOPS = {
+    "REGEX": Stop.ANYWHERE,
+    "REGEX_FIRST": Stop.FIRST_MATCH,
+    "REGEX_WITHOUT": Stop.BEFORE_MATCH,
+}
+
+
+def parse_kbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
+    """The rules of a grammar, in the order they were written.
+
+    Brackets leave no node: ``(x)`` is x, ``[x]`` is ``x?`` and ``{x}`` is ``x*``.
+
+    Cost:   linear in the text.
+    Raises: ParseError of kind ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex``
+            or ``invalid_except`` (a limit of 0); LimitError when the time of the ``clock`` is
+            over, or for a string longer than a machine of its limits.
+    Source: KBNF specification, sections 1 and 2.
+    """
+    tables, pattern = _lark()
+    reading = _Reading(source, clock)
+    try:
+        rules = tables.parse(map(reading.taken, lexemes(source.text, pattern)))
+    except UnexpectedError as error:
+        raise reading.mistake(error.part.start, error.part.type) from None
+    except BadLimitError as error:
+        message, hint = error.args
+        raise ParseError(message, source, error.span, hint, "invalid_except") from None
+    return GrammarTree(tuple(rules), source)
+
+
+def ready() -> None:
+    """Have lark make its tables, for a fifth of a second; work with a clock asks for this first."""
+    _lark()
+
+
+@cache
+def _lark() -> tuple[Tables, re.Pattern[str]]:
+    """The tables and lexemes of kbnf.lark; made once, when first wanted."""
+    from lark import Lark
+
+    rules = Path(__file__).with_name("kbnf.lark").read_text(encoding="utf-8")
+    lark = Lark(
+        rules, start="grammar", parser="lalr", lexer="basic", keep_all_tokens=True,
+        maybe_placeholders=False, transformer=Nodes(),
+    )  # fmt: skip
+    return Tables.of(lark), scanner(lark)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reading:
+    """What has been read so far."""
+
+    source: Source
+    clock: Clock | None
+    parts: list[tuple[str, int, int]] = field(default_factory=list)
+    #: The kinds of the brackets that are open.
+    opened: list[str] = field(default_factory=list)
+
+    def taken(self, part: Part) -> Part:
+        """Remember the next lexeme, and say what a quoted one stands for."""
+        kind = part.type
+        if self.clock is not None and not len(self.parts) % _PARTS:
+            self.clock.check(_LONG)
+        if kind == NOTHING:
+            raise self.mistake(part.start, "")
+        self.parts.append((kind, part.start, part.end))
+        if kind in QUOTED:
+            part.node = _leaf(self.source, part, self.clock)
+        elif kind in CLOSING:
+            self.opened.append(kind)
+            if len(self.opened) > NESTING:
+                message = f"brackets are nested deeper than {NESTING}"
+                hint = "move the inner part into a separate rule"
+                raise ParseError(message, self.source, Span(part.start, part.end), hint)
+        elif self.opened and kind == CLOSING[self.opened[-1]]:
+            self.opened.pop()
+        return part
+
+    def mistake(self, place: int, kind: str) -> ParseError:
+        """The error for the text at ``place``, which nothing may begin that could stand there."""
+        text = self.source.text
+        if kind == END:
+            place, kind = len(text), "$END"
+        before = tuple(
+            Lexeme(its_kind, text[start:end], Span(start, end))
+            for its_kind, start, end in self.parts
+            if start < place and its_kind != END
+        )
+        return explain(Mistake(self.source, before, kind, place))
+
+
+def _leaf(source: Source, part: Part, clock: Clock | None) -> Expression:
+    """What a quoted lexeme stands for."""
+    if clock is not None and part.type == "STRING":
+        clock.limits.check("states", part.end - part.start, "shorten this string")
+    text = source.text
+    span = Span(part.start, part.end)
+    inside = Span(text.index(text[part.end - 1], part.start) + 1, part.end - 1)
+    stop = _STOPS.get(part.type)
+    unescaped = unescape(source, inside, regex=stop is not None)
+    if stop is not None:
+        searched = stop is Stop.BEFORE_MATCH
+        regex = parse_regex(
+            source, dialect=Dialect.RUST, searched=searched, written=unescaped, clock=clock
+        )
+        return Pattern(regex, stop, unescaped.text, span)
+    value = unescaped.text.encode()
+    return Literal(value, span) if part.type == "STRING" else Substrings(value, span)

@@ -1,0 +1,94 @@
+"""Prints a grammar tree as KBNF that parses to the same tree, spans aside.
+
+What KBNF cannot say is said another way with the same language: counted repetitions are written
+out, an empty sequence is ``''``. A literal that is no text in UTF-8 cannot be written at all.
+"""
+
+from __future__ import annotations
+
+from workbench.base.errors import WorkbenchError
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Except,
+    GrammarTree,
+    Literal,
+    Pattern,
+    Stop,
+    Substrings,
+)
+from workbench.syntax.tree_printer import Leaf, TreePrinter
+
+_PREFIX = {Stop.ANYWHERE: "#", Stop.FIRST_MATCH: "#e", Stop.BEFORE_MATCH: "#ex"}
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+
+
+def print_kbnf(tree: GrammarTree) -> str:
+    """The grammar as text, a rule a line.
+
+    Law:    ``parse_kbnf(print_kbnf(tree))`` is ``tree`` but for spans, for every tree the
+            parser makes.
+    Raises: WorkbenchError where a literal is not UTF-8.
+    """
+    printer = KbnfPrinter()
+    return "".join(printer.rule(rule) for rule in tree.rules)
+
+
+class KbnfPrinter(TreePrinter):
+    """Writes rules as KBNF."""
+
+    define = " ::= "
+    end = ";\n"
+
+    def leaf(self, node: Leaf) -> str:
+        match node:
+            case Literal(value):
+                return _quoted(_text(value))
+            case Substrings(value):
+                return f"#substrs{_quoted(_text(value))}"
+            case Pattern(_, stop, text):
+                return _PREFIX[stop] + _quoted(text)
+            case Except(excepted, limit):
+                most = "" if limit is None else f", {limit}"
+                return f"except!({self.atom(excepted)}{most})"
+            case Automaton(_, label):
+                raise WorkbenchError(f"KBNF has no sign for a machine, and {label!r} is one")
+
+    def counted(self, part: str, low: int, high: int | None) -> str:
+        return f"({_copies(part, low, high)})"
+
+    def nothing(self) -> str:
+        return "''"
+
+
+def _copies(part: str, low: int, high: int | None) -> str:
+    """A counted repetition, written out: ``x{1,3}`` is ``x (x (x)?)?``."""
+    if high is None:
+        return " ".join([part] * (low - 1) + [f"{part}+"])
+    required = [part] * low
+    if optional := high - low:
+        required.append(f"({part} " * (optional - 1) + f"{part}?" + ")?" * (optional - 1))
+    return " ".join(required) or "''"
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise WorkbenchError(
+            f"expected text in UTF-8, and {value!r} is none",
+            "KBNF has no way to write a single byte above 7F",
+        ) from None
+
+
+def _quoted(text: str) -> str:
+    """The text between the quotes it holds fewer of, with what cannot be seen escaped."""
+    quote = '"' if text.count("'") > text.count('"') else "'"
+    return quote + "".join(_escaped(character, quote) for character in text) + quote
+
+
+def _escaped(character: str, quote: str) -> str:
+    if character == quote:
+        return f"\\{quote}"
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return character if character.isprintable() else f"\\u{{{ord(character):X}}}"

@@ -1,0 +1,215 @@
+r"""The lexemes of Lark grammars: names, strings, ranges, regexes, JSON.
+
+A regex is read as Python's, whose notation Lark's is; what only Rust reads (llguidance) is read
+as Rust's. As in xgrammar an anchor says nothing wherever it stands, and ``\cA`` is a control
+character.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from workbench.base.errors import ParseError
+from workbench.base.limits import Clock
+from workbench.base.source import Source, Span, Unescaped
+from workbench.syntax.cursor import Signs
+from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Part
+from workbench.syntax.ranges import ANY_CHARACTER, intersection
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.printer import class_text
+from workbench.syntax.regex.reader import Dialect, Flags
+from workbench.syntax.regex.searched import without_anchors
+from workbench.syntax.regex.tree import Characters, Regex
+from workbench.syntax.string_escapes import Escapes
+
+#: A regex may hold line breaks only under ``x``, so that one that is not closed is found in its
+#: line. Brackets with a colon after them are the attributes of a rule (llguidance), others an
+#: option.
+_LEXEMES = re.compile(
+    rf"""(?:\s++|//[^\r\n]*+|\#[^\r\n]*+)*+
+    (?: (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+"(?:i(?![\w]))?)
+      | (?P<REGEX>/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])++/[imslux]*
+                 |/(?![/*])(?:[^/\\]|\\[\s\S])++/[imslu]*x[imslux]*)
+      | (?P<OPTIONS>%(?:llguidance|grammar_options)(?![\w]))
+      | (?P<JSON>%json(?![\w])) | (?P<PIECES>%regex(?![\w])) | (?P<NESTED>%lark(?![\w]))
+      | (?P<IF>%if(?![\w]))
+      | (?P<STATEMENT>%[a-z]\w*)
+      | (?P<ATTRIBUTES>\[(?=(?:[^]["/\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+"
+                                    |/(?:[^/\\\r\n]|\\[^\r\n])*+/)*+\]
+                                 [ \t]*(?:\.[ \t]*-?\d+[ \t]*)?:(?!:)))
+      | (?P<COUNT>\{{\s*\d*\s*(?:,\s*\d*\s*)?\}})
+      | (?P<ALIAS>->)
+      | (?P<TOKEN><[^<>\s"][^<>\s"]*+>)
+      | (?P<SUBGRAMMAR>@[\w-]+)
+      | (?P<RANGE>\.\.)
+      | (?P<PRIORITY>\.[ \t]*[+-]?\d+)
+      | (?P<NUMBER>0x[0-9A-Fa-f]+|\d+)
+      | (?P<PARAMETER>::) | (?P<COLON>:)
+      | (?P<LPAR>\() | (?P<RPAR>\)) | (?P<LBRACKET>\[) | (?P<RBRACKET>\])
+      | (?P<LBRACE>\{{) | (?P<RBRACE>\}})
+      | (?P<BAR>\|) | (?P<STAR>\*) | (?P<PLUS>\+) | (?P<OPTIONAL>\?(?![!a-z_]))
+      | (?P<MODIFIER>[!?]{{1,2}}(?=[a-z_]))
+      | (?P<TILDE>~) | (?P<AND>&) | (?P<COMMA>,) | (?P<EQUALS>=) | (?P<DOT>\.)
+      | (?P<NAME>_*[A-Za-z](?:\w|-(?!>))*+|_)
+      | (?P<{END}>\Z) | (?P<{NOTHING}>) )""",
+    re.VERBOSE | re.ASCII,
+)
+
+SIGNS = Signs(
+    shown={
+        "LPAR": "(", "RPAR": ")", "LBRACKET": "[", "RBRACKET": "]", "LBRACE": "{", "RBRACE": "}",
+    },
+    closing={
+        "LPAR": "RPAR", "LBRACKET": "RBRACKET", "LBRACE": "RBRACE", "ATTRIBUTES": "RBRACKET",
+    },
+    define="COLON",
+    unclosed=(
+        (r'"', "string", "'\"' on the same line"),
+        (r"/", "regex", "'/' on the same line"),
+    ),
+    foreign=(
+        (r"/\*", "this is no comment of Lark", "comments are written // … to the end of a line"),
+        (r"'", "Lark writes strings in double quotes", "write \"…\" instead of '…'"),
+        (r";", "a rule of Lark ends with its line", "leave the ';' out"),
+        (r"→", "expected '->'", "an alias is written -> name"),
+        (r"%", "expected a statement such as %import or %ignore", "put the sign between quotes"),
+        (r"<", "a rule's name is written without angle brackets", "write name instead of <name>"),
+        (r"-", "expected a name of letters, digits and '_'", "put the sign between quotes"),
+        (r"\^|\$|@", "this sign has no meaning outside quotes",
+         "put it between quotes, or write a regex: /…/"),
+        (r"\\", "a backslash has a meaning only in strings and regexes",
+         "put the text between quotes"),
+        (r"[‘’‚“”„`´«»]", "expected a straight quote", 'write strings between " and "'),
+    ),
+)  # fmt: skip
+
+#: After these a JSON object stands, which is one lexeme of kind ``OBJECT``.
+_BEFORE_JSON = frozenset({"OPTIONS", "JSON", "PIECES"})
+_BLANKS = re.compile(r"\s*")
+_DECODER = json.JSONDecoder()
+
+
+def lark_lexemes(source: Source) -> Iterator[Part]:
+    """The lexemes of a text; the last one is the end, or where no lexeme begins.
+
+    Raises: ParseError where JSON has to stand and does not.
+    """
+    text, at = source.text, 0
+    while True:
+        match = _LEXEMES.match(text, at)
+        assert match is not None, "one alternative is empty"
+        kind = match.lastgroup
+        assert kind is not None, "every alternative has a name"
+        start, at = match.span(kind)
+        yield Part(kind, match[kind], start, at)
+        if start == at:
+            return
+        if kind in _BEFORE_JSON:
+            part = _object(source, match[kind], at)
+            at = part.end
+            yield part
+
+
+def _object(source: Source, after: str, at: int) -> Part:
+    """The JSON value at a place; its ``node`` is what it stands for."""
+    blank = _BLANKS.match(source.text, at)
+    start = blank.end() if blank else at
+    try:
+        value, end = _DECODER.raw_decode(source.text, start)
+    except json.JSONDecodeError as error:
+        place = min(error.pos, len(source.text))
+        message = f"expected JSON after '{after}': {error.msg.lower()}"
+        hint = f"write {after} followed by an object: {{ … }}"
+        raise ParseError(message, source, Span(place, place), hint) from None
+    except (RecursionError, ValueError):
+        message = f"the JSON after '{after}' is nested too deeply, or has a number too long"
+        raise ParseError(message, source, Span(start, start), "simplify it") from None
+    return Part("OBJECT", value, start, end)
+
+
+#: Those of JSON and Python. Any other backslash is itself for Lark, and refused by llguidance.
+_ESCAPES = Escapes(
+    {
+        "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", '"': '"', "/": "/",
+    },
+    pairs=True,
+    hint="write a backslash itself as \\\\; the escapes are \\n \\r \\t \\b \\f \\\\ \\\" \\/ "
+    "\\xHH \\uHHHH \\UHHHHHHHH",
+)  # fmt: skip
+_FLAGS = {"i": "ignorecase", "m": "multiline", "s": "dotall", "x": "verbose"}
+
+
+def string(source: Source, span: Span) -> Expression:
+    """``"text"`` or ``"text"i``.
+
+    Raises: ParseError of kind ``bad_escape``.
+    """
+    text, cased = _string(source, span)
+    if not cased:
+        return Literal(text.encode(), span)
+    escaped = "".join(re.escape(character) for character in text)
+    places = [span.start] * len(escaped) + [span.end]
+    regex = parse_regex(source, flags=Flags(ignorecase=True), written=Unescaped(escaped, places))
+    return Pattern(regex, Stop.ANYWHERE, f"(?i:{escaped})", span)
+
+
+def character_range(source: Source, low: Span, high: Span) -> Pattern:
+    """``"a".."z"``.
+
+    Raises: ParseError
+    """
+    span = low.to(high)
+    ends = [_string(source, end) for end in (low, high)]
+    if any(len(text) != 1 or cased for text, cased in ends):
+        message = "expected one character at each end of the range"
+        raise ParseError(message, source, span, 'write for example "a".."z"')
+    first, last = (ord(text) for text, _ in ends)
+    if first > last:
+        message = "expected a range from a lower to a higher character"
+        raise ParseError(message, source, span, "swap the two ends")
+    ranges = intersection(ANY_CHARACTER, ((first, last),))
+    return Pattern(Characters(ranges, span), Stop.ANYWHERE, class_text(ranges), span)
+
+
+def regex(source: Source, span: Span, clock: Clock | None = None) -> Pattern:
+    """``/regex/flags``.
+
+    Raises: ParseError of kind ``bad_regex`` or ``unsupported_regex``.
+    """
+    end = source.text.rindex("/", span.start, span.end)
+    letters = source.text[end + 1 : span.end]
+    if "l" in letters:
+        message = "the flag 'l' cannot be read: what it means depends on where it is run"
+        raise ParseError(message, source, Span(end + 1, span.end), "leave it out", "unsupported")
+    flags = Flags(**{_FLAGS[letter]: True for letter in letters if letter in _FLAGS})
+    written = Unescaped(source.text[span.start + 1 : end], range(span.start + 1, end + 1))
+    if not flags.verbose and not flags.multiline:
+        # under 'm' an anchor says something, under 'x' it may stand in a comment: it is refused
+        written = without_anchors(written)
+    tree = _parsed(source, written, flags, clock)
+    told = "".join(sorted({letter for letter in letters if letter in _FLAGS}))
+    text = f"(?{told}:{written.text})" if told else written.text
+    return Pattern(tree, Stop.ANYWHERE, text, span)
+
+
+def _parsed(source: Source, written: Unescaped, flags: Flags, clock: Clock | None) -> Regex:
+    try:
+        return parse_regex(source, flags=flags, written=written, clock=clock)
+    except ParseError as error:
+        try:
+            return parse_regex(
+                source, dialect=Dialect.RUST, flags=flags, written=written, clock=clock
+            )
+        except ParseError:
+            raise error from None
+
+
+def _string(source: Source, span: Span) -> tuple[str, bool]:
+    """What a string stands for, and whether its case is ignored."""
+    end = span.end - 1
+    cased = source.text[end] == "i"
+    inside = Span(span.start + 1, end - cased)
+    return _ESCAPES.unescaped(source, inside).text, cased

@@ -1,0 +1,178 @@
+"""Parses the statements of a Lark grammar; names are not resolved.
+
+Names are not yet resolved. A statement begins at a ``%``, or where a name at the beginning of a
+line has a colon after it.
+
+Both Lark's own notation and llguidance's variant are read; where they differ, ``lark_ignoring``,
+``lark_literals`` and ``lark_lazy`` say what was chosen. Refused by name is what no text can show
+(tokens, ``max_tokens``), what stands elsewhere (files, ``@grammars``, modules but ``common``), and
+what no automaton reads (looking around in regexes).
+"""
+
+from __future__ import annotations
+
+from workbench.base.errors import ParseError
+from workbench.base.limits import Clock
+from workbench.base.source import Source, Span
+from workbench.syntax.cursor import Cursor
+from workbench.syntax.kbnf.kbnf_lexer import END, Part
+from workbench.syntax.lark.bodies import ITEM_HINT, RULE_HINT, STATEMENTS, Bodies
+from workbench.syntax.lark.lark_lexer import SIGNS, lark_lexemes
+from workbench.syntax.lark.lark_tree import Body, Definition, Imported, LarkGrammar
+from workbench.syntax.rule_attributes import Attribute, take_attributes
+
+#: Options of llguidance's, and those of their values that are known here.
+_OPTIONS: dict[str, tuple[object, ...]] = {
+    "allow_initial_skip": (True, False),
+    "skip_repetition": ("once",),
+    "no_forcing": (True, False),  # says how soon, and nothing about the texts
+    "allow_invalid_utf8": (False,),
+}
+
+
+def read(source: Source, clock: Clock | None = None) -> LarkGrammar:
+    """All statements of a grammar.
+
+    Raises: ParseError, LimitError.
+    """
+    return _Statements(Cursor.of(source, lark_lexemes(source), SIGNS, clock)).grammar()
+
+
+class _Statements(Bodies):
+    """Recursive descent over a grammar, and over those inside ``%lark { }``."""
+
+    def grammar(self, end: str = END) -> LarkGrammar:
+        """grammar = (definition | statement)*; it ends at ``end``."""
+        cursor = self.cursor
+        definitions: list[Definition] = []
+        imports: list[Imported] = []
+        ignored: list[Body] = []
+        declared: list[tuple[str, Span]] = []
+        options: dict[str, object] | None = None
+        while not cursor.ahead(end):
+            statement = cursor.take("STATEMENT")
+            if statement is None:
+                if cursor.take("OPTIONS"):
+                    options = {**(options or {}), **self._options()}
+                else:
+                    definitions.append(self._definition())
+                continue
+            match cursor.text(statement):
+                case "%import":
+                    imports += self._imports(statement)
+                case "%ignore":
+                    ignored.append(self.choice())
+                case "%declare":
+                    while not self.at_definition() and (name := cursor.take("NAME")):
+                        declared.append((cursor.text(name), Span(name.start, name.end)))
+                case "%override" | "%extend" as changing:
+                    definitions.append(self._definition(changing[1:]))
+                case other:
+                    raise self._no_statement(statement, other)
+        return LarkGrammar(
+            tuple(definitions), tuple(imports), tuple(ignored), tuple(declared), options
+        )
+
+    def _no_statement(self, part: Part, name: str) -> ParseError:
+        return self.cursor.error(
+            f"there is no statement {name}",
+            Span(part.start, part.end),
+            "the statements are %import, %ignore, %declare, %override, %extend and %llguidance; "
+            "in a rule there are %json, %regex and %lark",
+        )
+
+    def _options(self) -> dict[str, object]:
+        """options = ("%llguidance" | "%grammar_options") JSON."""
+        value = self.cursor.expect("OBJECT", "an object of options", "write {}")
+        span = Span(value.start, value.end)
+        if not isinstance(value.node, dict):
+            raise self.cursor.error("expected an object of options", span, "write { … }")
+        for name, given in value.node.items():
+            if given not in _OPTIONS.get(name, ()):
+                told = f"the option {name!r} like this"
+                raise self.cursor.refused(
+                    told, span, "leave it out, if the texts may stay the same"
+                )
+        return value.node
+
+    def _imports(self, statement: Part) -> list[Imported]:
+        """import = "%import" path ("->" name | "(" name ("," name)* ")")?."""
+        cursor = self.cursor
+        hint = "write for example %import common.WS"
+        if dot := cursor.take("DOT", "RANGE"):
+            span = Span(statement.start, dot.end)
+            raise cursor.refused("another file", span, "copy the rules it has into this grammar")
+        path = [cursor.expect("NAME", "a module's name", hint)]
+        while cursor.take("DOT"):
+            path.append(cursor.expect("NAME", "a name", hint))
+        if cursor.take("LPAR"):
+            names = [cursor.expect("NAME", "a name", hint)]
+            while cursor.take("COMMA"):
+                names.append(cursor.expect("NAME", "a name", hint))
+            cursor.expect("RPAR", "',' or ')'", hint)
+            return [self._imported(path, name, None) for name in names]
+        if len(path) == 1:
+            raise cursor.unexpected("a dot and a name", hint)
+        alias = cursor.take("ALIAS") and cursor.expect("NAME", "a name", hint)
+        return [self._imported(path[:-1], path[-1], alias)]
+
+    def _imported(self, path: list[Part], name: Part, alias: Part | None) -> Imported:
+        span = Span(path[0].start, name.end)
+        words = tuple(self.cursor.text(part) for part in (*path, name))
+        if words[0] != "common" or len(words) != 2:
+            raise self.cursor.refused(
+                f"the module {'.'.join(words[:-1])!r}",
+                span,
+                "only what Lark's own module 'common' has is known; copy the rules here",
+            )
+        return Imported(words, self.cursor.text(alias or name), span)
+
+    def _definition(self, changing: str = "") -> Definition:
+        """definition = modifiers? name parameters? attributes? priority? ":" choice."""
+        cursor = self.cursor
+        start = cursor.here.start
+        cursor.take("MODIFIER")
+        name = cursor.expect("NAME", "a rule", RULE_HINT)
+        parameters = self._parameters() if cursor.ahead("LBRACE") else ()
+        attributes: tuple[Attribute, ...] = ()
+        if cursor.ahead("ATTRIBUTES"):
+            attributes = take_attributes(cursor, self._attribute_value)
+        indexed = cursor.take("PARAMETER") is not None
+        if indexed:
+            cursor.expect(
+                "NAME", "'_' after '::'", "a rule with a parameter is written name::_ : …"
+            )
+        cursor.take("PRIORITY")
+        cursor.expect("COLON", "':'", RULE_HINT)
+        body = self.choice()
+        if not (cursor.ahead(END, "RBRACE", *STATEMENTS) or self.at_definition()):
+            raise cursor.unexpected("'|', another item or the next rule", ITEM_HINT)
+        return Definition(
+            cursor.text(name),
+            body,
+            Span(name.start, name.end),
+            cursor.since(start),
+            parameters,
+            indexed,
+            attributes,
+            changing,
+        )
+
+    def _parameters(self) -> tuple[str, ...]:
+        """parameters = "{" name ("," name)* "}"."""
+        cursor = self.cursor
+        hint = "a template is written name{a, b}: …"
+        cursor.take("LBRACE")
+        names = [cursor.expect("NAME", "a parameter's name", hint)]
+        while cursor.take("COMMA"):
+            names.append(cursor.expect("NAME", "a parameter's name", hint))
+        cursor.expect("RBRACE", "',' or '}'", hint)
+        return tuple(map(cursor.text, names))
+
+    def _attribute_value(self) -> Body | str:
+        """value = number | item."""
+        start = self.cursor.here.start
+        if not self.cursor.take("NUMBER", "PRIORITY"):
+            return self.item()
+        self.cursor.take("PRIORITY")  # 0.7 looks like a number with a priority
+        return self.source.text[start : self.cursor.since(start).end]

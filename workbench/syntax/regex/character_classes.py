@@ -1,0 +1,410 @@
+"""Escapes and bracketed classes of a regex as sets of code points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from workbench.syntax.ranges import (
+    MAX_CODE_POINT,
+    Ranges,
+    difference,
+    intersection,
+    symmetric_difference,
+    union,
+)
+from workbench.syntax.regex.reader import Reader
+from workbench.syntax.regex.unicode_sets import (
+    ASCII_DIGIT,
+    ASCII_SPACE,
+    ASCII_WORD,
+    ECMA_SPACE,
+    POSIX,
+    property_set,
+    python_class,
+    rust_class,
+    similar_property,
+)
+
+#: Letters that stand for one control character.
+_CONTROLS = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
+_BACKSPACE = 0x08
+#: How many digits follow ``\x``, ``\u`` and ``\U``.
+_HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
+_HEX = "0123456789abcdefABCDEF"
+_OCTAL = "01234567"
+#: The rest of a surrogate pair.
+_SECOND_HALF = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_LAST_OCTAL = 0o377
+_ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
+
+_NO_BOUNDARY = "a boundary tests the neighbouring characters; use a class for what may come there"
+#: What other letters mean elsewhere: what it is called, the way out, and the kind of the error.
+_UNSUPPORTED: dict[str, tuple[str, str, str]] = {
+    "b": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
+    "B": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
+    "<": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
+    ">": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
+    "G": ("the end of the last match", "the whole text is one match: leave it out", "bad_regex"),
+    "K": ("the reset of the match", "the whole text is one match: leave it out", "bad_regex"),
+    "R": ("the line break of any kind", r"write '(?:\r\n|\n|\r)'", "bad_regex"),
+    "X": ("the grapheme cluster", r"write '\P{M}\p{M}*' for a letter with its marks", "bad_regex"),
+    "N": ("the named character", r"write its code point, as in '\u{1F600}'", "bad_regex"),
+    "h": ("horizontal white space", r"write '[ \t]'", "bad_regex"),
+    "H": ("horizontal white space", r"write '[^ \t]'", "bad_regex"),
+    "Q": ("quoting up to '\\E'", "put a backslash before each special sign", "bad_regex"),
+    "E": ("quoting up to '\\E'", "put a backslash before each special sign", "bad_regex"),
+    "k": ("the backreference", "write the alternatives out", "bad_regex"),
+    "g": ("the backreference", "write the alternatives out", "bad_regex"),
+    "C": ("the single byte", "match characters, or read the regex as bytes", "bad_regex"),
+    "e": ("the escape character", r"write '\x1b'", "bad_regex"),
+    "c": ("the control character", r"write its code, as in '\x01'", "bad_regex"),
+    "Z": ("the end of the text", r"write '\z' or '$'", "bad_regex"),
+}
+
+
+def read_escape(reader: Reader, *, in_class: bool) -> int | Ranges:
+    """A code point, or the set of a class such as ``\\d`` or ``\\p{Lu}``.
+
+    EBNF: ``"\\" ( control | hex | octal | class | property | sign )``
+    Raises: ParseError where the escape is unknown, unfinished or not supported.
+    """
+    start = reader.at
+    reader.at += 1
+    letter = reader.next()
+    if not letter:
+        raise reader.fail(
+            r"expected a character after '\'",
+            reader.span(start),
+            r"a backslash itself is written '\\'",
+        )
+    if letter in "dswDSW":
+        return _class(reader, letter)
+    if letter in "pP":
+        return _property(reader, start, negative=letter == "P")
+    if letter in _CONTROLS:
+        return _CONTROLS[letter]
+    if letter in _HEX_DIGITS:
+        return _hex(reader, start, letter)
+    if reader.rules.ecma and letter == "c" and reader.peek().isascii() and reader.peek().isalpha():
+        return ord(reader.next()) & 0x1F
+    if reader.rules.ecma and letter == "0" and not reader.peek().isdigit():
+        return 0
+    if letter in "0123456789":
+        return _digits(reader, start, letter, in_class=in_class)
+    if letter == "b" and in_class and not reader.rules.class_algebra:
+        return _BACKSPACE
+    if not (letter.isascii() and letter.isalpha()) and _is_sign(reader, letter):
+        return ord(letter)
+    raise _unknown(reader, start, letter)
+
+
+def _is_sign(reader: Reader, letter: str) -> bool:
+    if letter in "<>" and not reader.rules.escapes_any_sign:
+        return False
+    return letter.isascii() or (reader.rules.escapes_any_sign and not reader.flags.bytes)
+
+
+def _class(reader: Reader, letter: str) -> Ranges:
+    small = letter.lower()
+    if reader.rules.ecma:
+        ranges = ECMA_SPACE if small == "s" else _ASCII_CLASSES[small]
+    elif reader.is_ascii:
+        ranges = _ASCII_CLASSES[small]
+    elif reader.rules.class_algebra:
+        ranges = rust_class(small)
+    else:
+        ranges = python_class(small)
+    return reader.without(ranges) if letter.isupper() else ranges
+
+
+def _property(reader: Reader, start: int, *, negative: bool) -> Ranges:
+    """``{name}``, ``{property=value}``, ``{property!=value}`` or one letter."""
+    if reader.reads_bytes:
+        raise reader.fail(
+            r"expected no '\p' where bytes are matched", reader.span(start), "name a range of bytes"
+        )
+    if reader.take("{"):
+        end = reader.text.find("}", reader.at)
+        if end < 0:
+            raise reader.fail(
+                "expected '}' after the name of a property",
+                reader.span(start),
+                r"write '\p{Lu}' or '\p{Greek}'",
+            )
+        name, reader.at = reader.text[reader.at : end], end + 1
+    else:
+        name = reader.next()
+    if "!=" in name:
+        name, negative = name.replace("!=", "="), not negative
+    ranges = property_set(name.replace(":", "="))
+    if ranges is None:
+        similar = similar_property(name)
+        raise reader.fail(
+            f"expected the name of a Unicode property, not '{name}'",
+            reader.span(start),
+            rf"perhaps '\p{{{similar}}}' is meant"
+            if similar
+            else r"use a category as in '\p{Lu}', a script as in '\p{Greek}', or '\p{Alphabetic}'",
+        )
+    ranges = reader.cased(ranges)
+    return reader.without(ranges) if negative else ranges
+
+
+def _hex(reader: Reader, start: int, letter: str) -> int:
+    """``HH``, ``HHHH``, ``HHHHHHHH``, or any number of digits in braces."""
+    if letter != "x" and reader.flags.bytes:
+        raise reader.fail(
+            rf"expected no '\{letter}' where bytes are matched",
+            reader.span(start),
+            r"write each byte as '\xHH'",
+        )
+    if reader.take("{"):
+        reader.skip_blanks()
+        digits = reader.take_all_of(_HEX, len(reader.text))
+        reader.skip_blanks()
+        complete = bool(digits) and reader.take("}")
+        expected = "hexadecimal digits and '}'"
+    else:
+        count = _HEX_DIGITS[letter]
+        digits = reader.take_all_of(_HEX, count)
+        complete = len(digits) == count
+        expected = f"{count} hexadecimal digits"
+    if not complete:
+        raise reader.fail(
+            rf"expected {expected} after '\{letter}'",
+            reader.span(start),
+            rf"any code point can be written as '\{letter}{{1F600}}'",
+        )
+    code = int(digits, 16)
+    second = _SECOND_HALF.match(reader.text, reader.at) if reader.rules.ecma else None
+    if letter == "u" and second and 0xD800 <= code <= 0xDBFF:
+        reader.at = second.end()
+        code = 0x10000 + ((code - 0xD800) << 10) + int(second.group(1), 16) - 0xDC00
+    return _code_point(reader, start, code)
+
+
+def _code_point(reader: Reader, start: int, code: int) -> int:
+    if reader.flags.bytes and code > 0xFF:
+        raise reader.fail(r"expected a byte, at most '\xff'", reader.span(start))
+    if code > MAX_CODE_POINT:
+        raise reader.fail("expected a code point, at most 10FFFF", reader.span(start))
+    if 0xD800 <= code <= 0xDFFF:
+        raise reader.fail(
+            "expected a whole character, not one half of a surrogate pair",
+            reader.span(start),
+            r"write the code point itself, as in '\u{1F600}'",
+        )
+    return code
+
+
+def _digits(reader: Reader, start: int, digit: str, *, in_class: bool) -> int:
+    """An octal escape where the dialect has it; a backreference is refused."""
+    octal = reader.rules.octal
+    if octal and digit == "0":
+        return int(digit + reader.take_all_of(_OCTAL, 2), 8)
+    if octal and digit in _OCTAL:
+        more = reader.take_all_of(_OCTAL, 2)
+        if in_class or len(more) == 2:
+            code = int(digit + more, 8)
+            if code > _LAST_OCTAL:
+                raise reader.fail(r"expected an octal escape of at most '\377'", reader.span(start))
+            return code
+        reader.at -= len(more)
+    if in_class or (digit == "0" and not octal):
+        raise reader.fail(
+            "expected no octal escape here", reader.span(start), r"write the code as '\xHH'"
+        )
+    reader.take_all_of("0123456789", 1)
+    raise reader.fail(
+        "backreferences are not supported: no automaton remembers what a group has matched",
+        reader.span(start),
+        r"write the alternatives out, as in 'aa|bb' for '(a|b)\1'",
+    )
+
+
+def _unknown(reader: Reader, start: int, letter: str) -> Exception:
+    if letter in _UNSUPPORTED:
+        what, hint, kind = _UNSUPPORTED[letter]
+        return reader.fail(rf"{what} '\{letter}' is not supported", reader.span(start), hint, kind)
+    return reader.fail(
+        rf"expected a known escape, not '\{letter}'",
+        reader.between(start, reader.at),
+        f"write '{letter}' without the backslash if the character itself is meant",
+    )
+
+
+_POSIX_CLASS = re.compile(r"\[:(\^?)([a-zA-Z]*):\]")
+#: A member that means nothing else in any dialect, or a range of two.
+_SIMPLE = re.compile(r"([^\\\[\]^&~-])(?:-([^\\\[\]^&~-])|(?!-))")
+_OPERATIONS: dict[str, Callable[[Ranges, Ranges], Ranges]] = {
+    "&&": intersection,
+    "--": difference,
+    "~~": symmetric_difference,
+}
+
+
+def read_class(reader: Reader) -> Ranges:
+    """The set of a bracketed class.
+
+    EBNF (Python): ``"[" "^"? "]"? ( item | item "-" item )* "]"``
+    EBNF (Rust): ``"[" "^"? "-"* "]"? union ( ( "&&" | "--" | "~~" ) union )* "]"``, where a
+    union also holds classes and ``[:alpha:]``.
+    Raises: ParseError where a range runs backwards or the class is not closed.
+    """
+    start = reader.at
+    reader.enter(start)
+    reader.at += 1
+    negative = reader.take("^")
+    members = _algebra(reader, start) if reader.rules.class_algebra else _plain(reader, start)
+    reader.leave()
+    return reader.without(members) if negative else members
+
+
+def _plain(reader: Reader, start: int) -> Ranges:
+    pieces: list[Ranges] = [()] if reader.rules.ecma else []
+    while not reader.ahead("]") or not pieces:
+        if not _take_simple(reader, pieces):
+            _refuse_posix(reader)
+            pieces.append(_item(reader, start))
+    reader.at += 1
+    return union(*pieces)
+
+
+def _algebra(reader: Reader, start: int) -> Ranges:
+    """Operands from left to right; the operations bind alike."""
+    members, operation = _union(reader, start, first=True)
+    while operation:
+        operand, following = _union(reader, start, first=False)
+        members = _OPERATIONS[operation](members, operand)
+        operation = following
+    return members
+
+
+def _union(reader: Reader, start: int, *, first: bool) -> tuple[Ranges, str]:
+    """The members up to ``]`` or an operation, and which operation; none at the end."""
+    pieces: list[Ranges] = [()]
+    _skip_blanks(reader)
+    while first and reader.ahead("-"):
+        reader.at += 1
+        pieces.append(reader.cased(((ord("-"), ord("-")),)))
+        _skip_blanks(reader)
+    if first and len(pieces) == 1 and reader.take("]"):
+        pieces.append(((ord("]"), ord("]")),))
+    while True:
+        _skip_blanks(reader)
+        for operation in _OPERATIONS:
+            if reader.take(operation):
+                return union(*pieces), operation
+        if reader.take("]"):
+            return union(*pieces), ""
+        if reader.ahead("["):
+            posix = _posix(reader)
+            pieces.append(read_class(reader) if posix is None else posix)
+        elif not _take_simple(reader, pieces):
+            pieces.append(_item(reader, start))
+
+
+def _take_simple(reader: Reader, pieces: list[Ranges]) -> bool:
+    """Step over members that are plainly themselves, and ranges of them; whether there were any."""
+    if not reader.flags.plain:
+        return False
+    start = reader.at
+    while match := _SIMPLE.match(reader.text, reader.at):
+        low, high = match.groups()
+        if high is not None and low > high:
+            break
+        pieces.append(((ord(low), ord(high or low)),))
+        reader.at = match.end()
+    return reader.at > start
+
+
+def _skip_blanks(reader: Reader) -> None:
+    if reader.flags.verbose and reader.rules.class_algebra:
+        reader.skip_blanks()
+
+
+def _posix(reader: Reader) -> Ranges | None:
+    """``[:alpha:]`` or ``[:^alpha:]``; None if what comes next is a class of its own."""
+    match = _POSIX_CLASS.match(reader.text, reader.at)
+    if match is None or match.group(2) not in POSIX:
+        return None
+    reader.at = match.end()
+    ranges = reader.cased(POSIX[match.group(2)])
+    return reader.without(ranges) if match.group(1) else ranges
+
+
+def _refuse_posix(reader: Reader) -> None:
+    """Python reads ``[[:alpha:]]`` as some of ``[:alph``, then ``]``: nobody means that."""
+    match = _POSIX_CLASS.match(reader.text, reader.at)
+    if match:
+        start, reader.at = reader.at, match.end()
+        raise reader.fail(
+            f"expected a class of Python's, not the POSIX class '{match.group()}'",
+            reader.span(start),
+            r"write the range, as in 'a-zA-Z', or '\p{Alphabetic}'",
+        )
+
+
+def _item(reader: Reader, start: int) -> Ranges:
+    """One member, a range of them, or a class such as ``\\d``."""
+    place = reader.at
+    low = _member(reader, start)
+    _skip_blanks(reader)
+    if not _is_range(reader):
+        return low if isinstance(low, tuple) else reader.cased(((low, low),))
+    reader.at += 1
+    _skip_blanks(reader)
+    high = _member(reader, start)
+    if isinstance(low, tuple) or isinstance(high, tuple):
+        if reader.rules.ecma:  # annex B: of a set no range begins, so the '-' is itself
+            ends = (reader.cased(((e, e),)) if isinstance(e, int) else e for e in (low, high))
+            return union(((0x2D, 0x2D),), *ends)
+        raise reader.fail(
+            f"expected single characters at both ends of the range '{_text(reader, place)}'",
+            reader.span(place),
+            r"a '-' itself is written '\-'",
+        )
+    if low > high:
+        raise reader.fail(
+            f"expected a range from low to high, not '{_text(reader, place)}'",
+            reader.span(place),
+            r"swap the ends, or write a '-' itself as '\-'",
+        )
+    return reader.cased(((low, high),))
+
+
+def _is_range(reader: Reader) -> bool:
+    """Whether the ``-`` that comes next joins two ends; before ``]`` it is itself."""
+    if not reader.ahead("-"):
+        return False
+    place = reader.at
+    reader.at += 1
+    _skip_blanks(reader)
+    closed = reader.ahead("]") or (reader.rules.class_algebra and reader.ahead("-"))
+    reader.at = place
+    return not closed
+
+
+def _text(reader: Reader, start: int) -> str:
+    return reader.text[start : reader.at]
+
+
+def _member(reader: Reader, start: int) -> int | Ranges:
+    if reader.ahead("\\"):
+        return read_escape(reader, in_class=True)
+    place = reader.at
+    character = reader.next()
+    if not character:
+        raise reader.fail(
+            "expected ']' to close the class",
+            reader.between(start, start + 1),
+            r"a bracket itself is written '\['",
+        )
+    if reader.reads_bytes and not character.isascii():
+        raise reader.fail(
+            "expected an ASCII character where bytes are matched",
+            reader.span(place),
+            r"write a byte as '\xHH'",
+        )
+    return ord(character)

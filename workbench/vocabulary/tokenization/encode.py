@@ -1,0 +1,117 @@
+"""Rank-greedy encoding in kernels, checked against the tokenizer.
+
+Bytes or characters become the token ids of symbols by one look-up in an array; pieces are merged
+in one call of a kernel where they are short, through a heap where they are long.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from workbench.base.errors import VocabularyError
+from workbench.vocabulary.tokenization.merge_kernels import (
+    SHORT,
+    SYMBOL,
+    Ints,
+    Tables,
+    merge_many,
+    merge_pieces,
+)
+from workbench.vocabulary.tokenization.merge_rules import over_characters
+from workbench.vocabulary.tokenizer import SAMPLES
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alphabet:
+    """The symbols of a table, and the tokens they are.
+
+    Shape: ``codes`` (S,) sorted, code points or bytes; ``tokens`` (S,).
+    """
+
+    characters: bool
+    codes: Ints
+    tokens: Ints
+
+    def read(self, text: str) -> Ints:
+        """A text's symbols as token ids; −1 − code for one that is no token."""
+        if self.characters:
+            numbers = np.frombuffer(text.encode("utf-32-le"), np.int32)
+        else:
+            numbers = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
+        if not len(self.codes):
+            return -1 - numbers
+        places = np.minimum(np.searchsorted(self.codes, numbers), len(self.codes) - 1)
+        known = self.codes[places] == numbers
+        return np.where(known, self.tokens[places], -1 - numbers).astype(np.int32)
+
+
+def alphabet(vocabulary: Vocabulary, tables: Tables) -> Alphabet:
+    """The symbols of a vocabulary that are tokens."""
+    symbols = set(np.flatnonzero(tables.rank == SYMBOL).tolist()) - set(vocabulary.byte_fallback)
+    coding = "utf-8" if over_characters(vocabulary) else "latin-1"
+    codes = sorted((ord((vocabulary.tokens[t] or b"").decode(coding)), t) for t in symbols)
+    columns = np.array(codes, np.int32).reshape(-1, 2)
+    return Alphabet(coding == "utf-8", columns[:, 0].copy(), columns[:, 1].copy())
+
+
+def merged(tables: Tables, symbols: Ints, cuts: Sequence[int]) -> Ints:
+    """The encoding of pieces ``symbols[cuts[i]:cuts[i + 1]]``; a symbol below 0 stays as it is.
+
+    Shape: ``cuts`` from 0 to the number of symbols.
+    """
+    lengths = np.diff(cuts)
+    if lengths.max(initial=0) <= SHORT:
+        work = symbols.copy()
+        pending = np.empty(SHORT + 1, np.int32)
+        return work[: merge_pieces(tables.rules, work, np.asarray(cuts, np.int32), pending)]
+    found = [_merged(tables, symbols[i:j]) for i, j in pairwise(cuts)]
+    return np.concatenate(found)
+
+
+def _merged(tables: Tables, symbols: Ints) -> Ints:
+    work, size = symbols.copy(), len(symbols)
+    room = np.empty((3, size), np.int32)
+    left = merge_many(tables.rules, work, room[0], room[1], room[2], np.empty(3 * size, np.int64))
+    return work[:left]
+
+
+#: How many random texts, and how long they are at most.
+_TEXTS, _LENGTH = 300, 24
+
+
+def hold_against(vocabulary: Vocabulary, encode: Callable[[str], list[TokenId]]) -> None:
+    """Encode samples, runs of spaces and random texts with both.
+
+    A tokenizer that puts something before a whole text may leave it out where the text begins
+    with it already.
+
+    Raises: VocabularyError with the first text they differ on.
+    """
+    if vocabulary.encoder is None:
+        return
+    prefix = vocabulary.prefix.decode()
+    for text in _texts(vocabulary):
+        wanted = list(vocabulary.encoder(text))
+        if wanted not in (encode(prefix + text), encode(text)):
+            raise VocabularyError(
+                f"what {vocabulary.name} would produce cannot be said exactly: its tokenizer and"
+                f" its merges differ on {text[:40]!r}",
+                "choose another vocabulary, or a method that does not need it",
+            )
+
+
+def _texts(vocabulary: Vocabulary) -> Iterator[str]:
+    rng = random.Random(0)
+    added = [(vocabulary.tokens[token] or b"").decode() for token in sorted(vocabulary.added)]
+    parts: Sequence[str] = [*"".join(SAMPLES), *" \n\t", *added]
+    yield from SAMPLES
+    yield from (f"a{' ' * size}{after}" for size in range(1, 41) for after in ("", "b", "\n"))
+    for _ in range(_TEXTS):
+        script = rng.sample(parts, 8)
+        yield "".join(rng.choices([*script, *" \n", *added[:3]], k=rng.randint(1, _LENGTH)))
