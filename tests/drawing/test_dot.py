@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from workbench.base.visible_text import printable, shorten, visible
 from workbench.drawing.dot import dot
-from workbench.drawing.edge_labels import printable, shorten, visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.render import renderer
 

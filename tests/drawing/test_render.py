@@ -14,16 +14,18 @@ import pytest
 
 from tests.drawing.graphs import graph
 from workbench.base.errors import LimitError
-from workbench.drawing.dot import (
+from workbench.drawing.dot import dot
+from workbench.drawing.graph import Graph
+from workbench.drawing.render import (
+    ATTEMPTS,
+    DrawingLimits,
     Job,
     LayoutError,
     LayoutTimeoutError,
+    Renderer,
     Worker,
-    dot,
     layout_by_program,
 )
-from workbench.drawing.graph import Graph
-from workbench.drawing.render import ATTEMPTS, DrawingLimits, Renderer
 
 
 @pytest.fixture(scope="module")

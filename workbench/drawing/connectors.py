@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from workbench.drawing.edge_labels import columns, fitted, printable, shorten
+from workbench.base.visible_text import columns, fitted, printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
 
 #: Width of one column of the label font, and height of a label's box.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from workbench.base.visible_text import printable, shorten
 from workbench.drawing.connectors import BOX, Label, Point
-from workbench.drawing.edge_labels import printable, shorten
 from workbench.drawing.graph import Edge, Node
 from workbench.drawing.lanes import NAME, RADIUS, Lane, LaneLayout, Line, Placed
 from workbench.drawing.render import MONOSPACED, NAMESPACE

@@ -19,6 +19,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from workbench.base.visible_text import columns, shorten
 from workbench.drawing.connectors import (
     CHAR,
     Label,
@@ -27,7 +28,6 @@ from workbench.drawing.connectors import (
     loop_states,
     ordered,
 )
-from workbench.drawing.edge_labels import columns, shorten
 from workbench.drawing.graph import Graph, Node
 
 #: Width of one column of the font of state numbers, and the radius of a state.

@@ -23,18 +23,11 @@ import numpy.typing as npt
 from workbench.automata.describe import describe
 from workbench.automata.nfa import Nfa
 from workbench.base.dfa import Dfa
+from workbench.base.visible_text import printable, visible
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda, TokenPdaMove
 from workbench.constraint.labels import LabelTokens, first_sign
-from workbench.drawing.edge_labels import (
-    ByteEdge,
-    CharacterEdges,
-    byte_edges,
-    folded,
-    printable,
-    read_back,
-    visible,
-)
+from workbench.drawing.edge_labels import ByteEdge, CharacterEdges, byte_edges, folded, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.token_edges import (
     LOOKED_AT,

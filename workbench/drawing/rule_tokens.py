@@ -14,7 +14,7 @@ from functools import cached_property
 
 from workbench.base.dfa import DEAD
 from workbench.base.limits import Limits
-from workbench.drawing.edge_labels import printable
+from workbench.base.visible_text import printable
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import kinds_of
 from workbench.drawing.parts import TokenPdaParts

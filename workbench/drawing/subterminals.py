@@ -15,10 +15,11 @@ from functools import cache
 
 from workbench.base.dfa import State
 from workbench.base.limits import LIMITS
+from workbench.base.visible_text import shorten, visible
 from workbench.constraint.methods.domino.domino import DominoConstraint, pruned
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, Terminal
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
-from workbench.drawing.edge_labels import folded, shorten, visible
+from workbench.drawing.edge_labels import folded
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import reading_edges, state_node
 from workbench.grammar.grammar import Grammar

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
+from workbench.base.visible_text import columns, fitted, visible
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.labels import LabelTokens, SignedVocabulary, first_sign
-from workbench.drawing.edge_labels import columns, fitted, visible
 from workbench.drawing.graph import Edge
 from workbench.vocabulary.vocabulary import Vocabulary
 

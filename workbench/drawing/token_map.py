@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
+from workbench.base.visible_text import columns, count_of, fitted, printable, shorten
 from workbench.drawing.connectors import BOX, CHAR, LONGEST, TOKEN, Point
-from workbench.drawing.edge_labels import columns, count_of, fitted, printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
 from workbench.drawing.lanes import RADIUS, STREET, LaneLayout, Line, Placed, lay_out

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from workbench.automata.components import circles
 from workbench.base.errors import LimitError
+from workbench.base.visible_text import columns, count_of
 from workbench.drawing.connectors import CHAR
 from workbench.drawing.dot import Direction
-from workbench.drawing.edge_labels import columns, count_of
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg as lanes_svg
 from workbench.drawing.lanes import STREET, LaneLayout, lay_out

@@ -19,9 +19,9 @@ from workbench.app.cli.options import (
     takes_grammar,
 )
 from workbench.base.errors import WorkbenchError
+from workbench.base.visible_text import visible
 from workbench.decoding.compare import Ended, cut_differently, divergence
 from workbench.decoding.trace import Trace
-from workbench.drawing.edge_labels import visible
 from workbench.vocabulary.vocabulary import TokenId
 
 if TYPE_CHECKING:

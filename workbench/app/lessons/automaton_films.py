@@ -17,7 +17,7 @@ from workbench.automata.determinize import determinize
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa
 from workbench.base.dfa import DEAD, Dfa
-from workbench.drawing.edge_labels import visible
+from workbench.base.visible_text import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import character_label, draw_dfa, draw_nfa
 

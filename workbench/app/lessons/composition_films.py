@@ -14,8 +14,8 @@ from workbench.app.lessons.method_films import Way, constrained, name_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD, Dfa
+from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
 from workbench.drawing.transducers import (

@@ -12,6 +12,7 @@ from typing import Any
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table, View
 from workbench.app.lessons.merge_films import Rule, rule_name, splits
 from workbench.app.lessons.world import World, spelt
+from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import (
     Split,
     Step,
@@ -19,7 +20,6 @@ from workbench.constraint.methods.proper.direct_merge import (
     permissive,
     steps,
 )
-from workbench.drawing.edge_labels import count_of, visible
 from workbench.drawing.graph import Edge, Graph, Node
 
 #: The rules shown together.

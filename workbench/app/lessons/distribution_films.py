@@ -26,11 +26,11 @@ from workbench.app.lessons.method_films import (
 )
 from workbench.app.lessons.token_films import choices
 from workbench.app.lessons.world import World, spelt
+from workbench.base.visible_text import visible
 from workbench.decoding.contenders import Contender
 from workbench.decoding.exact_distribution import Exact, exact, token_tree
 from workbench.decoding.invasive import forbidden_at, searched
 from workbench.decoding.retokenize import perplexity_of, retokenized
-from workbench.drawing.edge_labels import visible
 from workbench.vocabulary.vocabulary import TokenId
 
 

@@ -29,11 +29,11 @@ from workbench.app.lessons.lesson import (
 from workbench.app.lessons.method_films import constrained
 from workbench.app.lessons.world import World, spelt
 from workbench.base.dfa import DEAD
+from workbench.base.visible_text import visible
 from workbench.constraint.methods.domino.domino import DominoConstraint
 from workbench.constraint.methods.domino.scanner import BETWEEN
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree
 from workbench.constraint.protocol import State
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_nfa
 from workbench.vocabulary.vocabulary import TokenId

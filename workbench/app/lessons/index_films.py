@@ -15,13 +15,13 @@ from workbench.app.lessons.lesson import Film, Frame, Given, Row, Table, View
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.source import Source
+from workbench.base.visible_text import visible
 from workbench.constraint.methods.outlines import (
     CharacterMachine,
     State,
     character_machine,
     find_sub_sequences,
 )
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import character_label, draw_dfa
 from workbench.syntax.ranges import normalized

@@ -12,10 +12,10 @@ from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import Bar, Film, Frame, Given, LessonError, Row, Table
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.app.lessons.world import World, spelt
+from workbench.base.visible_text import visible
 from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, perplexity
-from workbench.drawing.edge_labels import visible
 from workbench.grammar.gallery import recorded_run
 from workbench.vocabulary.vocabulary import TokenId
 

@@ -17,6 +17,7 @@ from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError
 from workbench.app.lessons.mask_films import in_bits, number
 from workbench.app.lessons.token_films import choices, taken, taken_row
 from workbench.app.lessons.world import KnownModel, World, spelt
+from workbench.base.visible_text import count_of, visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.methods.lalr import LalrConstraint
 from workbench.constraint.protocol import Constraint, State
@@ -25,7 +26,6 @@ from workbench.decoding.kbnf_engine import Advance, Engine
 from workbench.decoding.speculative import Counts
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Step, Trace, perplexity
-from workbench.drawing.edge_labels import count_of, visible
 from workbench.vocabulary.vocabulary import TokenId
 
 

@@ -14,12 +14,12 @@ from workbench.app.lessons.mask_films import share, turn
 from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.world import World, spelt
 from workbench.base.limits import LIMITS
+from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.methods.online import ASKING
 from workbench.constraint.methods.recogniser import OfMachine
 from workbench.constraint.protocol import State
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

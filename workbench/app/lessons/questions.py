@@ -32,9 +32,9 @@ from workbench.app.lessons.strategy_films import acceptance, pass_count, whole_m
 from workbench.app.lessons.token_films import choices
 from workbench.app.lessons.world import World, spelt
 from workbench.base.dfa import DEAD
+from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.vocabulary import TokenId

@@ -12,8 +12,8 @@ from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, V
 from workbench.app.lessons.token_films import allows, choices, needed, taken, taken_row, why
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD
+from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_network, draw_pda, draw_token_pda
 from workbench.pushdown.build import context_free, rule_network

@@ -17,6 +17,7 @@ from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, T
 from workbench.app.lessons.mask_films import number, share
 from workbench.app.lessons.method_films import EXACT, Way, constrained, counts_of, ids_of
 from workbench.app.lessons.world import KnownModel, World
+from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits
@@ -25,7 +26,6 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import Drafting
 from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
 from workbench.decoding.trace import Step
-from workbench.drawing.edge_labels import count_of
 from workbench.vocabulary.vocabulary import TokenId
 
 Shares = npt.NDArray[np.float64]

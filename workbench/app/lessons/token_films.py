@@ -25,13 +25,13 @@ from workbench.automata.describe import expected
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
+from workbench.base.visible_text import count_of, visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.label_reasons import label_reason
 from workbench.constraint.labels import Labelled, read_by, signed_vocabulary
 from workbench.decoding.generate import after as state_after
 from workbench.drawing.drawable import Machine, draw, draw_tokens
-from workbench.drawing.edge_labels import count_of, visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import describe_bytes, draw_token_fsa
 from workbench.grammar.label_encoding import signed

@@ -15,10 +15,10 @@ from workbench.automata.thompson import thompson
 from workbench.base.dfa import Dfa
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
+from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.decoding.model import Logits, one_by_one
-from workbench.drawing.edge_labels import visible
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.syntax.regex.parser import parse_regex

@@ -31,8 +31,8 @@ from workbench.app.ui.pictures import sentence
 from workbench.app.ui.records import Record
 from workbench.app.ui.requests import text_in
 from workbench.base.errors import WorkbenchError
+from workbench.base.visible_text import visible
 from workbench.drawing.dot import Direction
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Graph
 from workbench.drawing.render import renderer
 from workbench.grammar.notations import Notation

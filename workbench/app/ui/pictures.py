@@ -11,9 +11,9 @@ from workbench.app.pipeline import Compiled
 from workbench.app.ui.records import Record
 from workbench.app.ui.requests import bytes_in, number_in, text_in
 from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.visible_text import count_of
 from workbench.drawing.connectors import relabelled
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
-from workbench.drawing.edge_labels import count_of
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
 from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest

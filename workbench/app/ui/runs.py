@@ -32,6 +32,7 @@ from workbench.app.ui.records import (
 from workbench.app.ui.requests import RunRequest, number_in, text_in, token_in
 from workbench.app.ui.streams import ahead
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.base.visible_text import shorten
 from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.candidates import Turn, since
@@ -39,7 +40,6 @@ from workbench.decoding.generate import after, generate
 from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.retokenize import Improper, improper
 from workbench.decoding.trace import Step, StopReason
-from workbench.drawing.edge_labels import shorten
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.search import find
 from workbench.vocabulary.vocabulary import TokenId

@@ -22,9 +22,9 @@ from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.source import Span
+from workbench.base.visible_text import visible
 from workbench.constraint.labels import signed_vocabulary
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import calm, fold_counts
 from workbench.grammar.label_encoding import named, signed, spelt

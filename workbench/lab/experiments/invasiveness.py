@@ -7,13 +7,13 @@ from functools import partial
 from statistics import geometric_mean
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED
 from workbench.decoding.invasive import Alone, Kept, alone, searched, tried
 from workbench.decoding.retokenize import naturalised
 from workbench.decoding.sampling import Sampling
-from workbench.drawing.edge_labels import visible
 from workbench.lab.experiments.experiment import (
     Experiment,
     Record,

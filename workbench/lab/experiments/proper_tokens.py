@@ -11,12 +11,12 @@ from statistics import median
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
+from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.candidates import since
 from workbench.decoding.contenders import CONTENDERS
 from workbench.decoding.exact_distribution import exact
 from workbench.decoding.measures import spelling_of
-from workbench.drawing.edge_labels import visible
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit
