@@ -12,8 +12,8 @@ from workbench.base.errors import LimitError, VocabularyError
 from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.engine.compose import TokenFsa, compose
-from workbench.constraint.engine.compose_kernel import BORROWED, BORROWED_END, EDGE, STAYS
-from workbench.constraint.engine.compose_loops import Circles
+from workbench.constraint.engine.compose_kernel import EDGE, LOOP, RANGE, RANGE_END
+from workbench.constraint.engine.compose_loops import EdgeLoopCache
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -143,19 +143,19 @@ def test_dead_ends_of_any_vocabulary(pattern: str, tokens: set[bytes]) -> None:
 def test_strings_share_what_stays() -> None:
     dfa, vocabulary = dfa_of(SHAPES[2][0]), vocabulary_of(*BYTES, *PIECES)
     fsa = compose(dfa, vocabulary)
-    wide = [row for row in fsa.rows.written.rows.tolist() if row[STAYS] >= 0]
+    wide = [row for row in fsa.rows.written.rows.tolist() if row[LOOP] >= 0]
     assert len(wide) == 2
-    assert wide[0][STAYS] == wide[1][STAYS]
+    assert wide[0][LOOP] == wide[1][LOOP]
     assert len(fsa.rows.written.edges) < fsa.edge_count / 2
     again = compose(dfa_of(r'<"([^"\\]|\\")*">'), vocabulary)
     assert again.rows.written.stays is fsa.rows.written.stays, "remembered with the vocabulary"
-    assert len(vocabulary.trie.shared(Circles).table(vocabulary.trie).known) == 1
+    assert len(vocabulary.trie.shared(EdgeLoopCache).table(vocabulary.trie).known) == 1
 
 
 def test_a_way_into_a_string_borrows_from_it() -> None:
     fsa = compose(dfa_of(SHAPES[3][0]), WHOLE)
     rows = fsa.rows.written.rows
-    assert (rows[:, BORROWED] < rows[:, BORROWED_END]).any()
+    assert (rows[:, RANGE] < rows[:, RANGE_END]).any()
 
 
 def test_a_counted_row_is_written_once() -> None:

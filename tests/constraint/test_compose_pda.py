@@ -13,7 +13,7 @@ from tests.laws.test_mask_laws import grammar_of, slow, trees
 from workbench.base.dfa import State
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.compose_kernel import STAYS
+from workbench.constraint.engine.compose_kernel import LOOP
 from workbench.constraint.engine.compose_pda import (
     END,
     RelativeMachine,
@@ -120,7 +120,7 @@ def test_every_edge(text: str, because: str, vocabulary: Vocabulary) -> None:
     network = Grammar.from_kbnf(text).network
     machine = check(network, vocabulary)
     if vocabulary is WHOLE and because in ("a circle inside a rule", SHAPES[-1][1]):
-        assert (machine.rows.written.rows[:, STAYS] >= 0).any(), "what stays is shared"
+        assert (machine.rows.written.rows[:, LOOP] >= 0).any(), "what stays is shared"
 
 
 @pytest.mark.slow

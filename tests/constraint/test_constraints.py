@@ -130,7 +130,7 @@ def test_one_row_serves_every_depth() -> None:
     for _ in range(30):
         state = constraint.advance(state, ord("["))
         constraint.mask(state)
-    assert len(constraint._shared) <= 2, (
+    assert len(constraint._row_masks) <= 2, (
         "only a token that pops could tell depths apart, and single bytes look at one"
     )
 
@@ -203,7 +203,7 @@ def test_rows_of_ever_new_shapes_are_forgotten_too() -> None:
     for byte in b"abbabaababba":
         assert {ord("a"), ord("b")} <= set(constraint.mask(state))
         state = constraint.advance(state, byte)
-    assert len(constraint._shared) <= 5
+    assert len(constraint._row_masks) <= 5
 
 
 def test_threads_share_one_constraint() -> None:

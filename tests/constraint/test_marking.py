@@ -14,8 +14,8 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import automaton
-from workbench.constraint.engine.mask_rows import Marker, Tabled
-from workbench.constraint.engine.self_loops import Loops
+from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
+from workbench.constraint.engine.self_loops import SelfLoopCache
 from workbench.constraint.engine.trie_walk import Words
 from workbench.constraint.mask import TokenMask
 from workbench.grammar.grammar import Grammar
@@ -74,11 +74,11 @@ def test_wide_states(text: str, before: tuple[bytes, ...], because: str) -> None
 
 def test_a_loop_is_walked_once() -> None:
     vocabulary = Vocabulary(PIECES)
-    loops = vocabulary.trie.shared(Loops)
+    loops = vocabulary.trie.shared(SelfLoopCache)
     for text in ('"[^"]*"', '<"[^"]*">', '"[^"]*"!'):
         dfa = Grammar.from_regex(text).dfa
         assert dfa is not None
-        marker = Marker(Tabled(dfa), vocabulary, LIMITS)
+        marker = MaskRows(TableMachine(dfa), vocabulary, LIMITS)
         marker.row(dfa.run(b'<"' if text[0] == "<" else b'"'))
         assert len(loops) == 1, "the same bytes stay in the string"
 
@@ -115,7 +115,7 @@ def test_every_way_makes_the_same_row(pattern: str) -> None:
     except LimitError:
         reject()  # it explodes
     lazy = LazyDfa(thompson(regex))
-    markers = [Marker(Tabled(machine), SPACED, LIMITS) for machine in (dfa, lazy)]
+    markers = [MaskRows(TableMachine(machine), SPACED, LIMITS) for machine in (dfa, lazy)]
     rows: list[dict[int, Words]] = [{}, {}]
     for state, text in shortest_texts(dfa).items():
         readable = [i for i, t in enumerate(SPACED.tokens) if t and dfa.run(t, state) != DEAD]
@@ -138,7 +138,7 @@ def test_a_loop_that_no_path_leaves() -> None:
 
 
 def test_a_trie_mostly_below_the_space_is_walked_in_two_parts() -> None:
-    whole, spaced = (v.trie.shared(Loops).parts(v.trie).runs for v in (VOCABULARY, SPACED))
+    whole, spaced = (v.trie.shared(SelfLoopCache).parts(v.trie).runs for v in (VOCABULARY, SPACED))
     assert len(whole) == 1
     assert spaced[:, 0].tolist() == [0, 1]
 

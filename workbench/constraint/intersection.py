@@ -56,12 +56,12 @@ class Intersection:
         self.initial: Both = a.initial, b.initial
         self._alive: dict[Both, bool] = {}
         self.mask = lru_cache(maxsize=limits.rows_of(len(self.vocabulary) // 8 + 1))(self._mask)
-        if not self.leads_on(self.initial):
+        if not self.is_coaccessible(self.initial):
             raise cannot_spell(self.vocabulary)
 
     def _mask(self, state: Both) -> TokenMask:
         clock = self.limits.clock()
-        allowed = [i for i, there in self._steps(state) if self._leads_on(there, clock)]
+        allowed = [i for i, there in self._steps(state) if self._is_coaccessible(there, clock)]
         end = self.vocabulary.end
         if end is not None and self.is_final(state):
             allowed.append(end)
@@ -80,7 +80,7 @@ class Intersection:
             return state
         if token_id != self.vocabulary.end:
             there = self.a.advance(state[0], token_id), self.b.advance(state[1], token_id)
-            if self.leads_on(there):
+            if self.is_coaccessible(there):
                 return there
         raise TokenNotAllowed(f"token {token_id} is not allowed here")
 
@@ -91,11 +91,11 @@ class Intersection:
         """The longer of what either forces; each is the beginning of every text both accept."""
         return max(self.a.forced(state[0]), self.b.forced(state[1]), key=len)
 
-    def leads_on(self, state: Both) -> bool:
+    def is_coaccessible(self, state: Both) -> bool:
         """Whether tokens both allow lead to a text both accept, as far as the search goes."""
-        return self._leads_on(state, self.limits.clock())
+        return self._is_coaccessible(state, self.limits.clock())
 
-    def _leads_on(self, state: Both, clock: Clock) -> bool:
+    def _is_coaccessible(self, state: Both, clock: Clock) -> bool:
         if self.is_final(state):
             return True
         known = self._alive.get(state)

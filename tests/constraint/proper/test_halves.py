@@ -44,7 +44,7 @@ def test_what_is_shared_is_what_is_searched(regex: str) -> None:
         for mark, row in enumerate((inside, anew)):
             for token, target in rows._edges_from(place, mark):
                 looked_at += 1
-                alone = rows.leads_on(target, token)
+                alone = rows.is_coaccessible(target, token)
                 assert alone == bool(row[token >> 5] >> (token & 31) & 1), (token, mark)
     assert looked_at
 

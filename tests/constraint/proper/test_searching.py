@@ -26,7 +26,7 @@ def test_a_search_long_after_the_rows_were_made_has_its_own_time() -> None:
     rows = nested(NESTING, Limits(seconds=0.05))
     rows.rows((rows.initial, rows.guesses.start))
     time.sleep(0.06)
-    assert rows.leads_on((rows.after(rows.initial, b"c"), rows.guesses.start), 2)
+    assert rows.is_coaccessible((rows.after(rows.initial, b"c"), rows.guesses.start), 2)
 
 
 def test_a_search_that_takes_too_long_is_an_error() -> None:

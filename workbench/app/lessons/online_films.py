@@ -44,9 +44,9 @@ class Counting:
         """Whether the text may end."""
         return self.inner.is_final(state)
 
-    def leads_on(self, state: State) -> bool:
+    def is_coaccessible(self, state: State) -> bool:
         """Whether whole tokens lead to an accepted text."""
-        return self.inner.leads_on(state)
+        return self.inner.is_coaccessible(state)
 
 
 def recogniser(world: World, vocabulary: Vocabulary) -> OfMachine:
@@ -96,7 +96,7 @@ def asked(world: World, *, after: str = "") -> Table:
             if state is None:
                 break
             read += 1
-        good = state is not None and machine.leads_on(state)
+        good = state is not None and machine.is_coaccessible(state)
         total += counting.steps
         rows.append(
             (
@@ -148,7 +148,7 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
         else:
             states[prefix] = state
             say = f"{visible(prefix)} can be read."
-            if prefix in words and machine.leads_on(state):
+            if prefix in words and machine.is_coaccessible(state):
                 found.append(visible(prefix))
                 say = f"{visible(prefix)} can be read, and is a token: allowed."
             elif prefix in words:

@@ -4,7 +4,7 @@ In come the rows of every state; out come those of the states that token paths r
 edges from which no whole tokens lead to a final state.
 
 In come a machine's steps, its wide states and the states whose rows are wanted; out comes a
-``Closed``, once all of them are written.
+``EdgeRows``, once all of them are written.
 
 In come a ``Dfa`` and a ``Vocabulary``; out comes a ``TokenFsa`` whose states are the DFA's and
 whose edges are tokens. Dead ends are trimmed on tokens: from every state kept, whole tokens lead
@@ -24,45 +24,45 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.compose_edges import Closed
+from workbench.constraint.engine.compose_edges import EdgeRows
 from workbench.constraint.engine.compose_kernel import (
     COUNT,
     DONE,
     EDGE,
     EDGE_END,
     EDGES,
-    GROW,
+    LOOP,
     MAP,
     MAP_END,
     MAPS,
+    MIN_SHARED_NODES,
+    NEEDS_STEP,
     NODE,
-    PAUSE,
+    PAUSED,
+    RANGE_COLUMNS,
+    RANGES,
+    RECENT_ROWS,
     ROW_COLUMNS,
-    SMALLEST,
     SPENT,
     START,
-    STAYS,
-    STRETCH_COLUMNS,
-    STRETCHES,
     SUBTREE,
-    TRIED,
     Ints,
+    LoopArrays,
     Records,
-    Room,
+    RowArrays,
+    RowBuffers,
     Steps,
-    Wide,
-    Written,
-    close,
     nodes_of,
+    write_rows,
 )
-from workbench.constraint.engine.compose_loops import WideStates, wide_states
+from workbench.constraint.engine.compose_loops import LoopingStates, looping_states
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 Bools = npt.NDArray[np.bool_]
 
 
-def trimmed(rows: Closed, initial: State, finals: Bools) -> tuple[Closed, Bools]:
+def trimmed(rows: EdgeRows, initial: State, finals: Bools) -> tuple[EdgeRows, Bools]:
     """The rows without dead ends, and the states that are reached and lead to an end, (Q,).
 
     Looks at maps alone, which name every state a row leads to; so every edge must be in the
@@ -83,7 +83,7 @@ def trimmed(rows: Closed, initial: State, finals: Bools) -> tuple[Closed, Bools]
     table[~alive, EDGE_END] = table[~alive, EDGE]
     maps = np.where(kept, written.maps, DEAD).astype(np.int32)
     tallies = np.where(kept, rows.tallies, 0).astype(np.int32)
-    return Closed(rows.trie, written._replace(rows=table, maps=maps), tallies), alive
+    return EdgeRows(rows.trie, written._replace(rows=table, maps=maps), tallies), alive
 
 
 def _by_first(begins: Ints, ends: Ints, states: int) -> tuple[npt.NDArray[np.int64], Ints]:
@@ -120,14 +120,18 @@ def ready() -> None:
     trie = Trie.of([bytes([byte]) for byte in range(256)])
     table, classes = np.zeros(1, np.int32), np.zeros(256, np.uint16)
     table.flags.writeable = classes.flags.writeable = False
-    steps, found, writer = Steps(table, 1, classes), WideStates(trie), Writer(trie, 1, _PATIENT)
-    for state in wide_states(steps):
+    steps, found, writer = (
+        Steps(table, 1, classes),
+        LoopingStates(trie),
+        RowWriter(trie, 1, _PATIENT),
+    )
+    for state in looping_states(steps):
         found.add(steps, state)
     writer.write(steps, found.arrays(1), np.zeros(1, np.int32))
     writer.closed(found.arrays(1)).targets(0)
 
 
-class Writer:
+class RowWriter:
     """Writes rows of one machine; rows never asked for stay empty."""
 
     def __init__(self, trie: Trie, states: int, limits: Limits) -> None:
@@ -138,31 +142,31 @@ class Writer:
         at = np.zeros(SPENT + 1, np.int64)
         at[SUBTREE] = at[NODE] = -1
         rows = np.zeros((states, ROW_COLUMNS), np.int32)
-        rows[:, STAYS] = -1
+        rows[:, LOOP] = -1
         # the kernel wants room for one row of any size; what it does not touch costs nothing
-        self._room = Room(
+        self._room = RowBuffers(
             rows=rows,
             maps=np.empty(2 * states + 1024, np.int32),
             tallies=np.empty(2 * states + 1024, np.int32),
             edges=np.empty(len(trie) + 4096, np.uint64),
-            borrowed=np.empty((len(trie) // SMALLEST + 64, STRETCH_COLUMNS), np.int32),
+            borrowed=np.empty((len(trie) // MIN_SHARED_NODES + 64, RANGE_COLUMNS), np.int32),
             at=at,
             path=np.empty(trie.height + 1, np.uint32),
             local=np.full(states, -1, np.int32),
-            tried=np.full(TRIED, -1, np.int32),
+            tried=np.full(RECENT_ROWS, -1, np.int32),
         )
 
-    def write(self, steps: Steps, wide: Wide, starts: Ints) -> bool:
+    def write(self, steps: Steps, wide: LoopArrays, starts: Ints) -> bool:
         """Go on writing the rows of ``starts``; False where a step has to be computed first.
 
         Raises: LimitError past ``limits.token_edges`` edges stored or ``limits.seconds``.
         """
         at = self._room.at
-        while (why := close(steps, self._nodes, wide, starts, self._room)) != DONE:
+        while (why := write_rows(steps, self._nodes, wide, starts, self._room)) != DONE:
             self._clock.check()
-            if why == GROW:
+            if why == NEEDS_STEP:
                 return False
-            if why == PAUSE:
+            if why == PAUSED:
                 at[SPENT] = 0
                 self._check(int(at[EDGES]))
             else:
@@ -177,26 +181,26 @@ class Writer:
         state = int(self._room.path[self._trie.depth[node]]) // steps.width
         return state, int(steps.classes[self._trie.byte[node]])
 
-    def closed(self, wide: Wide) -> Closed:
+    def closed(self, wide: LoopArrays) -> EdgeRows:
         """What is written, in arrays of its own."""
         so_far = self.closed_so_far(wide)
         written = so_far.written
         kept = written._replace(
             maps=written.maps.copy(), edges=written.edges.copy(), borrowed=written.borrowed.copy()
         )
-        return Closed(self._trie, kept, so_far.tallies.copy())
+        return EdgeRows(self._trie, kept, so_far.tallies.copy())
 
-    def closed_so_far(self, wide: Wide) -> Closed:
+    def closed_so_far(self, wide: LoopArrays) -> EdgeRows:
         """What is written, in arrays that go on being written."""
         room, at = self._room, self._room.at
-        written = Written(
+        written = RowArrays(
             rows=room.rows,
             maps=room.maps[: at[MAPS]],
             edges=room.edges[: at[EDGES]],
-            borrowed=room.borrowed[: at[STRETCHES]],
+            borrowed=room.borrowed[: at[RANGES]],
             stays=wide.stays,
         )
-        return Closed(self._trie, written, room.tallies[: at[MAPS]])
+        return EdgeRows(self._trie, written, room.tallies[: at[MAPS]])
 
     def grow(self, states: int) -> None:
         """Make room for a machine that has become larger."""
@@ -204,7 +208,7 @@ class Writer:
         if states <= known:
             return
         rows = np.zeros((states, ROW_COLUMNS), np.int32)
-        rows[:known], rows[known:, STAYS] = room.rows, -1
+        rows[:known], rows[known:, LOOP] = room.rows, -1
         local = np.full(states, -1, np.int32)
         local[:known] = room.local
         self._room = room._replace(rows=rows, local=local)
@@ -219,7 +223,9 @@ class Writer:
             maps=_longer(room.maps, int(at[MAPS]), len(room.local)),
             tallies=_longer(room.tallies, int(at[MAPS]), len(room.local)),
             edges=_longer(room.edges, int(at[EDGES]), len(self._trie)),
-            borrowed=_longer(room.borrowed, int(at[STRETCHES]), len(self._trie) // SMALLEST + 1),
+            borrowed=_longer(
+                room.borrowed, int(at[RANGES]), len(self._trie) // MIN_SHARED_NODES + 1
+            ),
         )
 
 
@@ -253,7 +259,7 @@ class TokenFsa:
     vocabulary: Vocabulary
     initial: State
     finals: npt.NDArray[np.bool_]
-    rows: Closed
+    rows: EdgeRows
     limits: Limits = LIMITS
 
     def __len__(self) -> int:
@@ -346,26 +352,26 @@ def cannot_spell(vocabulary: Vocabulary) -> VocabularyError:
     )
 
 
-def _rows(dfa: Dfa, trie: Trie, limits: Limits) -> Closed:
+def _rows(dfa: Dfa, trie: Trie, limits: Limits) -> EdgeRows:
     """The rows of all states, for a vocabulary that spells every byte: no dead ends threaten.
 
     Since every byte is a token, tokens reach every state.
     """
-    steps, found = _steps(dfa), WideStates(trie)
-    circling = wide_states(steps)
+    steps, found = _steps(dfa), LoopingStates(trie)
+    circling = looping_states(steps)
     for state in circling:
         found.add(steps, state)
     order = np.arange(len(dfa), dtype=np.int32)
     if circling:  # rows others borrow from come first
         order = np.concatenate([np.array(circling, np.int32), np.delete(order, circling)])
-    wide, writer = found.arrays(len(dfa)), Writer(trie, len(dfa), limits)
+    wide, writer = found.arrays(len(dfa)), RowWriter(trie, len(dfa), limits)
     writer.write(steps, wide, order)
     return writer.closed(wide)
 
 
-def _plain_rows(dfa: Dfa, trie: Trie, limits: Limits) -> Closed:
+def _plain_rows(dfa: Dfa, trie: Trie, limits: Limits) -> EdgeRows:
     """The rows of all states, each with exactly its targets in its map."""
-    none, writer = WideStates(trie).arrays(len(dfa)), Writer(trie, len(dfa), limits)
+    none, writer = LoopingStates(trie).arrays(len(dfa)), RowWriter(trie, len(dfa), limits)
     writer.write(_steps(dfa), none, np.arange(len(dfa), dtype=np.int32))
     return writer.closed(none)
 

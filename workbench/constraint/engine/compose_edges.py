@@ -17,22 +17,22 @@ import numpy.typing as npt
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inner, njit
 from workbench.constraint.engine.compose_kernel import (
-    BORROWED,
-    BORROWED_END,
     COUNT,
     EDGE,
     EDGE_END,
     FROM,
-    LENT,
-    LENT_END,
+    LOOP,
     MAP,
     OWNER,
-    STAYS,
+    OWNER_EDGE,
+    OWNER_EDGE_END,
+    RANGE,
+    RANGE_END,
     TO,
     Edges,
     Ints,
+    RowArrays,
     Tokens,
-    Written,
 )
 from workbench.vocabulary.trie import SEVERAL, TOKEN_AT, Trie
 from workbench.vocabulary.vocabulary import TokenId
@@ -42,17 +42,17 @@ _TOKEN_AT, _SEVERAL = np.uint64(TOKEN_AT), np.uint64(SEVERAL)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def tell(written: Written, tokens: Tokens, row: int, edges: Edges, count: int) -> int:
+def decode_row(written: RowArrays, tokens: Tokens, row: int, edges: Edges, count: int) -> int:
     """Tell a row's edges after ``count`` others, in no order; how many are told then."""
     own = written.rows[row]
     count = _tell_own(written, tokens, own[MAP], own[EDGE], own[EDGE_END], edges, count)
-    if own[STAYS] >= 0:
+    if own[LOOP] >= 0:
         count = _tell_stays(written, tokens, own, 0, len(tokens.records), edges, count)
-    for k in range(own[BORROWED], own[BORROWED_END]):
+    for k in range(own[RANGE], own[RANGE_END]):
         stretch = written.borrowed[k]
         owner = written.rows[stretch[OWNER]]
         count = _tell_own(
-            written, tokens, owner[MAP], stretch[LENT], stretch[LENT_END], edges, count
+            written, tokens, owner[MAP], stretch[OWNER_EDGE], stretch[OWNER_EDGE_END], edges, count
         )
         count = _tell_stays(written, tokens, owner, stretch[FROM], stretch[TO], edges, count)
     return count
@@ -60,7 +60,7 @@ def tell(written: Written, tokens: Tokens, row: int, edges: Edges, count: int) -
 
 @inner
 def _tell_own(
-    written: Written, tokens: Tokens, base: int, begin: int, end: int, edges: Edges, count: int
+    written: RowArrays, tokens: Tokens, base: int, begin: int, end: int, edges: Edges, count: int
 ) -> int:
     for k in range(begin, end):
         edge = written.edges[k]
@@ -78,10 +78,10 @@ def _tell_own(
 
 @inner
 def _tell_stays(
-    written: Written, tokens: Tokens, owner: Ints, begin: int, end: int, edges: Edges, count: int
+    written: RowArrays, tokens: Tokens, owner: Ints, begin: int, end: int, edges: Edges, count: int
 ) -> int:
     """Tell what stays at some nodes; without a branch for the half of them that have no token."""
-    stays, maps, records = written.stays[owner[STAYS]], written.maps[owner[MAP] :], tokens.records
+    stays, maps, records = written.stays[owner[LOOP]], written.maps[owner[MAP] :], tokens.records
     for node in range(begin, end):
         place = int(stays[node])
         token = (records[node] >> _TOKEN_AT) & _SEVERAL
@@ -104,13 +104,13 @@ def _tell_several(tokens: Tokens, node: int, target: int, edges: Edges, count: i
 
 
 @njit(cache=True, nogil=True)
-def tell_sorted(
-    written: Written, tokens: Tokens, rows: Ints, first: Ints, edges: Edges, by_token: Ints
+def decode_rows_sorted(
+    written: RowArrays, tokens: Tokens, rows: Ints, first: Ints, edges: Edges, by_token: Ints
 ) -> None:
     """Tell rows, each at its place and sorted by token; ``by_token`` (V,) is room, all ``DEAD``."""
     for k in range(len(rows)):
         begin, end = first[k], first[k + 1]
-        tell(written, tokens, rows[k], edges, begin)
+        decode_row(written, tokens, rows[k], edges, begin)
         if end - begin > len(by_token) // 64:
             _sort_many(edges, begin, end, by_token)
         else:
@@ -137,23 +137,25 @@ def _sort_few(edges: Edges, begin: int, end: int) -> None:
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def target(written: Written, row: int, node: int) -> int:
+def edge_target(written: RowArrays, row: int, node: int) -> int:
     """Where the tokens of a node lead, or ``DEAD``."""
     own = written.rows[row]
     there = _own_target(written, own[MAP], own[EDGE], own[EDGE_END], node)
-    if there == DEAD and own[STAYS] >= 0:
+    if there == DEAD and own[LOOP] >= 0:
         there = _stays_target(written, own, node)
-    for k in range(own[BORROWED], own[BORROWED_END]):
+    for k in range(own[RANGE], own[RANGE_END]):
         stretch = written.borrowed[k]
         if stretch[FROM] <= node < stretch[TO]:
             owner = written.rows[stretch[OWNER]]
-            there = _own_target(written, owner[MAP], stretch[LENT], stretch[LENT_END], node)
+            there = _own_target(
+                written, owner[MAP], stretch[OWNER_EDGE], stretch[OWNER_EDGE_END], node
+            )
             return there if there != DEAD else _stays_target(written, owner, node)
     return there
 
 
 @inner
-def _own_target(written: Written, base: int, begin: int, end: int, node: int) -> int:
+def _own_target(written: RowArrays, base: int, begin: int, end: int, node: int) -> int:
     k = begin + np.searchsorted(written.edges[begin:end], np.uint64(node) << _HALF)
     if k < end and written.edges[k] >> _HALF == np.uint64(node):
         return int(written.maps[np.uint64(base) + (written.edges[k] & _PLACE)])
@@ -161,34 +163,34 @@ def _own_target(written: Written, base: int, begin: int, end: int, node: int) ->
 
 
 @inner
-def _stays_target(written: Written, owner: Ints, node: int) -> int:
-    place = written.stays[owner[STAYS], node]
+def _stays_target(written: RowArrays, owner: Ints, node: int) -> int:
+    place = written.stays[owner[LOOP], node]
     return int(written.maps[owner[MAP] + place]) if place >= 0 else DEAD
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def meet(written: Written, tokens: Tokens, row: int, earliest: Ints) -> None:
+def update_earliest(written: RowArrays, tokens: Tokens, row: int, earliest: Ints) -> None:
     """The first node, in preorder, whose tokens lead to each state, (Q,), where it is earlier."""
     own = written.rows[row]
     maps = written.maps[own[MAP] :]
     for k in range(own[EDGE], own[EDGE_END]):
         _meet(maps[written.edges[k] & _PLACE], written.edges[k] >> _HALF, earliest)
-    if own[STAYS] >= 0:
+    if own[LOOP] >= 0:
         _meet_staying(written, tokens, own, 0, len(tokens.records), earliest)
-    for i in range(own[BORROWED], own[BORROWED_END]):
+    for i in range(own[RANGE], own[RANGE_END]):
         stretch = written.borrowed[i]
         owner = written.rows[stretch[OWNER]]
         maps = written.maps[owner[MAP] :]
-        for k in range(stretch[LENT], stretch[LENT_END]):
+        for k in range(stretch[OWNER_EDGE], stretch[OWNER_EDGE_END]):
             _meet(maps[written.edges[k] & _PLACE], written.edges[k] >> _HALF, earliest)
         _meet_staying(written, tokens, owner, stretch[FROM], stretch[TO], earliest)
 
 
 @inner
 def _meet_staying(
-    written: Written, tokens: Tokens, owner: Ints, begin: int, end: int, earliest: Ints
+    written: RowArrays, tokens: Tokens, owner: Ints, begin: int, end: int, earliest: Ints
 ) -> None:
-    stays, maps = written.stays[owner[STAYS]], written.maps[owner[MAP] :]
+    stays, maps = written.stays[owner[LOOP]], written.maps[owner[MAP] :]
     for node in range(begin, end):
         if stays[node] >= 0 and (tokens.records[node] >> _TOKEN_AT) & _SEVERAL != _NONE:
             _meet(maps[stays[node]], node, earliest)
@@ -201,11 +203,11 @@ def _meet(state: int, node: int, earliest: Ints) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closed:
+class EdgeRows:
     """Rows of token edges, by state."""
 
     trie: Trie
-    written: Written
+    written: RowArrays
     #: How many tokens of each row lead to each place in its map, as ``written.maps``.
     tallies: Ints
 
@@ -239,18 +241,18 @@ class Closed:
         # one place more, which the kernel fills in vain
         edges = Edges(np.empty(first[-1] + 1, np.int32), np.empty(first[-1] + 1, np.int32))
         by_token = np.full(int(self.trie.token_ids.max(initial=-1)) + 1, DEAD, np.int32)
-        tell_sorted(self.written, self._tokens, rows, first, edges, by_token)
+        decode_rows_sorted(self.written, self._tokens, rows, first, edges, by_token)
         return first, edges.ids[:-1], edges.targets[:-1]
 
     def step(self, state: State, token_id: TokenId) -> State:
         """Where a token leads, or ``DEAD``."""
         node = self.trie.shared(_Ends).of(self.trie, token_id)
-        return DEAD if node < 0 else int(target(self.written, state, node))
+        return DEAD if node < 0 else int(edge_target(self.written, state, node))
 
     def targets(self, state: State) -> npt.NDArray[np.int32]:
         """The states a row leads to, those whose tokens come first in the trie first."""
         earliest = np.full(len(self), len(self.trie), np.int32)
-        meet(self.written, self._tokens, state, earliest)
+        update_earliest(self.written, self._tokens, state, earliest)
         met = np.flatnonzero(earliest < len(self.trie))
         return met[np.argsort(earliest[met], kind="stable")].astype(np.int32)
 

@@ -40,17 +40,17 @@ Numbers = npt.NDArray[np.int64]
 
 #: A row: its slices of the maps, of the edges and of the borrowed stretches, the row of ``stays``
 #: it shares (or −1), and how many tokens it has.
-MAP, MAP_END, EDGE, EDGE_END, BORROWED, BORROWED_END, STAYS, COUNT = range(8)
+MAP, MAP_END, EDGE, EDGE_END, RANGE, RANGE_END, LOOP, COUNT = range(8)
 ROW_COLUMNS = 8
 #: A borrowed stretch: the state whose row it is, the nodes, the slice of that row's edges there.
-OWNER, FROM, TO, LENT, LENT_END = range(5)
-STRETCH_COLUMNS = 5
+OWNER, FROM, TO, OWNER_EDGE, OWNER_EDGE_END = range(5)
+RANGE_COLUMNS = 5
 #: Where the work stands: the number of the start, its subtree and the node there (−1: not begun),
 #: what is written of edges, maps and stretches, and how much since the clock was looked at.
-START, SUBTREE, NODE, EDGES, MAPS, STRETCHES, SPENT = range(7)
+START, SUBTREE, NODE, EDGES, MAPS, RANGES, SPENT = range(7)
 #: Why the kernel came back: all is written; a step has to be computed; the next row may need more
 #: room; it is time to look at the clock.
-DONE, GROW, ROOM, PAUSE = range(4)
+DONE, NEEDS_STEP, NEEDS_ROOM, PAUSED = range(4)
 
 
 class Steps(NamedTuple):
@@ -61,7 +61,7 @@ class Steps(NamedTuple):
     classes: Classes
 
 
-class Nodes(NamedTuple):
+class TrieNodes(NamedTuple):
     """A trie: its packed records (N,), where the tokens of each node begin (N + 1,), its roots."""
 
     records: Records
@@ -69,7 +69,7 @@ class Nodes(NamedTuple):
     roots: Ints
 
 
-class Wide(NamedTuple):
+class LoopArrays(NamedTuple):
     """The wide states of a machine, numbered j.
 
     Shape: ``held`` (Q,) is ``j << 8 | member`` for their members, −1 for other states;
@@ -89,7 +89,7 @@ class Wide(NamedTuple):
     stays: Local
 
 
-class Room(NamedTuple):
+class RowBuffers(NamedTuple):
     """What is written, by state and from the left, and room for one row's paths and states."""
 
     rows: Ints
@@ -115,12 +115,12 @@ class _Roots:
         return self._nodes
 
 
-def nodes_of(trie: Trie) -> Nodes:
+def nodes_of(trie: Trie) -> TrieNodes:
     """The trie as kernels read it."""
-    return Nodes(trie.records, trie.first, trie.shared(_Roots).of(trie))
+    return TrieNodes(trie.records, trie.first, trie.shared(_Roots).of(trie))
 
 
-class Written(NamedTuple):
+class RowArrays(NamedTuple):
     """The arrays of a closing; their columns are told in ``closing``.
 
     Shape: ``rows`` (Q, 8) int32; ``maps`` (M,) int32, states, or ``DEAD`` where a row lacks what
@@ -156,7 +156,7 @@ _NAMELESS = -3
 
 
 @inner
-def rename(
+def rename_row(
     table: Ints, width: int, begin: int, end: int, start: int, maps: Ints, local: Ints, to: int
 ) -> int:
     """Write names ``maps[to:]`` for the states ``maps[begin:end]``; how many, 0 if there are none.
@@ -204,16 +204,18 @@ _DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
 _TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint64(SIZE_AT)
 
 #: A subtree of fewer nodes is written out rather than borrowed.
-SMALLEST = 16
-_SMALLEST = np.uint64(SMALLEST)
+MIN_SHARED_NODES = 16
+_SMALLEST = np.uint64(MIN_SHARED_NODES)
 #: Rows of fewer edges are not worth looking for others like them, and so many last ones are tried.
-_WORTH, TRIED = 32, 8
+_WORTH, RECENT_ROWS = 32, 8
 #: Edges between two looks at the clock.
 _SPELL = 1 << 21
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def close(steps: Steps, nodes: Nodes, wide: Wide, starts: Ints, room: Room) -> int:
+def write_rows(
+    steps: Steps, nodes: TrieNodes, wide: LoopArrays, starts: Ints, room: RowBuffers
+) -> int:
     """Write the rows of ``starts`` from where ``room.at`` says; why it came back.
 
     A wide state whose row others borrow from has to come before them.
@@ -225,39 +227,39 @@ def close(steps: Steps, nodes: Nodes, wide: Wide, starts: Ints, room: Room) -> i
         number = held >> 8 if held >= 0 and held & 255 == 0 else -1
         if at[SUBTREE] < 0:
             if _is_full(nodes, room):
-                return ROOM
+                return NEEDS_ROOM
             if at[SPENT] > _SPELL:
-                return PAUSE
+                return PAUSED
             if number < 0 and _renamed(steps, start, room):
                 at[START] += 1
                 continue
             _begin(wide, number, start, room)
         if not _walk_row(steps, nodes, wide, number, start, room):
-            return GROW
+            return NEEDS_STEP
         _end(nodes, wide, number, start, steps.width, room)
         at[START] += 1
     return DONE
 
 
 @inner
-def _is_full(nodes: Nodes, room: Room) -> bool:
+def _is_full(nodes: TrieNodes, room: RowBuffers) -> bool:
     """Whether a row might not find room."""
     return bool(
         len(room.edges) - room.at[EDGES] < len(nodes.records)
         or len(room.maps) - room.at[MAPS] < len(room.local)
-        or len(room.borrowed) - room.at[STRETCHES] < len(nodes.records) // SMALLEST + 1
+        or len(room.borrowed) - room.at[RANGES] < len(nodes.records) // MIN_SHARED_NODES + 1
     )
 
 
 @inner
-def _renamed(steps: Steps, start: int, room: Room) -> bool:
+def _renamed(steps: Steps, start: int, room: RowBuffers) -> bool:
     """Whether the row is one of the last large ones with states renamed; then it is written."""
     at, row = room.at, room.rows[start]
-    for i in range(TRIED):
+    for i in range(RECENT_ROWS):
         if room.tried[i] < 0:
             return False
         other = room.rows[room.tried[i]]
-        count = rename(
+        count = rename_row(
             steps.table, steps.width, other[MAP], other[MAP_END], start, room.maps, room.local,
             at[MAPS],
         )  # fmt: skip
@@ -279,18 +281,18 @@ def _renamed(steps: Steps, start: int, room: Room) -> bool:
 
 
 @inner
-def _begin(wide: Wide, number: int, start: int, room: Room) -> None:
+def _begin(wide: LoopArrays, number: int, start: int, room: RowBuffers) -> None:
     """A row without edges; its first states are its own, of a wide one all members."""
     at, row = room.at, room.rows[start]
-    row[MAP], row[EDGE], row[BORROWED] = at[MAPS], at[EDGES], at[STRETCHES]
-    row[STAYS], row[COUNT] = -1, 0
+    row[MAP], row[EDGE], row[RANGE] = at[MAPS], at[EDGES], at[RANGES]
+    row[LOOP], row[COUNT] = -1, 0
     at[SUBTREE] = 0
     if number < 0:
         room.maps[at[MAPS]] = start
         room.local[start] = at[MAPS]
         at[MAPS] += 1
         return
-    row[STAYS] = wide.loops[number]
+    row[LOOP] = wide.loops[number]
     for k in range(wide.sizes[number]):
         state = wide.members[number, k]
         room.maps[at[MAPS]] = state
@@ -300,7 +302,9 @@ def _begin(wide: Wide, number: int, start: int, room: Room) -> None:
 
 
 @inner
-def _walk_row(steps: Steps, nodes: Nodes, wide: Wide, number: int, start: int, room: Room) -> bool:
+def _walk_row(
+    steps: Steps, nodes: TrieNodes, wide: LoopArrays, number: int, start: int, room: RowBuffers
+) -> bool:
     """Walk all subtrees where a row may differ from what it shares; False at an unknown step."""
     table, classes, records, at = steps.table, steps.classes, nodes.records, room.at
     width = np.uint32(steps.width)
@@ -334,8 +338,8 @@ def _walk_row(steps: Steps, nodes: Nodes, wide: Wide, number: int, start: int, r
 
 @inner
 def _walk(
-    steps: Steps, nodes: Nodes, wide: Wide, row: Ints, node: np.uint64, stop: np.uint64,
-    borrows: bool, room: Room,
+    steps: Steps, nodes: TrieNodes, wide: LoopArrays, row: Ints, node: np.uint64, stop: np.uint64,
+    borrows: bool, room: RowBuffers,
 ) -> np.uint64:  # fmt: skip
     """Write the edges of a subtree; where the walk stands: at its end or an unknown step."""
     table, classes, records = steps.table, steps.classes, nodes.records
@@ -373,23 +377,25 @@ def _walk(
 
 
 @inner
-def _borrow(row: Ints, owner: int, node: np.uint64, end: np.uint64, room: Room) -> None:
+def _borrow(row: Ints, owner: int, node: np.uint64, end: np.uint64, room: RowBuffers) -> None:
     """Write down a stretch of a wide state's row, or make the row's last one longer."""
-    count = room.at[STRETCHES]
+    count = room.at[RANGES]
     last = room.borrowed[max(count - 1, 0)]
-    if count > row[BORROWED] and last[OWNER] == owner and last[TO] == node:
+    if count > row[RANGE] and last[OWNER] == owner and last[TO] == node:
         last[TO] = end
         return
     stretch = room.borrowed[count]
     stretch[OWNER], stretch[FROM], stretch[TO] = owner, node, end
-    room.at[STRETCHES] += 1
+    room.at[RANGES] += 1
 
 
 @inner
-def _end(nodes: Nodes, wide: Wide, number: int, start: int, width: int, room: Room) -> None:
+def _end(
+    nodes: TrieNodes, wide: LoopArrays, number: int, start: int, width: int, room: RowBuffers
+) -> None:
     """What is known of a row once it is written; large ones are kept in mind."""
     at, row = room.at, room.rows[start]
-    row[MAP_END], row[EDGE_END], row[BORROWED_END] = at[MAPS], at[EDGES], at[STRETCHES]
+    row[MAP_END], row[EDGE_END], row[RANGE_END] = at[MAPS], at[EDGES], at[RANGES]
     shared = wide.sizes[number] if number >= 0 else 0
     room.tallies[row[MAP] + shared : row[MAP_END]] = 0
     for k in range(row[EDGE], row[EDGE_END]):
@@ -398,28 +404,28 @@ def _end(nodes: Nodes, wide: Wide, number: int, start: int, width: int, room: Ro
         room.tallies[place] += nodes.first[node + _ONE] - nodes.first[node]
     for k in range(row[MAP], row[MAP_END]):
         row[COUNT] += room.tallies[k]
-    for k in range(row[BORROWED], row[BORROWED_END]):
+    for k in range(row[RANGE], row[RANGE_END]):
         row[COUNT] += _lend(nodes, wide, room.borrowed[k], room)
     size = row[EDGE_END] - row[EDGE]
     at[SPENT] += _WORTH + size
     if (
         number < 0
-        and row[BORROWED] == row[BORROWED_END]
+        and row[RANGE] == row[RANGE_END]
         and size >= max(_WORTH, (row[MAP_END] - row[MAP]) * width)
     ):
-        for k in range(TRIED - 1, 0, -1):
+        for k in range(RECENT_ROWS - 1, 0, -1):
             room.tried[k] = room.tried[k - 1]
         room.tried[0] = start
 
 
 @inner
-def _lend(nodes: Nodes, wide: Wide, stretch: Ints, room: Room) -> int:
+def _lend(nodes: TrieNodes, wide: LoopArrays, stretch: Ints, room: RowBuffers) -> int:
     """Find the owner's edges of a stretch; how many tokens the stretch has."""
     owner = room.rows[stretch[OWNER]]
     edges = room.edges[owner[EDGE] : owner[EDGE_END]]
     begin = np.searchsorted(edges, np.uint64(stretch[FROM]) << _HALF)
     end = np.searchsorted(edges, np.uint64(stretch[TO]) << _HALF)
-    stretch[LENT], stretch[LENT_END] = owner[EDGE] + begin, owner[EDGE] + end
+    stretch[OWNER_EDGE], stretch[OWNER_EDGE_END] = owner[EDGE] + begin, owner[EDGE] + end
     count = nodes.first[stretch[TO]] - nodes.first[stretch[FROM]]
     for k in range(begin, end):
         node = edges[k] >> _HALF

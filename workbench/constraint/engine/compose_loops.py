@@ -24,13 +24,13 @@ from workbench.base.kernels import njit
 from workbench.constraint.engine.compose_kernel import (
     Ints,
     Local,
-    Nodes,
+    LoopArrays,
     Numbers,
     Steps,
-    Wide,
+    TrieNodes,
     nodes_of,
 )
-from workbench.constraint.engine.self_loops import MEMBERS, WIDE, find
+from workbench.constraint.engine.self_loops import MAX_MEMBERS, MIN_LOOP_BYTES, find_self_loop
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
 
 _ONE, _BYTES = np.uint64(1), np.uint64(255)
@@ -41,7 +41,7 @@ _TABLE = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Circle:
+class EdgeLoop:
     """Bytes that stay, walked with one vocabulary.
 
     Shape: ``row``, of the table it lies in; ``tallied`` (M,) int32, the tokens that end in each
@@ -55,16 +55,16 @@ class Circle:
     left_from: Local
 
 
-class Table:
+class EdgeLoopTable:
     """Circles of a vocabulary: ``stays`` (16, N) int8 has the member at each node, or −1."""
 
     def __init__(self, trie: Trie) -> None:
         self.stays = np.empty((_TABLE, len(trie)), np.int8)
-        self.known: dict[bytes, Circle] = {}
+        self.known: dict[bytes, EdgeLoop] = {}
         self._trie = trie
         self._lock = threading.Lock()
 
-    def of(self, local: Local) -> Circle | None:
+    def of(self, local: Local) -> EdgeLoop | None:
         """The circle of a table of members and bytes, (M, 256); None where there is no room."""
         key = local.tobytes()
         with self._lock:
@@ -72,7 +72,7 @@ class Table:
                 self.known[key] = self._walked(local, len(self.known))
             return self.known.get(key)
 
-    def _walked(self, local: Local, row: int) -> Circle:
+    def _walked(self, local: Local, row: int) -> EdgeLoop:
         trie, size = self._trie, len(self._trie)
         left, inner = np.empty(size, np.int32), np.empty(size, np.int32)
         left_from = np.empty(size, np.int8)
@@ -80,32 +80,38 @@ class Table:
         leaving, within = _walk(local, nodes, path, stays, left, left_from, inner)
         tallied = np.zeros(len(local), np.int32)
         _tally(nodes, stays, left[:leaving], inner[:within], tallied)
-        return Circle(row, tallied, left[:leaving].copy(), left_from[:leaving].copy())
+        return EdgeLoop(row, tallied, left[:leaving].copy(), left_from[:leaving].copy())
 
 
-class Circles:
+class EdgeLoopCache:
     """The circles of a vocabulary; safe to share between threads.
 
     A full table is put away for a new one: whoever still reads rows from it keeps it.
     """
 
     def __init__(self) -> None:
-        self._table: Table | None = None
+        self._table: EdgeLoopTable | None = None
 
     def forget(self) -> None:
         """Begin anew, as a vocabulary nobody has used."""
         self._table = None
 
-    def table(self, trie: Trie) -> Table:
+    def table(self, trie: Trie) -> EdgeLoopTable:
         """A table with some room."""
         if self._table is None or len(self._table.known) > _TABLE // 2:
-            self._table = Table(trie)
+            self._table = EdgeLoopTable(trie)
         return self._table
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _walk(
-    local: Local, nodes: Nodes, path: Local, stays: Local, left: Ints, left_from: Local, inner: Ints
+    local: Local,
+    nodes: TrieNodes,
+    path: Local,
+    stays: Local,
+    left: Ints,
+    left_from: Local,
+    inner: Ints,
 ) -> tuple[int, int]:
     """Fill in the member of each node, the nodes that leave, and the inner ones: not the first.
 
@@ -137,7 +143,7 @@ def _walk(
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _tally(nodes: Nodes, stays: Local, left: Ints, inner: Ints, tallied: Ints) -> None:
+def _tally(nodes: TrieNodes, stays: Local, left: Ints, inner: Ints, tallied: Ints) -> None:
     """Count the tokens that end in each member: the first has all that no other has."""
     first = nodes.first
     tallied[0] = first[-1]
@@ -150,18 +156,18 @@ def _tally(nodes: Nodes, stays: Local, left: Ints, inner: Ints, tallied: Ints) -
         tallied[0] -= tokens
 
 
-class WideStates:
+class LoopingStates:
     """The wide states of a machine, found one by one."""
 
     def __init__(self, trie: Trie) -> None:
-        self._circles = trie.shared(Circles).table(trie)
-        self._found: list[tuple[Ints, Circle]] = []
-        self._members = np.empty(MEMBERS, np.int32)
-        self._local = np.empty((MEMBERS, 256), np.int8)
+        self._circles = trie.shared(EdgeLoopCache).table(trie)
+        self._found: list[tuple[Ints, EdgeLoop]] = []
+        self._members = np.empty(MAX_MEMBERS, np.int32)
+        self._local = np.empty((MAX_MEMBERS, 256), np.int8)
 
     def add(self, steps: Steps, state: State) -> tuple[State, int] | None:
         """Take a wide state in; or a state and a byte class whose step is needed first."""
-        count, unknown, column = find(*steps, state, self._members, self._local)
+        count, unknown, column = find_self_loop(*steps, state, self._members, self._local)
         if count < 0:
             return unknown, column
         circle = self._circles.of(self._local[:count]) if count else None
@@ -169,18 +175,18 @@ class WideStates:
             self._found.append((self._members[:count].copy(), circle))
         return None
 
-    def arrays(self, states: int) -> Wide:
+    def arrays(self, states: int) -> LoopArrays:
         """What is found, for a machine of so many states."""
         found = self._found
-        held, members = np.full(states, -1, np.int32), np.zeros((len(found), MEMBERS), np.int32)
-        tallied = np.zeros((len(found), MEMBERS), np.int32)
+        held, members = np.full(states, -1, np.int32), np.zeros((len(found), MAX_MEMBERS), np.int32)
+        tallied = np.zeros((len(found), MAX_MEMBERS), np.int32)
         for number, (its, circle) in enumerate(found):
             members[number, : len(its)], tallied[number, : len(its)] = its, circle.tallied
             held[its] = number << 8 | np.arange(len(its), dtype=np.int32)
         for number, (its, _) in enumerate(found):
             held[its[0]] = number << 8  # one that is also a middle of another is itself first
         leaving = np.cumsum([0, *(len(circle.left) for _, circle in found)], dtype=np.int32)
-        return Wide(
+        return LoopArrays(
             held=held,
             members=members,
             sizes=np.array([len(its) for its, _ in found], np.int32),
@@ -196,16 +202,16 @@ class WideStates:
 _NOWHERE, _NO_MEMBER = np.empty(0, np.int32), np.empty(0, np.int8)
 
 
-def wide_states(steps: Steps) -> list[State]:
+def looping_states(steps: Steps) -> list[State]:
     """The states to which many ASCII bytes lead back."""
     weights = np.bincount(steps.classes[:128], minlength=steps.width).astype(np.int64)
-    return [int(state) for state in np.flatnonzero(_staying(steps, weights) >= WIDE)]
+    return [int(state) for state in np.flatnonzero(_staying(steps, weights) >= MIN_LOOP_BYTES)]
 
 
-def is_wide(steps: Steps, state: State) -> bool:
+def is_looping(steps: Steps, state: State) -> bool:
     """Whether many ASCII bytes lead back to a state, of those whose step is known."""
     row = steps.table[state * steps.width : (state + 1) * steps.width]
-    return int((row[steps.classes[:128]] == state).sum()) >= WIDE
+    return int((row[steps.classes[:128]] == state).sum()) >= MIN_LOOP_BYTES
 
 
 @njit(cache=True, nogil=True)

@@ -23,10 +23,10 @@ from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.compose import Writer, ready
-from workbench.constraint.engine.compose_edges import Closed
+from workbench.constraint.engine.compose import RowWriter, ready
+from workbench.constraint.engine.compose_edges import EdgeRows
 from workbench.constraint.engine.compose_kernel import Ints, Steps
-from workbench.constraint.engine.compose_loops import WideStates, is_wide
+from workbench.constraint.engine.compose_loops import LoopingStates, is_looping
 from workbench.constraint.engine.mask_rows import used_bytes
 from workbench.pushdown.network import CALLS, Move, Network
 from workbench.pushdown.pda import BOTTOM, dotted
@@ -185,7 +185,7 @@ class TokenPda:
     network: Network
     network_states: tuple[State, ...]
     network_symbols: tuple[State, ...]
-    rows: Closed
+    rows: EdgeRows
     starts: tuple[int, ...]
     choices: dict[int, tuple[TokenPdaMove, ...]]
     limits: Limits = LIMITS
@@ -291,8 +291,8 @@ class _Closing:
         self, network: Network, vocabulary: Vocabulary, limits: Limits, shown_pops: int | None
     ) -> None:
         self.machine = RelativeMachine(network, limits, shown_pops)
-        self._wide = WideStates(vocabulary.trie)
-        self._writer = Writer(vocabulary.trie, len(self.machine.table), limits)
+        self._wide = LoopingStates(vocabulary.trie)
+        self._writer = RowWriter(vocabulary.trie, len(self.machine.table), limits)
         self._arrays = self._wide.arrays(len(self.machine.table))
         used = used_bytes(network.table, network.classes[:CALLS])
         self._complete = used <= vocabulary.single_bytes
@@ -316,7 +316,7 @@ class _Closing:
             return
         for byte_class in range(machine.table.shape[1]):
             machine.grow(start, byte_class)
-        if not is_wide(machine.steps, start):
+        if not is_looping(machine.steps, start):
             return
         while (needed := self._wide.add(machine.steps, start)) is not None:
             machine.grow(*needed)
@@ -329,7 +329,7 @@ class _Closing:
             self._arrays = self._wide.arrays(states)
         self._writer.grow(states)
 
-    def closed(self) -> Closed:
+    def closed(self) -> EdgeRows:
         """The rows, once all are written."""
         return self._writer.closed(self._arrays)
 

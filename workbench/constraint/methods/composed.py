@@ -16,7 +16,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import DfaConstraint, StackConstraint
-from workbench.constraint.engine.coaccessible import Spelling
+from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import TokenPdaMove, compose_pda
 from workbench.constraint.engine.mask_rows import used_bytes
@@ -92,7 +92,7 @@ class ComposedPda:
         self._bytewise = StackConstraint(network, vocabulary, limits)
         used = used_bytes(network.table, network.classes[:CALLS])
         complete = used <= vocabulary.single_bytes
-        self._spelling = None if complete else Spelling(network, vocabulary, limits)
+        self._coaccessibility = None if complete else Coaccessibility(network, vocabulary, limits)
         self.initial = ComposedState(
             frozenset({(self.pda.initial, (BOTTOM,))}), self._bytewise.initial
         )
@@ -125,10 +125,10 @@ class ComposedPda:
 
     def _alive(self, configuration: Configuration) -> bool:
         at, stack = configuration
-        if self._spelling is None or at in self.pda.finals:
+        if self._coaccessibility is None or at in self.pda.finals:
             return True
         waiting = [self.pda.network_symbols[s] for s in reversed(stack) if s != BOTTOM]
-        return self._spelling.finishes(self.pda.network_states[at], waiting)
+        return self._coaccessibility.is_coaccessible(self.pda.network_states[at], waiting)
 
     def advance(self, state: ComposedState, token_id: TokenId) -> ComposedState:
         if token_id == self.vocabulary.end and self.is_final(state):

@@ -412,7 +412,7 @@ class LalrConstraint(TokenByToken[Reading]):
         def step(terminal: int, at: int) -> int:
             rows = self._rows_of(terminal)
             there = rows.step_bytes(at, spelt)
-            return there if there is not None and rows.leads_on(there) else DEAD
+            return there if there is not None and rows.is_coaccessible(there) else DEAD
 
         return self.reader.moved(self.reader.ways(state), step)
 

@@ -79,7 +79,7 @@ def flat(
             clock.check(_TOO_SLOW)
         if token is not None:
             there = read(recogniser, state, token)
-            if there is not None and recogniser.leads_on(there):
+            if there is not None and recogniser.is_coaccessible(there):
                 yield token_id
 
 
@@ -102,7 +102,7 @@ def by_trie(
         if there is None:
             node = skip
             continue
-        if ending and recogniser.leads_on(there):
+        if ending and recogniser.is_coaccessible(there):
             yield from ending
         del path[depth + 1 :]
         path.append(there)
@@ -163,7 +163,7 @@ class Online(TokenByToken[State]):
             return None
         with self._reading:
             there = read(self.recogniser, state, token)
-            return there if there is not None and self.recogniser.leads_on(there) else None
+            return there if there is not None and self.recogniser.is_coaccessible(there) else None
 
     def is_final(self, state: State) -> bool:
         return self.recogniser.is_final(state)

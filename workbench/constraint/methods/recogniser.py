@@ -39,7 +39,7 @@ class Recogniser(Stepping, Protocol):
     @property
     def initial(self) -> State: ...
 
-    def leads_on(self, state: State) -> bool:
+    def is_coaccessible(self, state: State) -> bool:
         """Whether whole tokens can lead from here, between two tokens, to an accepted text."""
         ...
 
@@ -103,7 +103,7 @@ class Remembering(ABC, Generic[Kept]):
     def is_final(self, state: Kept) -> bool:
         """Whether the text read so far is accepted."""
 
-    def leads_on(self, state: Kept) -> bool:
+    def is_coaccessible(self, state: Kept) -> bool:
         return True
 
 
@@ -125,8 +125,8 @@ class OfMachine(Remembering[int]):
     def is_final(self, state: int) -> bool:
         return self._engine.is_final(state)
 
-    def leads_on(self, state: int) -> bool:
-        return self._engine.leads_on(state)
+    def is_coaccessible(self, state: int) -> bool:
+        return self._engine.is_coaccessible(state)
 
 
 #: The first and the last of some characters.

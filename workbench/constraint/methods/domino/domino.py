@@ -35,7 +35,7 @@ from workbench.base.dfa import DEAD, State
 from workbench.base.dfa import State as ScannerState
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.coaccessible import Spelling
+from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.engine.mask_rows import used_bytes
 from workbench.constraint.mask import TokenMask, pack
@@ -95,7 +95,7 @@ class Endings:
         self, scanner: Scanner, parser: Parser, vocabulary: Vocabulary, limits: Limits
     ) -> None:
         self._scanner, self._parser = scanner, parser
-        self._spelling = Spelling(whole_network(scanner, parser), vocabulary, limits)
+        self._coaccessibility = Coaccessibility(whole_network(scanner, parser), vocabulary, limits)
         self._first = len(parser.network)
 
     @staticmethod
@@ -127,7 +127,7 @@ class Endings:
     def finish(self, readings: Iterable[Reading]) -> bool:
         """Whether tokens lead from one of some readings to an accepted text."""
         return any(
-            self._spelling.finishes(at, stack)
+            self._coaccessibility.is_coaccessible(at, stack)
             for reading in readings
             for at, stack in self._configurations(*reading)
         )

@@ -148,7 +148,7 @@ def anywhere(bpe: Bpe, token: TokenId, guess: Guess) -> bool:
     answers: dict[tuple[TokenId, Guess], bool] = known[1]
     if (token, guess) not in answers:
         there = every.after(every.initial, bpe.vocabulary.tokens[token] or b"")
-        yes = there == DEAD or every.leads_on((there, guess), token)
+        yes = there == DEAD or every.is_coaccessible((there, guess), token)
         answers[token, guess] = yes
     return answers[token, guess]
 

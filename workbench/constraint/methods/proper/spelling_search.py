@@ -67,7 +67,7 @@ class Searching(ABC):
         self._most = limits.rows_of(8 * self.words)
         self._room = rows_of_bpe.room_for(bpe.tables)
         self._rows: dict[Place, tuple[Words, Words]] = {}
-        self._leads_on: dict[Node, bool] = {}
+        self._coaccessible_nodes: dict[Node, bool] = {}
         self._edges: dict[tuple[Place, int], tuple[Ints, list[Place], Ints]] = {}
 
     @property
@@ -132,18 +132,18 @@ class Searching(ABC):
         if self._ends(target):
             return tokens
         for witness, further in self._edges_from(target, ANEW, _WITNESSES):
-            if self.leads_on(further, witness):
+            if self.is_coaccessible(further, witness):
                 return tokens
         found = [tokens[:0]]
         for witness, further in self._edges_from(target, INSIDE, _WITNESSES):
             if len(tokens) < 2:
                 break
-            if self.leads_on(further, witness):
+            if self.is_coaccessible(further, witness):
                 fine = np.zeros(len(tokens), np.uint8)
                 live_edges.precede(self.bpe.tables, tokens, witness, fine)
                 found.append(tokens[fine == 1])
                 tokens = tokens[fine == 0]
-        rest = [token for token in tokens.tolist() if self.leads_on(target, token)]
+        rest = [token for token in tokens.tolist() if self.is_coaccessible(target, token)]
         return np.concatenate([*found, np.array(rest, np.int32)])
 
     def without_row(self, row: Words, last: TokenId) -> Words:
@@ -153,37 +153,37 @@ class Searching(ABC):
             rows_of_bpe.forbid(self.bpe.tables, last, self._room, bits)
         return bits
 
-    def leads_on(self, place: Place, last: TokenId) -> bool:
+    def is_coaccessible(self, place: Place, last: TokenId) -> bool:
         """Whether an accepted text can be spelt properly from here, after a token.
 
         Cost: a look or two as a rule; where nothing leads on, all that can be reached. A search
               that takes more than ``patience`` places gives up and says no.
         """
         root, clock = (place, last), self._clock or self._limits.clock()
-        if len(self._leads_on) > _MOST:
-            self._leads_on.clear()
+        if len(self._coaccessible_nodes) > _MOST:
+            self._coaccessible_nodes.clear()
         before: dict[Node, Node | None] = {}
         ways: list[_Way] = [(0, 0, root, root, iter(()))]  # nearest end first; of equals the newest
         while ways:
             clock.check("a mask takes too long; simplify the grammar")
             _, age, node, parent, others = heappop(ways)
             self._keep(ways, others, parent, age)
-            known = self._leads_on.get(node)
+            known = self._coaccessible_nodes.get(node)
             if known or (known is None and self._is_settled(node)):
-                self._leads_on[node] = True
+                self._coaccessible_nodes[node] = True
                 at: Node | None = parent
                 while at is not None and at != node:
-                    self._leads_on[at] = True
+                    self._coaccessible_nodes[at] = True
                     at = before.get(at)
                 return True
             if known is None and node not in before:
                 if len(before) == self.patience:
                     self.given_up += 1
-                    self._leads_on[root] = False
+                    self._coaccessible_nodes[root] = False
                     return False
                 before[node] = None if node == root else parent
                 self._keep(ways, self._further(node), node, -len(before))
-        self._leads_on.update(dict.fromkeys(before, False))
+        self._coaccessible_nodes.update(dict.fromkeys(before, False))
         return False
 
     def _keep(self, ways: list[_Way], others: Iterator[_Far], parent: Node, age: int) -> None:
