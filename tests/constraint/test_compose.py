@@ -143,25 +143,27 @@ def test_dead_ends_of_any_vocabulary(pattern: str, tokens: set[bytes]) -> None:
 def test_strings_share_what_stays() -> None:
     dfa, vocabulary = dfa_of(SHAPES[2][0]), vocabulary_of(*BYTES, *PIECES)
     fsa = compose(dfa, vocabulary)
-    wide = [row for row in fsa.rows.written.rows.tolist() if row[LOOP] >= 0]
+    wide = [row for row in fsa.rows.arrays.rows.tolist() if row[LOOP] >= 0]
     assert len(wide) == 2
     assert wide[0][LOOP] == wide[1][LOOP]
-    assert len(fsa.rows.written.edges) < fsa.edge_count / 2
+    assert len(fsa.rows.arrays.edges) < fsa.edge_count / 2
     again = compose(dfa_of(r'<"([^"\\]|\\")*">'), vocabulary)
-    assert again.rows.written.stays is fsa.rows.written.stays, "remembered with the vocabulary"
-    assert len(vocabulary.trie.shared(EdgeLoopCache).table(vocabulary.trie).known) == 1
+    assert again.rows.arrays.loop_members is fsa.rows.arrays.loop_members, (
+        "remembered with the vocabulary"
+    )
+    assert len(vocabulary.trie.shared(EdgeLoopCache).table(vocabulary.trie).loops) == 1
 
 
 def test_a_way_into_a_string_borrows_from_it() -> None:
     fsa = compose(dfa_of(SHAPES[3][0]), WHOLE)
-    rows = fsa.rows.written.rows
+    rows = fsa.rows.arrays.rows
     assert (rows[:, RANGE] < rows[:, RANGE_END]).any()
 
 
 def test_a_counted_row_is_written_once() -> None:
     fsa = compose(dfa_of("[a-z]{0,200}x"), WHOLE)
-    assert len(np.unique(fsa.rows.written.rows[:, EDGE])) < 10
-    assert len(fsa.rows.written.edges) * 50 < fsa.edge_count
+    assert len(np.unique(fsa.rows.arrays.rows[:, EDGE])) < 10
+    assert len(fsa.rows.arrays.edges) * 50 < fsa.edge_count
 
 
 def test_a_full_table_of_circles_is_put_away() -> None:

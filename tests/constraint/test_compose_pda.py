@@ -120,7 +120,7 @@ def test_every_edge(text: str, because: str, vocabulary: Vocabulary) -> None:
     network = Grammar.from_kbnf(text).network
     machine = check(network, vocabulary)
     if vocabulary is WHOLE and because in ("a circle inside a rule", SHAPES[-1][1]):
-        assert (machine.rows.written.rows[:, LOOP] >= 0).any(), "what stays is shared"
+        assert (machine.rows.arrays.rows[:, LOOP] >= 0).any(), "what stays is shared"
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.forced_text import Inserting
+from workbench.constraint.forced_text import ForcedText
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
@@ -66,9 +66,9 @@ def test_a_token_may_spell_the_end_of_fixed_text_and_the_filling() -> None:
     model = ToyModel(words, sample=":abc.")
     exact = wb.compile(template.grammar, words)
     assert isinstance(exact, AutomatonConstraint)
-    healed = generate(model, Inserting(exact), [6])
+    healed = generate(model, ForcedText(exact), [6])
     assert [step.token for step in healed] == [b"abc", b".", b""]
-    plain = Inserting(exact, healing=False)
+    plain = ForcedText(exact, healing=False)
     assert [step.token for step in generate(model, plain, [6])] == [b"a", b"b", b"c", b".", b""]
 
 

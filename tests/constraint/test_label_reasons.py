@@ -37,7 +37,7 @@ ROWS = [
         "x\n",
         "expected a token of text without a line feed (PARAGRAPH_TOKEN), or the text that "
         "may follow",
-        "PARAGRAPH_TOKEN has it not",
+        "not a PARAGRAPH_TOKEN",
     ),
     (BULLET, [], "a", "expected '*'", "needs '*'"),
     (

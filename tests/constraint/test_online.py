@@ -14,7 +14,7 @@ from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.methods.chart import ChartRecogniser
 from workbench.constraint.methods.llama_stacks import StackRecogniser
 from workbench.constraint.methods.online import CHECKERS, Online, by_trie, flat
-from workbench.constraint.methods.recogniser import OfMachine, characters_from, read
+from workbench.constraint.methods.recogniser import MachineRecogniser, characters_from, read
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
@@ -231,7 +231,7 @@ def test_one_token_is_asked_about_alone() -> None:
     assert constraint.advance(food, 5) == food
 
 
-class Counting(OfMachine):
+class Counting(MachineRecogniser):
     """A recogniser that counts what it is asked."""
 
     steps = 0

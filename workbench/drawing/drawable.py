@@ -15,7 +15,7 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.constraint.labels import signed_vocabulary
+from workbench.constraint.labels import label_vocabulary
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.proper_methods import SpeltOut, proper, spelt_out
 from workbench.drawing.connectors import numbered
@@ -142,7 +142,7 @@ def _numbers(graph: Graph) -> dict[str, str]:
 def draw_tokens(grammar: Grammar, under: Drawn, vocabulary: Vocabulary, limits: Limits) -> Drawn:
     """The machine over tokens; ``under`` is the machine over characters, or the rules."""
     if labels_of(grammar):
-        grammar, vocabulary = signed(grammar), signed_vocabulary(vocabulary)
+        grammar, vocabulary = signed(grammar), label_vocabulary(vocabulary)
     if under.followed is Followed.RULES:
         rules = RuleTokens(
             grammar.rules, vocabulary, limits, lambda: _token_pda(grammar, vocabulary, limits)

@@ -16,8 +16,8 @@ from workbench.app.lessons.world import World, spelt
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.methods.online import ASKING
-from workbench.constraint.methods.recogniser import OfMachine
+from workbench.constraint.methods.online import ENUMERATIONS
+from workbench.constraint.methods.recogniser import MachineRecogniser
 from workbench.constraint.protocol import State
 from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
@@ -28,7 +28,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 class Counting:
     """A recogniser that counts the bytes it is asked about."""
 
-    inner: OfMachine
+    inner: MachineRecogniser
     steps: int = 0
     initial: State = field(init=False)
 
@@ -49,14 +49,14 @@ class Counting:
         return self.inner.is_coaccessible(state)
 
 
-def recogniser(world: World, vocabulary: Vocabulary) -> OfMachine:
+def recogniser(world: World, vocabulary: Vocabulary) -> MachineRecogniser:
     """The machine of the step's grammar, asked byte by byte."""
     made = compile_constraint(world.grammar, vocabulary)
     assert isinstance(made, AutomatonConstraint), "the usual method"
-    return OfMachine(made)
+    return MachineRecogniser(made)
 
 
-def state_after(machine: OfMachine, text: bytes) -> State:
+def state_after(machine: MachineRecogniser, text: bytes) -> State:
     """Where the recogniser stands after a text.
 
     Raises: LessonError where the text cannot be read.
@@ -75,7 +75,7 @@ def bytes_asked(world: World, vocabulary: Vocabulary, how: str, after: str = "")
     machine = recogniser(world, vocabulary)
     counting = Counting(machine)
     state = state_after(machine, spelt(after))
-    for _ in ASKING[how](counting, vocabulary, state, LIMITS.clock()):
+    for _ in ENUMERATIONS[how](counting, vocabulary, state, LIMITS.clock()):
         pass
     return counting.steps
 
@@ -116,9 +116,9 @@ def costs(world: World, *, states: Sequence[str], vocabulary: str = "builtin") -
     tokens = Vocabulary.load(vocabulary)
     rows = []
     for text in states:
-        counts = [bytes_asked(world, tokens, how, text) for how in ASKING]
+        counts = [bytes_asked(world, tokens, how, text) for how in ENUMERATIONS]
         rows.append((visible(text) or "(nothing)", *(f"{count:,}" for count in counts)))
-    heads = ("after", *(f"bytes tested, {how}" for how in ASKING))
+    heads = ("after", *(f"bytes tested, {how}" for how in ENUMERATIONS))
     return Table(f"One mask over {len(tokens):,} tokens", heads, tuple(rows))
 
 

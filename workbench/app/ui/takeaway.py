@@ -27,7 +27,7 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.constraint.labels import signed_vocabulary
+from workbench.constraint.labels import label_vocabulary
 from workbench.constraint.methods.proper.proper_methods import SpeltOut
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
@@ -93,7 +93,7 @@ def _signed(
     """Both with a sign for each terminal label; the detokenizer has none."""
     if machine is Machine.DETOKENIZER or vocabulary is None or not labels_of(grammar):
         return signed(grammar), vocabulary
-    return signed(grammar), signed_vocabulary(vocabulary)
+    return signed(grammar), label_vocabulary(vocabulary)
 
 
 def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:

@@ -405,7 +405,7 @@ class LalrConstraint(TokenByToken[Reading]):
 
     def target(self, state: Reading, token_id: TokenId) -> Reading | None:
         """All ways after a token, which stays inside one terminal."""
-        spelt = self.spelt(token_id)
+        spelt = self.bytes_of(token_id)
         if spelt is None:
             return None
 
