@@ -15,7 +15,7 @@ from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.methods.outlines import (
     CharacterMachine,
-    Indexed,
+    OutlinesConstraint,
     character_machine,
     find_sub_sequences,
     map_states_to_vocab,
@@ -125,10 +125,12 @@ PATTERNS = [
 @pytest.mark.parametrize(("pattern", "because"), PATTERNS, ids=[row[1] for row in PATTERNS])
 def test_masks_are_the_exact_ones(pattern: str, because: str) -> None:
     grammar = Grammar.from_regex(pattern)
-    _compare(Indexed(grammar, LETTERS, LIMITS), grammar, LETTERS)
+    _compare(OutlinesConstraint(grammar, LETTERS, LIMITS), grammar, LETTERS)
 
 
-def _compare(constraint: Indexed, grammar: Grammar, vocabulary: Vocabulary, most: int = 60) -> None:
+def _compare(
+    constraint: OutlinesConstraint, grammar: Grammar, vocabulary: Vocabulary, most: int = 60
+) -> None:
     """Every state tokens lead to, together with the exact engine's."""
     exact = automaton(grammar, vocabulary, LIMITS)
     waiting = [(constraint.initial, exact.initial)]
@@ -164,7 +166,7 @@ def test_any_regex_has_the_exact_masks(pattern: str) -> None:
     """interegular's machine is made independently of this project's, so each checks the other."""
     grammar = Grammar.from_regex(pattern)
     try:
-        constraint = Indexed(grammar, LETTERS, LIMITS)
+        constraint = OutlinesConstraint(grammar, LETTERS, LIMITS)
     except VocabularyError:
         with pytest.raises(VocabularyError):
             automaton(grammar, LETTERS, LIMITS)
@@ -181,7 +183,7 @@ def test_half_characters_are_lost() -> None:
     assert exact.mask(exact.initial).ids.tolist() == [0, 1, 2, 4]
     assert constraint.mask(constraint.initial).ids.tolist() == [0, 1]
     whole = Vocabulary((b"a", "é".encode(), None, None, None, b"<end>"), end=5, special=(2, 3, 4))
-    _compare(Indexed(grammar, halves, LIMITS), grammar, whole)
+    _compare(OutlinesConstraint(grammar, halves, LIMITS), grammar, whole)
 
 
 def test_error_what_only_half_characters_spell() -> None:
@@ -210,13 +212,13 @@ value ::= #'[0-9]+' | 'true' | 'é'?;
 
 def test_bytes_that_are_ascii_are_characters() -> None:
     grammar = Grammar.from_kbnf(r"start ::= #'(?-u:\\w)é';")
-    _compare(Indexed(grammar, LETTERS, LIMITS), grammar, LETTERS)
+    _compare(OutlinesConstraint(grammar, LETTERS, LIMITS), grammar, LETTERS)
 
 
 def test_rules_that_do_not_recurse_are_one_regex() -> None:
     words = toy([*'{}", :abtrue0123', "é", '": ', ', "', "tru", "true"])
     grammar = Grammar.from_kbnf(RULES)
-    _compare(Indexed(grammar, words, LIMITS), grammar, words)
+    _compare(OutlinesConstraint(grammar, words, LIMITS), grammar, words)
 
 
 def test_forced_text() -> None:
@@ -265,7 +267,7 @@ LOOPS = [
 @pytest.mark.parametrize(("rules", "because"), LOOPS, ids=[row[1] for row in LOOPS])
 def test_a_rule_that_calls_itself_at_its_end_is_a_loop(rules: str, because: str) -> None:
     grammar = Grammar.from_kbnf(rules)
-    _compare(Indexed(grammar, LETTERS_AND_BYTES, LIMITS), grammar, LETTERS_AND_BYTES)
+    _compare(OutlinesConstraint(grammar, LETTERS_AND_BYTES, LIMITS), grammar, LETTERS_AND_BYTES)
 
 
 def test_a_loop_without_an_end_is_refused_by_the_grammar_already() -> None:

@@ -43,9 +43,9 @@ def _lalr(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: s
 
 
 def _outlines(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.outlines import Indexed  # lazy: needs interegular
+    from workbench.constraint.methods.outlines import OutlinesConstraint  # lazy: needs interegular
 
-    return Indexed(grammar, vocabulary, limits)
+    return OutlinesConstraint(grammar, vocabulary, limits)
 
 
 def _proper(

@@ -45,7 +45,7 @@ class TokenAutomaton(Protocol):
 
 
 #: The states of a constraint.
-S = TypeVar("Kept")
+S = TypeVar("S")
 
 
 class TokenByToken(ABC, Generic[S]):

@@ -31,7 +31,7 @@ from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.methods.chart import ChartRecogniser
 from workbench.constraint.methods.domino.scanner import terminals_of
-from workbench.constraint.methods.lalr import Reader, Reading, refuse_nothing
+from workbench.constraint.methods.lalr import Reader, Reading, refuse_empty_language
 from workbench.constraint.methods.llama_stacks import StackRecogniser
 from workbench.constraint.methods.recogniser import (
     CachingRecogniser,
@@ -277,7 +277,7 @@ def online(
     """
     enumerate_tokens = _named("way to test the vocabulary", how, ENUMERATIONS)
     chosen = _named("checker", checker, CHECKERS)
-    refuse_nothing(grammar, vocabulary)
+    refuse_empty_language(grammar, vocabulary)
     if checker != "machine" and len(vocabulary.single_bytes) < _BYTE_COUNT:
         automaton(grammar, vocabulary, limits)  # raises if no text can be tokenized
     recogniser = chosen.make(grammar, vocabulary, limits)

@@ -16,7 +16,7 @@ from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.protocol import State
 
 #: The states of a recogniser that caches its steps.
-S = TypeVar("Kept", bound=Hashable)
+S = TypeVar("S", bound=Hashable)
 
 
 class ByteReader(Protocol):
@@ -132,7 +132,7 @@ class MachineRecogniser(CachingRecogniser[int]):
 Range = tuple[int, int]
 
 #: The state of a character recogniser after whole characters.
-Progress = TypeVar("Whole", bound=Hashable)
+Progress = TypeVar("Progress", bound=Hashable)
 
 #: For each length in UTF-8: the lowest character, and the range of its first byte.
 _UTF8_LENGTHS = {
