@@ -9,8 +9,8 @@ import pytest
 
 from tests.constraint.proper.oracles import cases, encode, figures, labels, proper_sequences, toy
 from workbench.constraint.methods.proper.cartesian import cartesian_merge
-from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, smallest
-from workbench.constraint.methods.proper.proper_methods import merged
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, minimal
+from workbench.constraint.methods.proper.proper_methods import merged_automaton
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -24,7 +24,7 @@ def product(regex: str, vocabulary: Vocabulary) -> TokenDfa:
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
 def test_least_automata_of_the_case_files(case: dict[str, Any]) -> None:
-    least = smallest(product(case["regex"], toy(case["alphabet"], case["merges"])))
+    least = minimal(product(case["regex"], toy(case["alphabet"], case["merges"])))
     assert (len(least), least.edge_count) == (
         case["dfa_min_states"],
         case["dfa_min_transitions"],
@@ -86,5 +86,5 @@ def test_random_tables(seed: int) -> None:
         if Bpe.of(vocabulary).monotone:
             dfa = Grammar.from_regex(regex).dfa
             assert dfa is not None
-            one, other = smallest(found), smallest(merged(dfa, vocabulary))
+            one, other = minimal(found), minimal(merged_automaton(dfa, vocabulary))
             assert (one.edges, one.finals) == (other.edges, other.finals)

@@ -23,7 +23,7 @@ from workbench.constraint.methods.proper.direct_merge import (
     TokenDfa,
     direct_merge,
     permissive,
-    smallest,
+    minimal,
     steps,
 )
 from workbench.grammar.grammar import Grammar
@@ -56,7 +56,7 @@ def edges_of(fsa: TokenDfa) -> set[tuple[int, str, int]]:
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
 def test_case_files(case: Any) -> None:
     found = merged(case["regex"], case["alphabet"], case["merges"])
-    least = smallest(found)
+    least = minimal(found)
     assert (len(least), least.edge_count) == (
         case["dfa_min_states"],
         case["dfa_min_transitions"],
@@ -120,7 +120,7 @@ def test_figure_1() -> None:
     wanted = figures()["figure_1"]["proper_token_dfa"]
     rules = [("a", "b"), ("b", "b"), ("a", "a"), ("aa", "aa"), ("ab", "b"), ("aaaa", "aaaa")]
     found = merged("a*b*", "ab", rules)
-    least = smallest(found)
+    least = minimal(found)
     assert (len(least), least.edge_count) == (8, 26)
     assert is_renamed(least, wanted)
     assert found.finals == frozenset(found.edges)
@@ -130,7 +130,7 @@ def is_renamed(fsa: TokenDfa, wanted: dict[str, Any]) -> bool:
     """Whether an automaton is a figure's, up to the names of states."""
     rows = rows_of(wanted["edges"])
     drawn = TokenDfa(wanted["start"], frozenset(wanted["accept"]), rows)
-    one, other = smallest(fsa), smallest(drawn)
+    one, other = minimal(fsa), minimal(drawn)
     return one.edges == other.edges and one.finals == other.finals
 
 
@@ -153,7 +153,7 @@ def test_figure_9() -> None:
     wanted = figures()["figure_9"]["dfa"]
     found = merged("[abc]*", "abc", [("a", "b"), ("a", "a"), ("a", "c")])
     assert is_renamed(found, wanted)
-    assert (len(smallest(found)), smallest(found).edge_count) == (3, 12)
+    assert (len(minimal(found)), minimal(found).edge_count) == (3, 12)
 
 
 def test_every_token_of_one_letter() -> None:

@@ -28,7 +28,7 @@ from workbench.base.limits import Limits
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.constraint.labels import label_vocabulary
-from workbench.constraint.methods.proper.proper_methods import SpeltOut
+from workbench.constraint.methods.proper.proper_methods import ProperAutomaton
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token_fsa_att
@@ -96,7 +96,7 @@ def _signed(
     return signed(grammar), label_vocabulary(vocabulary)
 
 
-def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:
+def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> ProperAutomaton:
     _finite(grammar)
     return spelt_properly(grammar, vocabulary, limits)
 

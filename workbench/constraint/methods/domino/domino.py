@@ -8,14 +8,14 @@ A mask is the union of the tokens at the nodes of the trees that the parser allo
 subterminal: the rest of the current terminal, a whole terminal, or the beginning of one; after
 ``(12`` these are the numbers, ``+`` and ``)``. A token that crosses into a second subterminal
 (``+1``) needs k = 1, into a third k = 2: a token is in the mask if one of its nodes at depth ≤ k of
-a tree is reached by terminals that the parser allows. k = ∞ (None) follows every tree to its leaves;
-its mask is exact, so it is minimally invasive (Definition 2.1).
+a tree is reached by terminals that the parser allows. k = ∞ (None) follows every tree to its
+leaves; its mask is exact, so it is minimally invasive (Definition 2.1).
 
 **k = 0 is enough** (§3.5) if every byte that the grammar uses is a token: one byte never crosses a
-terminal's border, so no mask is empty before the end. This is false over other vocabularies: ``ab``,
-two terminals, may be available only as the token ``ab``. There a finite k allows the tokens after
-which tokens of one byte can complete the text, and is refused if these can complete none; k = ∞
-allows the tokens after which any tokens can, as the exact engine does (``Completion``).
+terminal's border, so no mask is empty before the end. This is false over other vocabularies:
+``ab``, two terminals, may be available only as the token ``ab``. There a finite k allows the tokens
+after which tokens of one byte can complete the text, and is refused if these can complete none; k =
+∞ allows the tokens after which any tokens can, as the exact engine does (``Completion``).
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class DominoConstraint:
             )
         if not grammar.is_prefix(b""):
             raise cannot_spell(vocabulary)
-        work = limits.work()
+        work = limits.begun()
         self.grammar, self.vocabulary, self.limits, self.k = grammar, vocabulary, limits, k
         terminals = terminals_of(grammar, work)
         self.scanner = Scanner.of(terminals.each)
