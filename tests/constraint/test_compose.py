@@ -140,7 +140,7 @@ def test_dead_ends_of_any_vocabulary(pattern: str, tokens: set[bytes]) -> None:
         assert dfa.initial not in by_reading(dfa, vocabulary)
 
 
-def test_strings_share_what_stays() -> None:
+def test_looping_states_share_the_loop_of_the_vocabulary() -> None:
     dfa, vocabulary = dfa_of(SHAPES[2][0]), vocabulary_of(*BYTES, *PIECES)
     fsa = compose(dfa, vocabulary)
     wide = [row for row in fsa.rows.arrays.rows.tolist() if row[LOOP] >= 0]
@@ -154,19 +154,19 @@ def test_strings_share_what_stays() -> None:
     assert len(vocabulary.trie.shared(EdgeLoopCache).table(vocabulary.trie).loops) == 1
 
 
-def test_a_way_into_a_string_borrows_from_it() -> None:
+def test_a_path_into_a_loop_shares_its_row() -> None:
     fsa = compose(dfa_of(SHAPES[3][0]), WHOLE)
     rows = fsa.rows.arrays.rows
     assert (rows[:, RANGE] < rows[:, RANGE_END]).any()
 
 
-def test_a_counted_row_is_written_once() -> None:
+def test_rows_of_a_counted_repetition_share_edges() -> None:
     fsa = compose(dfa_of("[a-z]{0,200}x"), WHOLE)
     assert len(np.unique(fsa.rows.arrays.rows[:, EDGE])) < 10
     assert len(fsa.rows.arrays.edges) * 50 < fsa.edge_count
 
 
-def test_a_full_table_of_circles_is_put_away() -> None:
+def test_a_full_loop_table_is_replaced() -> None:
     vocabulary = vocabulary_of(*BYTES, *PIECES)
     made = {
         p: compose(dfa_of(p), vocabulary) for p in (f"[a-{chr(97 + k)}A-Z]*" for k in range(24))
@@ -175,18 +175,18 @@ def test_a_full_table_of_circles_is_put_away() -> None:
         check(fsa, dfa_of(pattern))
 
 
-def test_more_circles_than_a_table_has_room_for() -> None:
+def test_more_loops_than_a_table_holds() -> None:
     dfa = dfa_of("|".join(f"{chr(97 + k)}[a-{chr(97 + k)}A-Z]*" for k in range(20)))
     check(compose(dfa, vocabulary_of(*BYTES, *PIECES)), dfa)
 
 
-def test_error_when_there_is_too_much_to_write_out() -> None:
+def test_error_when_there_are_too_many_edges() -> None:
     fsa = compose(dfa_of("[a-z]{0,60}x"), WHOLE, Limits(token_edges=2_000))
     assert fsa.edge_count > 2_000
     with pytest.raises(LimitError, match="more than 2,000 token edges"):
         _ = fsa.targets
 
 
-def test_a_token_nobody_has_leads_nowhere() -> None:
+def test_invalid_token_ids_lead_to_dead() -> None:
     fsa = compose(dfa_of("a*"), WHOLE)
     assert fsa.step(0, -1) == fsa.step(0, len(WHOLE)) == fsa.step(0, len(WHOLE) + 99) == DEAD

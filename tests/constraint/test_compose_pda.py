@@ -146,13 +146,13 @@ def test_error_when_a_token_can_pop_without_end() -> None:
         compose_pda(network, SMALL)
 
 
-def test_error_when_there_is_too_much_to_write_out() -> None:
+def test_error_when_there_are_too_many_edges() -> None:
     machine = compose_pda(Grammar.from_kbnf(JSON).network, WHOLE, Limits(token_edges=2_500))
     with pytest.raises(LimitError, match="token edges"):
         _ = machine.edges
 
 
-def test_error_when_too_many_ways_are_open_at_once() -> None:
+def test_error_when_a_set_has_too_many_configurations() -> None:
     network = Grammar.from_kbnf("start ::= 'a' start 'x' | 'aa' start 'y' | 'a';").network
     with pytest.raises(LimitError, match="configurations"):
         compose_pda(network, vocabulary_of(b"a" * 12, b"b"), Limits(configurations=20))

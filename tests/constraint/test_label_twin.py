@@ -162,7 +162,7 @@ def with_image(words: list[bytes]) -> Vocabulary:
 )
 @settings(max_examples=60, deadline=None)
 @given(tree=TREES, words=WORDS)
-def test_masks_and_steps_are_those_of_the_twin(
+def test_masks_and_steps_are_those_of_the_oracle(
     method: str, options: dict[str, Any], tree: Tree, words: list[bytes]
 ) -> None:
     if "checker" in options:  # it knows no vocabulary: of tokens that lead nowhere it hears nothing

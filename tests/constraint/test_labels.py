@@ -41,14 +41,14 @@ def test_error_when_a_vocabulary_has_no_image() -> None:
         ("[INST]", False),
     ],
 )
-def test_what_a_special_token_is_called(name: str, is_one: bool) -> None:
+def test_names_of_image_tokens(name: str, is_one: bool) -> None:
     vocabulary = Vocabulary((b"a", None), special=(1,), names={1: name})
     names = [one.label.name for one in label_vocabulary(vocabulary).labels]
     assert ("IMAGE" in names) is is_one
 
 
 @given(st.lists(st.binary(min_size=1, max_size=3), max_size=12), st.booleans())
-def test_the_trie_with_signs_is_the_trie_of_all_tokens(words: list[bytes], odd: bool) -> None:
+def test_the_trie_with_label_codes_is_the_trie_of_all_tokens(words: list[bytes], odd: bool) -> None:
     words = [w if odd or max(w) < 0xF8 else b"a" for w in [*words, b"z"]]
     made = label_vocabulary(Vocabulary(words))
     right = Trie.of(made.tokens)
@@ -57,7 +57,7 @@ def test_the_trie_with_signs_is_the_trie_of_all_tokens(words: list[bytes], odd: 
     assert made.trie.height == right.height
 
 
-def test_masks_are_remembered_with_the_vocabulary() -> None:
+def test_masks_are_cached_with_the_vocabulary() -> None:
     vocabulary = toy([*string.ascii_lowercase, "\n", "a\nb"])
     signed = label_vocabulary(vocabulary)
     assert label_vocabulary(vocabulary) is signed

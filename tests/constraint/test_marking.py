@@ -60,7 +60,7 @@ WIDE = [
 
 
 @pytest.mark.parametrize(("text", "before", "because"), WIDE, ids=[row[2] for row in WIDE])
-def test_wide_states(text: str, before: tuple[bytes, ...], because: str) -> None:
+def test_masks_of_looping_states(text: str, before: tuple[bytes, ...], because: str) -> None:
     grammar = Grammar.from_kbnf(text) if "::=" in text else Grammar.from_regex(text)
     constraint = automaton(grammar, VOCABULARY, LIMITS)
     for read in before:
@@ -108,7 +108,7 @@ REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
 @example('"{1,3} {1,3}')
 @given(st.lists(REGEX, min_size=1, max_size=3).map("|".join))
 @settings(deadline=None, max_examples=300)
-def test_every_way_makes_the_same_row(pattern: str) -> None:
+def test_rows_are_equal_for_complete_and_lazy_machines(pattern: str) -> None:
     regex = parse_regex(Source(pattern, "regex"))
     try:
         dfa = regex_dfa(regex)
@@ -125,7 +125,7 @@ def test_every_way_makes_the_same_row(pattern: str) -> None:
             assert TokenMask(row, len(SPACED)).ids.tolist() == readable, (pattern, text)
 
 
-def test_a_loop_that_no_path_leaves() -> None:
+def test_a_loop_without_exits() -> None:
     """Everything is read in it, so it has no nodes at which it is left."""
     closed = Vocabulary((*(bytes([byte]) for byte in range(256)), b"ab", b"a b"))
     constraint = automaton(Grammar.from_regex(r"(.|\n)*"), closed, LIMITS)

@@ -94,7 +94,7 @@ def test_algorithm_4_maps_states_to_tokens() -> None:
     )
 
 
-def test_characters_nothing_tells_apart_are_one_symbol() -> None:
+def test_characters_in_the_same_sets_are_one_symbol() -> None:
     m = machine(r"\w+é|[^a]")
     alphabet = {m.symbols(c) for c in "bcz_9ß漢"}
     assert len(alphabet) == 1
@@ -174,7 +174,7 @@ def test_any_regex_has_the_exact_masks(pattern: str) -> None:
     _compare(constraint, grammar, LETTERS, most=15)
 
 
-def test_half_characters_are_lost() -> None:
+def test_tokens_of_partial_characters_are_lost() -> None:
     """é can be spelt whole and by its two bytes; a machine over characters knows one of them."""
     halves = Vocabulary((b"a", "é".encode(), b"\xc3", b"\xa9", b"a\xc3", b"<end>"), end=5)
     grammar = Grammar.from_regex("[aé]+")
@@ -186,7 +186,7 @@ def test_half_characters_are_lost() -> None:
     _compare(OutlinesConstraint(grammar, halves, LIMITS), grammar, whole)
 
 
-def test_error_what_only_half_characters_spell() -> None:
+def test_error_text_that_needs_partial_characters() -> None:
     halves = Vocabulary((b"a", b"\xc3", b"\xa9", b"<end>"), end=3)
     grammar = Grammar.from_regex("aé")
     assert len(compile(grammar, halves).mask(0)) == 1
@@ -194,7 +194,7 @@ def test_error_what_only_half_characters_spell() -> None:
         compile(grammar, halves, "outlines")
 
 
-def test_dead_ends_are_taken_out_after_algorithm_4() -> None:
+def test_dead_ends_are_removed_after_algorithm_4() -> None:
     vocabulary = toy(["a", "b", "bcd"])
     m = machine("abcd|ae?")
     whole = map_states_to_vocab(m, vocabulary)
@@ -210,7 +210,7 @@ value ::= #'[0-9]+' | 'true' | 'é'?;
 """
 
 
-def test_bytes_that_are_ascii_are_characters() -> None:
+def test_ascii_bytes_are_characters() -> None:
     grammar = Grammar.from_kbnf(r"start ::= #'(?-u:\\w)é';")
     _compare(OutlinesConstraint(grammar, LETTERS, LIMITS), grammar, LETTERS)
 
@@ -276,13 +276,13 @@ def test_a_loop_without_an_end_is_refused_by_the_grammar_already() -> None:
 
 
 @pytest.mark.parametrize(("text", "said", "because"), REFUSED, ids=[row[2] for row in REFUSED])
-def test_error_what_is_not_one_regex(text: str, said: str, because: str) -> None:
+def test_error_grammars_that_are_not_one_regex(text: str, said: str, because: str) -> None:
     with pytest.raises(WorkbenchError, match=said) as caught:
         compile(Grammar.from_kbnf(text), LETTERS_AND_BYTES, "outlines")
     assert "the method 'automaton'" in caught.value.hint, because
 
 
-def test_error_bytes_that_are_no_characters() -> None:
+def test_error_bytes_that_are_not_characters() -> None:
     nowhere = Span(0, 0)
     with pytest.raises(WorkbenchError, match="the regex is one of bytes"):
         character_machine(Bytes(((0x61, 0x80),), nowhere))

@@ -37,7 +37,7 @@ def label_reason(
 ) -> Reason:
     """How a token is read after ``so_far``, or why it is forbidden.
 
-    Raises: TokenNotAllowed where one of the tokens so far is not allowed; WorkbenchError for a
+    Raises: TokenNotAllowed where one of the previous tokens is not allowed; WorkbenchError for a
             grammar without labels; VocabularyError, LimitError.
     """
     if not labels_of(grammar):

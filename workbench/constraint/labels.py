@@ -71,7 +71,7 @@ class LabelVocabulary(Vocabulary):
 
 
 def first_label_id(vocabulary: Vocabulary) -> TokenId:
-    """The first id that is the code of a label, or the number of tokens if there is none."""
+    """The first id that is the code of a label, or the number of tokens."""
     if isinstance(vocabulary, LabelVocabulary) and vocabulary.labels:
         return vocabulary.labels[0].code_id
     return len(vocabulary)
@@ -213,7 +213,7 @@ def read_as(constraint: Constraint, state: State, token_id: TokenId) -> bytes:
 
 
 def longest_tokens(constraint: Constraint, data: bytes) -> list[TokenId] | None:
-    """A tokenization of a text that the masks allow, longest tokens first; None if there is none.
+    """A tokenization of a text that the masks allow, longest tokens first, or None.
 
     With labels it matters how a text is tokenized; this returns one of the tokenizations.
     Cost: a mask for each position; more where a long token is a dead end.

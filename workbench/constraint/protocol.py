@@ -22,8 +22,8 @@ class Constraint(Protocol):
     """Which tokens may come next, and the state after each.
 
     All exact constraints keep this rule: a token is in the mask of a state if and only if
-    some accepted text begins with the bytes read so far followed by the token's bytes;
-    the end token is in the mask if and only if the text so far is accepted. Special tokens
+    some accepted text begins with the bytes read followed by the token's bytes;
+    the end token is in the mask if and only if the text read is accepted. Special tokens
     never are. (Terminal labels match whole tokens; ``labels`` has the rule for them.)
     """
 
@@ -46,7 +46,7 @@ class Constraint(Protocol):
         ...
 
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         ...
 
     def forced(self, state: State) -> bytes:

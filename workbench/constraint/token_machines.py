@@ -55,7 +55,7 @@ class TokenByToken(ABC, Generic[S]):
 
     @abstractmethod
     def is_final(self, state: S) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
 
     @abstractmethod
     def target(self, state: S, token_id: TokenId) -> S | None:

@@ -97,7 +97,7 @@ def test_figures_of_a_token_merged_with_itself(number: int) -> None:
     }
 
 
-def test_an_even_run_is_left_alone() -> None:
+def test_an_even_run_does_not_change() -> None:
     """The same piece as the figure's, an a before it: that one merges, the next stays."""
     rows = rows_of(figures()["figure_4_same_token"][1]["before"])
     rows |= {-1: {b"p": 0, b"q": -2}, -2: {b"a": 1}}
@@ -178,7 +178,7 @@ def test_table_1_rule_by_rule() -> None:
     assert spelt == [[labels(row)] for _, row in table["rows"][1:]]
 
 
-def test_a_step_says_what_became_of_each_state() -> None:
+def test_a_step_records_the_change_of_each_state() -> None:
     (found,) = steps(symbols("(a|c)(b|d)", "abcd"), [(b"a", b"b")])
     (split,) = found.splits
     assert split.case == "both"
@@ -199,7 +199,7 @@ def test_the_four_cases(regex: str, case: Any) -> None:
     assert [split.case for split in found.splits] == [case]
 
 
-def test_a_rule_that_does_nothing_is_a_step_too() -> None:
+def test_a_rule_without_an_effect_is_a_step() -> None:
     before = symbols("ab", "ab")
     (found,) = steps(before, [(b"b", b"a")])
     assert found.splits == ()
@@ -213,7 +213,7 @@ def test_runs_entered_by_another_letter_from_a_concerned_state_are_counted() -> 
     assert not found.accepts([b"b", b"a", b"b", b"b"])
 
 
-def test_primed_states_take_no_part() -> None:
+def test_new_states_are_not_sources() -> None:
     """As printed, Algorithm 2 would accept a, aa."""
     found = merged("a*", "a", [("a", "a")])
     assert found.sequences(3) == [(), (b"a",), (b"aa",), (b"aa", b"a")]

@@ -24,7 +24,7 @@ LACKING = [
 
 
 @pytest.mark.parametrize(("token", "wanted", "reason"), LACKING)
-def test_how_much_a_token_lacks(token: bytes, wanted: int, reason: str) -> None:
+def test_missing_bytes(token: bytes, wanted: int, reason: str) -> None:
     assert missing_bytes(Vocabulary([token])).tolist() == [wanted], reason
 
 
@@ -35,7 +35,7 @@ def rows_of(regex: str) -> RegularRows:
 
 
 @pytest.mark.parametrize("regex", ['"[^"]*"', "[é-ÿ]{2}", "(日|月)+x", "[^a]x"])
-def test_what_is_shared_is_what_is_searched(regex: str) -> None:
+def test_shared_completions_equal_a_search(regex: str) -> None:
     """Every half token of every place, decided together and one by one."""
     rows = rows_of(regex)
     looked_at = 0
@@ -49,7 +49,7 @@ def test_what_is_shared_is_what_is_searched(regex: str) -> None:
     assert looked_at
 
 
-def test_what_no_text_goes_on_with() -> None:
+def test_tokens_after_which_no_text_continues() -> None:
     """A lead byte that always merges with what may follow it is in no encoding."""
     rows = rows_of('"[^"]*"')
     quote = rows.bpe.vocabulary.ids('"')[0]

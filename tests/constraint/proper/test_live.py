@@ -108,17 +108,17 @@ def test_tables_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
     assert told(found) == ({edge[:3] for edge in live}, len(edges))
 
 
-def test_a_place_more_than_allowed_is_an_error() -> None:
+def test_error_too_many_positions() -> None:
     with pytest.raises(LimitError, match="states"):
         live_edges(machine("a{9}"), Bpe.of(toy("a", [])), [0], Limits(states=5))
 
 
-def test_rows_larger_than_allowed_are_an_error() -> None:
+def test_error_rows_too_large() -> None:
     bpe = Bpe.of(Vocabulary.load("builtin"))
     with pytest.raises(LimitError, match="megabytes"):
         live_edges(machine("[a-z]{0,1500}"), bpe, [Guesses.start], Limits(megabytes=1, seconds=30))
 
 
-def test_numbers_that_occur() -> None:
+def test_distinct() -> None:
     assert distinct(np.array([7, -1, 7, 3], np.int32)) == [-1, 3, 7]
     assert distinct(np.array([], np.int32)) == []

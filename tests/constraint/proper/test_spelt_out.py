@@ -25,7 +25,7 @@ def machine(regex: str, vocabulary: Vocabulary, limits: Limits | None = None) ->
 
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
-def test_least_automata_of_the_case_files(case: dict[str, Any]) -> None:
+def test_minimal_automata_of_the_case_files(case: dict[str, Any]) -> None:
     found = machine(case["regex"], toy(case["alphabet"], case["merges"]))
     told = (case["dfa_min_states"], case["dfa_min_transitions"])
     assert (len(found), found.edge_count) == told
@@ -59,7 +59,7 @@ def test_figure_1_is_drawn_with_all_its_tokens() -> None:
     ]
 
 
-def test_it_is_written_like_any_machine_over_tokens() -> None:
+def test_its_record_is_that_of_a_token_machine() -> None:
     record = token_fsa_record(machine("ab|b", toy("ab", [("a", "b")])), "proper")
     assert (record["machine"], record["states"], record["finals"]) == ("proper", 2, [1])
     assert [set(edge["tokens"]) for edge in record["edges"]] == [{1, 2}]

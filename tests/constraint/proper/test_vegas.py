@@ -76,7 +76,7 @@ def test_regions_of_figure_6(figure: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
-def test_cuts_by_live_edges_are_no_fewer(figure: dict[str, Any]) -> None:
+def test_cuts_by_live_edges_include_the_others(figure: dict[str, Any]) -> None:
     bpe, dfa = mistral(), machine(figure["regex"])
     guess = only_guess(bpe)
     assert guess is not None
@@ -85,7 +85,7 @@ def test_cuts_by_live_edges_are_no_fewer(figure: dict[str, Any]) -> None:
     assert cuts(dfa, adjacent_bytes(bpe)) <= exact_cuts(dfa, live)
 
 
-def test_what_bytes_do_not_tell_live_edges_do() -> None:
+def test_cuts_found_only_by_live_edges() -> None:
     """aa is a token, but in this text the fourth a goes with the b after it: aa, a, ab, …."""
     case = next(case for case in cases("proper.json") if case["regex"] == "aaaabaacac")
     bpe, dfa = Bpe.of(toy(case["alphabet"], case["merges"])), machine(case["regex"])
@@ -131,7 +131,7 @@ def test_masks_are_those_of_the_method_proper(regex: str, reason: str, prompt: s
             waiting += [(one.advance(here, i), other.advance(there, i)) for i in some]
 
 
-def test_a_second_grammar_finds_its_regions_made() -> None:
+def test_a_second_grammar_uses_cached_regions() -> None:
     library = RegionCache.of(mistral())
     library.live(machine(r'\{"a": "[a-z]+"\}'))
     known = len(library)
@@ -139,7 +139,7 @@ def test_a_second_grammar_finds_its_regions_made() -> None:
     assert len(library) <= known + 3  # a comma, and what is around it
 
 
-def test_error_of_a_tokenizer_that_cuts_text_first() -> None:
+def test_error_of_a_tokenizer_with_a_pre_tokenizer() -> None:
     with pytest.raises(VocabularyError, match="cuts text before merging"):
         wb.compile(Grammar.from_regex("a"), Vocabulary.load("builtin"), "vegas")
 

@@ -61,7 +61,7 @@ class AutomatonConstraint(ABC):
 
     @abstractmethod
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
 
     @abstractmethod
     def step(self, state: State, byte: int) -> State:

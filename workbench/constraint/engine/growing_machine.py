@@ -38,7 +38,7 @@ from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
 #: ============== ===========================================================================
 #: PART           the part of the trie that is being walked (a row of ``TrieView.runs``)
 #: NODE           the next trie node of that part; 0 if the part is not begun
-#: FLOOR          the lowest stack depth read so far
+#: FLOOR          the lowest stack depth read
 #: STATE          the machine's state at the beginning of the part, or ``DEAD``
 #: LOOP_SIZE      the number of member states of the self-loop that the caller must look up
 #: ROWS_COMPUTED  the number of rows computed (machines without a stack)

@@ -42,7 +42,7 @@ def mark_tokens(
     All indexes are unsigned, because numba tests signed ones for negative values. The loop took
     twice as long with ``set_token_bits`` as a real call, and with a 64-bit ``lowest``.
 
-    Returns the next node and the lowest stack depth read so far. The next node is ``end`` when
+    Returns the next node and the lowest stack depth read. The next node is ``end`` when
     the walk is complete; otherwise it is the node whose step is ``UNKNOWN``.
     """
     at, stop = np.uint64(node), np.uint64(end)

@@ -322,7 +322,7 @@ class Reader:
                 yield stack, terminal, state
 
     def is_final(self, reading: Reading) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         return any(self.parser.accepts(stack)[1] for stack in self.after_terminals(reading))
 
     def advanced(

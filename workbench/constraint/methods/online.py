@@ -95,7 +95,7 @@ def by_trie(
     Cost: a step for every trie node visited; the subtree of an unreadable byte is skipped.
     """
     nodes = vocabulary.trie.shared(_NodeList).of(vocabulary)
-    path = [state]  # the states after what was read, by depth
+    path = [state]  # the state after each byte of the path
     node, visited = 0, 0
     while node < len(nodes):
         byte, depth, skip, ending = nodes[node]

@@ -235,7 +235,7 @@ class CharacterMachine:
 
     @cached_property
     def _cache(self) -> dict[str, Symbol | None]:
-        """The symbols of the characters requested so far."""
+        """The symbols of the characters requested before."""
         return {}
 
     def symbols(self, text: str) -> tuple[Symbol, ...] | None:

@@ -27,7 +27,7 @@ class ByteReader(Protocol):
         ...
 
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         ...
 
 
@@ -100,7 +100,7 @@ class CachingRecogniser(ABC, Generic[S]):
 
     @abstractmethod
     def is_final(self, state: S) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
 
     def is_coaccessible(self, state: S) -> bool:
         return True
@@ -157,7 +157,7 @@ class CharacterRecogniser(CachingRecogniser[tuple[Progress, bytes]], Generic[Pro
 
     @abstractmethod
     def accepts(self, progress: Progress) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
 
     @abstractmethod
     def may_read(self, progress: Progress, characters: Range) -> Progress | None:
@@ -181,7 +181,7 @@ class CharacterRecogniser(CachingRecogniser[tuple[Progress, bytes]], Generic[Pro
 
 
 def characters_from(data: bytes) -> Range | None:
-    """The first and the last character whose UTF-8 begins with ``data``; None if there is none.
+    """The first and the last character whose UTF-8 begins with ``data``, or None.
 
     Surrogates may be in the range: no character set contains them.
     """

@@ -174,7 +174,7 @@ def whole_network(scanner: Scanner, parser: Parser) -> Network:
 class DominoConstraint:
     """A grammar over tokens by scanner, subterminal trees and parser.
 
-    A state is the set of all readings of the text so far. Masks are cached by state, the rows
+    A state is the set of all readings of the text read. Masks are cached by state, the rows
     they consist of by reading. Safe to share between threads.
 
     Cost:   built in 7 ms for JSON and 45 ms for C (DOMINO's grammars) over 6,000 tokens, 21 and
@@ -265,7 +265,7 @@ class DominoConstraint:
         return target
 
     def is_final(self, state: ReadingState) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         return self.readings.is_final(state)
 
     def forced(self, state: ReadingState) -> bytes:

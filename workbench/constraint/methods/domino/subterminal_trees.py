@@ -60,11 +60,11 @@ class TreeInput(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """The results of the walk so far; only a first part of each array is filled.
+    """The results of the walk; only a first part of each array is filled.
 
     Shape: ``end_nodes`` (end_count,), the trie nodes at which a terminal has been read completely
            and more bytes can follow, a stack with a slice for each level of the walk; ``tokens``
-           (token_count,), the tokens attached so far; ``partial`` (token_count,), True where the
+           (token_count,), the tokens attached; ``partial`` (token_count,), True where the
            token ends inside its last terminal.
     """
 
@@ -200,7 +200,7 @@ def build_tree(
 
     The walk is depth first. A level is a node of the tree. Its column of ``levels`` has the slice
     of its ``end_nodes`` (rows 0 and 1), the slice of ``follows`` still to be tried after it (2 and
-    3; −1 stands for ``owner``), and its number (4).
+    3; −1 means ``owner``), and its number (4).
     """
     size, level, visit, nodes = int64(0), int64(0), int64(0), len(source.byte)
     tree = np.empty((4, 64), np.int32)  # terminal, depth, skip, first
@@ -355,7 +355,7 @@ class Trees:
         self._levels = levels
         self._states = frozenset((BETWEEN, *scanner.inside))
         self._max_megabytes, self._megabytes = limits.megabytes / 2, 0.0
-        #: The trees built so far.
+        #: The trees already built.
         self.each: dict[State, SubterminalTree] = {}
         clock = limits.clock()
         for state in sorted(self._states):

@@ -67,7 +67,7 @@ class Parser:
         return cached
 
     def is_final(self, state: ParserState) -> bool:
-        """Whether the terminals read so far are an accepted sequence."""
+        """Whether the terminals read are an accepted sequence."""
         return self._machine.is_final(state)
 
     def substate(self, state: ParserState) -> tuple[State, ...]:
@@ -211,7 +211,7 @@ class Readings:
         return [byte for byte, byte_class in enumerate(self._classes) if byte_class in readable]
 
     def is_final(self, state: ReadingState) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         is_final = self._parser.is_final
         return any(
             scanner_state == BETWEEN and is_final(parser_state)

@@ -1,7 +1,7 @@
 """The states of a tokenizer's guide as small numbers, and the arrays of the walks.
 
 A *position* is the state between two tokens: the state of the grammar's automaton, and a *guess*:
-the state of the tokenizer's guide, which determines how the text so far is divided into pieces. It
+the state of the tokenizer's guide, which determines how the text read is divided into pieces. It
 is a guess because later text may decide the division.
 
 A guide's state is one 64-bit code. Between two characters few codes occur (K has 19 states for

@@ -52,7 +52,7 @@ _MAX_SLOTS = 64
 
 
 class Evidence(NamedTuple):
-    """The evidence found so far, by position.
+    """The evidence, by position.
 
     Shape: ``free`` (P,), whether any token may end here, because the text may end or continue with
            a new piece; ``witnesses`` (P, 16), tokens of live edges in the same piece, ``counts``
@@ -183,7 +183,7 @@ def as_bits(row: Row, words: int) -> Words:
 
 @dataclass(slots=True)
 class Edges:
-    """The edges of a position with one mark, by what is known of them."""
+    """The edges of a position with one mark, grouped by what is proved."""
 
     #: The tokens of live edges.
     live_tokens: Row

@@ -1,16 +1,17 @@
 """The method ``proper``: a grammar over canonical token sequences.
 
-A token is in a mask if and only if the encoding of some accepted text begins with the tokens so far
-and this token; the end token is in it if and only if the tokens so far are the encoding of an
-accepted text. A prefix of an encoding is not always the encoding of its own text: a pre-tokenizer
-may decide later where a piece ends. So a state holds all guesses that are still possible.
+A token is in a mask if and only if the encoding of some accepted text begins with the previous
+tokens and this token; the end token is in it if and only if the previous tokens are the encoding of
+an accepted text. A prefix of an encoding is not always the encoding of the text it spells: a
+pre-tokenizer may decide later where a piece ends. So a state holds all guesses that are still
+possible.
 
 Without a stack (``RegularRows``) the edges at positions between characters are decided in advance
 (``live_edges``), those inside a character when decoding needs them.
 
 With a stack (``NestedRows``) there are infinitely many positions, and nothing is decided in
 advance: from each token that can be read, a search looks for an accepted text with a canonical
-tokenization, nearest end first. If there is one, the search finds it quickly. If there is none,
+tokenization, nearest end first. If one exists, the search finds it quickly. If none exists,
 nearly always all paths end immediately (after ``tru`` every text continues with ``e``, which would
 have been joined). But a search could also be infinite; it stops after ``patience`` positions, and
 the token is forbidden although it may be live. So there are no dead ends, and the masks are exact
@@ -238,7 +239,7 @@ class ProperState(NamedTuple):
     state: machines.State
     #: The possible divisions of the text into pieces, sorted; at least one.
     guesses: tuple[Guess, ...]
-    #: The last token, −1 if there is none.
+    #: The last token, or −1.
     last: TokenId
 
 
@@ -324,7 +325,7 @@ class ProperConstraint:
         return ProperState(target, tuple(sorted(found)), token_id)
 
     def is_final(self, state: ProperState) -> bool:
-        """Whether the tokens read so far are the encoding of an accepted text."""
+        """Whether the tokens read are the encoding of an accepted text."""
         return self.rows.is_final(state.state) and any(
             map(self.rows.guesses.may_end, state.guesses)
         )

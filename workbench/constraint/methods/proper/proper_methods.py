@@ -70,7 +70,7 @@ class ExplicitConstraint:
         return state if label is None else self.automaton.edges[state][label]
 
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         return state in self.automaton.finals
 
     def forced(self, state: State) -> bytes:

@@ -159,8 +159,8 @@ class ProperRows(ABC):
     def is_coaccessible(self, position: Position, last: TokenId) -> bool:
         """Whether the canonical tokenization of some accepted text continues after a token.
 
-        Cost: usually one or two nodes; all accessible nodes if there is none. A search that visits
-              more than ``patience`` nodes gives up and returns False.
+        Cost: usually one or two nodes; all accessible nodes if no text continues. A search that
+              visits more than ``patience`` nodes gives up and returns False.
         """
         root, clock = (position, last), self._clock or self._limits.clock()
         if len(self._coaccessible_nodes) > _MAX_CACHED:

@@ -216,7 +216,7 @@ class Walker:
         self._visited_guesses = 0
 
     def __len__(self) -> int:
-        """The number of positions between characters visited so far."""
+        """The number of positions between characters visited."""
         return int(self._positions.visited_count[0])
 
     def position(self, number: int) -> tuple[State, Guess]:
