@@ -60,7 +60,7 @@ def by_reading(dfa: Dfa, vocabulary: Vocabulary) -> dict[State, list[tuple[Token
 
 
 def check(fsa: TokenFsa, dfa: Dfa) -> None:
-    """Everything a machine tells of its edges, against the slow way."""
+    """Everything that a machine reports of its edges, against the oracle."""
     expected = by_reading(dfa, fsa.vocabulary)
     first, ids, targets = fsa.first.tolist(), fsa.token_ids, fsa.targets
     assert fsa.edge_count == sum(map(len, expected.values())) == len(ids) == len(targets)
@@ -78,18 +78,18 @@ def check(fsa: TokenFsa, dfa: Dfa) -> None:
 #   pattern                                       because
 SHAPES = [
     (r"Red|Orange|Yellow",                        "nothing is shared"),
-    (r'"([^"\\\x00-\x1f]|\\["n])*"',              "a string: nearly all of a row stays in it"),
-    (r'\{"a": "([^"\\]|\\")*", "b": "([^"\\]|\\")*"\}', "two strings share what stays"),
-    (r'" *([^ "\\]|\\n)( |[^ "\\]|\\n)*"',        "a state that leads into the string borrows from it"),
-    (r"(if|int|return|[a-z_][a-z0-9_]*)=1",       "keywords borrow from names"),
-    (r"[a-z ]*,[a-z,]*",                          "two circles, one after the other"),
+    (r'"([^"\\\x00-\x1f]|\\["n])*"',              "a string: nearly all tokens of a row are read inside the loop"),
+    (r'\{"a": "([^"\\]|\\")*", "b": "([^"\\]|\\")*"\}', "two strings share a loop"),
+    (r'" *([^ "\\]|\\n)( |[^ "\\]|\\n)*"',        "a state that leads into the string shares its row"),
+    (r"(if|int|return|[a-z_][a-z0-9_]*)=1",       "keywords share the rows of names"),
+    (r"[a-z ]*,[a-z,]*",                          "two loops, one after the other"),
     (r"[a-z]{0,60}x",                             "a counted row is one row, renamed"),
-    (r"([ab]{0,9}x){0,9}",                        "renamed to a state that has been met"),
+    (r"([ab]{0,9}x){0,9}",                        "renamed to a state visited before"),
     (r"[a-z]{0,3}x",                              "too few letters left for most tokens"),
-    (r"\w+",                                      "more middles of characters than a circle takes"),
-    (r"(.|\n)*",                                  "everything stays"),
-    (r"[\x20-\x7e]*é?",                           "one character past the circle"),
-    (r"(a|b)*a(a|b){7}",                          "many small rows: the room grows"),
+    (r"\w+",                                      "more states inside characters than a loop may have"),
+    (r"(.|\n)*",                                  "everything is read inside the loop"),
+    (r"[\x20-\x7e]*é?",                           "one character past the loop"),
+    (r"(a|b)*a(a|b){7}",                          "many small rows: the buffers grow"),
     (r"",                                         "nothing to read"),
 ]  # fmt: skip
 
@@ -131,7 +131,7 @@ def test_every_edge_of_any_regex(pattern: str) -> None:
 @given(REGEXES, st.sets(st.sampled_from([*BYTES[32:128], *PIECES]), min_size=1))
 @settings(deadline=None, max_examples=60)
 def test_dead_ends_of_any_vocabulary(pattern: str, tokens: set[bytes]) -> None:
-    """Where single bytes are missing, tokens that lead nowhere are trimmed."""
+    """Where single bytes are missing, tokens into dead ends are trimmed."""
     dfa, vocabulary = dfa_of(pattern), vocabulary_of(*sorted(tokens))
     assume(len(dfa) < 80)
     try:

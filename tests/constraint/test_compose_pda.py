@@ -50,8 +50,8 @@ SHAPES = [
     ("start ::= 'a' start | 'b';",                         "nothing to return to"),
     ("start ::= 'a' start 'a' | 'b' start 'b' | 'c';",     "palindromes"),
     ("start ::= 'a' start 'a' | 'a';",                     "two ways at every step"),
-    ("start ::= A 'b'; A ::= '[' A ']' | #'<[a-z ]*>';",     "a circle inside a rule"),
-    ("start ::= '[' start ']' | #'[a-z ]*';",              "a circle that may end anywhere"),
+    ("start ::= A 'b'; A ::= '[' A ']' | #'<[a-z ]*>';",     "a loop inside a rule"),
+    ("start ::= '[' start ']' | #'[a-z ]*';",              "a loop that may end anywhere"),
     (JSON,                                                 "strings and two kinds of brackets"),
 ]  # fmt: skip
 
@@ -119,8 +119,8 @@ def check(network: Network, vocabulary: Vocabulary) -> TokenPda:
 def test_every_edge(text: str, because: str, vocabulary: Vocabulary) -> None:
     network = Grammar.from_kbnf(text).network
     machine = check(network, vocabulary)
-    if vocabulary is WHOLE and because in ("a circle inside a rule", SHAPES[-1][1]):
-        assert (machine.rows.arrays.rows[:, LOOP] >= 0).any(), "what stays is shared"
+    if vocabulary is WHOLE and because in ("a loop inside a rule", SHAPES[-1][1]):
+        assert (machine.rows.arrays.rows[:, LOOP] >= 0).any(), "the loop is shared"
 
 
 @pytest.mark.slow
@@ -166,4 +166,4 @@ def test_the_machine_grows() -> None:
         state = machine.grow(state, int(network.byte_classes[ord("[")]))
     assert len(machine.table) > room
     ((_, popped, pushed),) = machine.configurations[state]
-    assert (popped, len(pushed)) == ((), 2 * room - 1), "the first bracket calls nobody"
+    assert (popped, len(pushed)) == ((), 2 * room - 1), "the first bracket calls no rule"

@@ -86,7 +86,7 @@ def test_dead_ends_are_trimmed_on_tokens() -> None:
 
 
 def test_dead_ends_depend_on_the_stack() -> None:
-    """Two b's must be spelt with one token, so an odd depth cannot end."""
+    """Two b's must be one token, so an odd depth cannot end."""
     vocabulary = Vocabulary((b"a", b"ab", b"bb", b"<end>"), end=3)
     constraint = automaton(ANBN, vocabulary, LIMITS)
     state = constraint.initial

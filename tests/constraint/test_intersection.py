@@ -26,7 +26,7 @@ def of(pattern: str) -> Constraint:
 
 
 def texts(constraint: Constraint, most: int) -> set[bytes]:
-    """Every text a constraint lets end within so many tokens; no mask may be empty."""
+    """Every text that a constraint accepts within a number of tokens; no mask may be empty."""
     found = set()
     waiting: list[tuple[State, bytes, int]] = [(constraint.initial, b"", 0)]
     while waiting:
@@ -130,7 +130,7 @@ def test_a_search_past_its_limits_sets_is_exact_to_false() -> None:
     twice = automaton(grammar("start ::= 'a' start 'bb' | 'c' | 'd';"), all_bytes(), LIMITS)
     both = Intersection(equal, twice, Limits(states=50))
     assert set(both.mask(both.initial)) == {ord("a"), ord("c")}, (
-        "a leads nowhere, which it cannot see"
+        "a is a dead end, which the search does not find"
     )
     assert not both.is_exact
 

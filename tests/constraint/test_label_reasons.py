@@ -1,4 +1,4 @@
-"""Why a token is allowed or forbidden beside labels, word by word."""
+"""Why a token is allowed or forbidden with terminal labels: the exact sentences."""
 
 from __future__ import annotations
 

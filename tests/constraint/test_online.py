@@ -47,7 +47,7 @@ def walk(constraint: Constraint, data: bytes) -> State:
 WORLDS = [
     (Grammar.from_regex("(foo)+d"), [b"", b"f", b"foo", b"food"],          "a regex, a small automaton"),
     (Grammar.from_regex("[é-ü]+x?"), [b"", "é".encode(), b"\xc3"],         "inside a character"),
-    (Grammar.from_regex("(a|b)*a(a|b){9}"), [b"", b"abba"],                "made as it is read"),
+    (Grammar.from_regex("(a|b)*a(a|b){9}"), [b"", b"abba"],                "determinized on demand"),
     (Grammar.from_kbnf(BRACKETS), [b"", b"[", b"[[1", b"[1,", b"[]"],      "a stack"),
     (Grammar.from_kbnf(JSON), [b"", b"{", b'{"a":', b'[{"a":1}', b"tr"],   "JSON"),
     (Grammar.from_kbnf("start ::= 'a' start 'a' | 'b' start 'b' | '';"), [b"", b"ab", b"abb"],
@@ -158,8 +158,8 @@ BEGUN = [
     (b"\xf4\x90",           None,               "past the last"),
     (b"\xe0\x80",           None,               "a longer form than needed"),
     (b"\xc1",               None,               "begins nothing"),
-    (b"\x80",               None,               "goes on, begins nothing"),
-    (b"\xc3a",              None,               "does not go on"),
+    (b"\x80",               None,               "a continuation byte, which begins nothing"),
+    (b"\xc3a",              None,               "not a continuation byte"),
     ("漢".encode(),          (0x6F22, 0x6F22),   "three bytes"),
 ]  # fmt: skip
 
@@ -274,7 +274,7 @@ def test_reading_stops_at_the_first_byte_that_cannot_be_read() -> None:
 
 def test_error_unknown_names() -> None:
     grammar = Grammar.from_regex("a")
-    with pytest.raises(WorkbenchError, match="no way to go through the vocabulary 'fast'"):
+    with pytest.raises(WorkbenchError, match="no way to test the vocabulary 'fast'"):
         compile(grammar, all_bytes(), "online", how="fast")
     with pytest.raises(WorkbenchError, match="no checker 'magic'") as caught:
         compile(grammar, all_bytes(), "online", checker="magic")

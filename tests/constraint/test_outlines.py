@@ -175,7 +175,7 @@ def test_any_regex_has_the_exact_masks(pattern: str) -> None:
 
 
 def test_tokens_of_partial_characters_are_lost() -> None:
-    """é can be spelt whole and by its two bytes; a machine over characters knows one of them."""
+    """é can be one token or two bytes; a machine over characters reads only the first."""
     halves = Vocabulary((b"a", "é".encode(), b"\xc3", b"\xa9", b"a\xc3", b"<end>"), end=5)
     grammar = Grammar.from_regex("[aé]+")
     exact = compile(grammar, halves, "automaton")

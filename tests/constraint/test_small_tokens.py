@@ -23,7 +23,7 @@ GRAMMARS = [
     (Grammar.from_kbnf("start ::= 'a' start 'b' | 'ab';"), "no finite automaton"),
     (Grammar.from_kbnf("start ::= '(' start? ')';"), "brackets"),
     (Grammar.from_regex("(aa|ab)*é?"), "a character with a token, and with bytes"),
-    (Grammar.from_regex("a(bc|d)"), "the character c has no token: bc leads nowhere"),
+    (Grammar.from_regex("a(bc|d)"), "the character c has no token: bc is a dead end"),
 ]
 #: Small tokens of the longest text that is tried.
 LONGEST = 4

@@ -232,7 +232,7 @@ ITEMS = st.sampled_from(["a", "b-d", "x-z", r"\d", r"\w", "é", "_", "0-9", "[:a
 
 @st.composite
 def classes(draw: st.DrawFn, depth: int = 2) -> tuple[str, Ranges]:
-    """A class in Rust's syntax, and its members computed beside the parser."""
+    """A class in Rust's syntax, and its members computed without the parser."""
     text, members = _operand(draw, depth)
     for _ in range(draw(st.integers(0, 2))):
         sign = draw(st.sampled_from(["&&", "--", "~~"]))

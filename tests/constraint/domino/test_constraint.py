@@ -142,7 +142,9 @@ LACKING = toy(("a", "ab", "bb", "bcab", "c", "ca"))
 @pytest.mark.slow
 @slow
 @given(trees(), st.sampled_from((None, 0, 1)), st.lists(st.integers(0, 5), max_size=8))
-def test_every_walk_ends_with_an_accepted_text(tree: GrammarTree, k: int | None, choices: list[int]) -> None:
+def test_every_walk_ends_with_an_accepted_text(
+    tree: GrammarTree, k: int | None, choices: list[int]
+) -> None:
     """Also where some bytes are no tokens; without an end to k masks are the exact ones even so."""
     grammar = grammar_of(tree)
     try:
@@ -167,7 +169,7 @@ def test_every_walk_ends_with_an_accepted_text(tree: GrammarTree, k: int | None,
 
 
 def test_a_finite_lookahead_needs_single_bytes() -> None:
-    """ab can be spelt as the token ab alone, which crosses from one terminal into the next."""
+    """ab can be tokenized only as the token ab, which crosses from one terminal into the next."""
     grammar, vocabulary = Grammar.from_kbnf("start ::= 'a' start? 'b';"), toy(("ab", "aab", "a"))
     assert words(compile(grammar, vocabulary, "domino"), b"") == {"ab"}
     with pytest.raises(VocabularyError, match="finite lookahead"):

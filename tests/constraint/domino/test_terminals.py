@@ -42,7 +42,7 @@ def test_terminals(text: str, names: list[str], because: str) -> None:
 
 
 def as_written(text: str) -> Grammar:
-    """A grammar whose own machine nobody asks for."""
+    """The machine of the grammar itself is not built."""
     tree = parse_kbnf(Source(text, "grammar"))
     return Grammar(tree.source, Notation.KBNF, Grammar.from_regex("").reader, tree=tree)
 

@@ -73,7 +73,7 @@ def test_trees_of_shapes(text: str, because: str) -> None:
 
 
 def test_nodes_without_tokens_are_removed() -> None:
-    """a·b is a sequence, but no token reads so far and abx cannot be read."""
+    """a·b is a sequence, but no token ends there, and abx cannot be read."""
     vocabulary = toy(("a", "b", "x", "abx"))
     constraint = domino(Grammar.from_kbnf("start ::= 'a' start 'b' | 'x';"), vocabulary, LIMITS)
     tree = constraint.trees.get(BETWEEN)

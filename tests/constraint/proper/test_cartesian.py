@@ -9,7 +9,7 @@ import pytest
 
 from tests.constraint.proper.oracles import cases, encode, figures, labels, proper_sequences, toy
 from workbench.constraint.methods.proper.cartesian import cartesian_merge
-from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, minimal
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive
 from workbench.constraint.methods.proper.proper_methods import merged_automaton
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe

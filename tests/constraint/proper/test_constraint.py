@@ -32,7 +32,7 @@ def of_case(case: dict[str, Any]) -> Vocabulary:
 
 
 def sequences(constraint: ProperConstraint, longest: int) -> list[tuple[str, ...]]:
-    """Every sequence the masks lead to, up to a length in characters; none leads nowhere."""
+    """Every sequence that the masks allow, up to a length in characters; none is a dead end."""
     vocabulary, found = constraint.vocabulary, []
     waiting: list[tuple[Any, tuple[int, ...]]] = [(constraint.initial, ())]
     while waiting:
@@ -163,7 +163,7 @@ def test_of_two_ids_of_one_text_only_the_canonical_is_allowed() -> None:
     assert list(found.mask(found.initial)) == [Bpe.of(vocabulary).encode("a")[0]]
 
 
-#: Alphabet, rules, further tokens, what else the vocabulary is told, what it is there for.
+#: Alphabet, rules, further tokens, other arguments of the vocabulary, the reason.
 OTHERS: list[tuple[str, list[tuple[str, str]], list[str], dict[str, Any], str]] = [
     ("ab", [("b", "a")], ["ab"], {"added": [3]}, "an added token is cut out before merging"),
     ("ab", [("a", "a")], ["aba", "ab"], {"added": [3, 4]}, "the longest of added tokens"),

@@ -22,8 +22,8 @@ from workbench.constraint.methods.proper.direct_merge import (
     Rule,
     TokenDfa,
     direct_merge,
-    permissive,
     minimal,
+    permissive,
     steps,
 )
 from workbench.grammar.grammar import Grammar
@@ -86,7 +86,7 @@ def test_figure_4(figure: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("number", [0, 2], ids=["odd run", "loops"])
 def test_figures_of_a_token_merged_with_itself(number: int) -> None:
-    """Surrounded by a start that leads to 0 and 1 by letters of its own."""
+    """Adds a start state with edges to 0 and 1 by separate letters."""
     figure = figures()["figure_4_same_token"][number]
     rows = rows_of(figure["before"])
     rows[-1] = {b"p": 0, b"r": 1}

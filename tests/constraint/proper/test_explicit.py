@@ -42,7 +42,7 @@ def test_the_end_token_stays_and_others_are_refused() -> None:
 
 def test_error_of_a_vocabulary_with_a_pre_tokenizer() -> None:
     cuts = toy("ab", [("a", "b")], pattern=r"\w+|\W")
-    with pytest.raises(VocabularyError, match="DirectMerge knows merges alone"):
+    with pytest.raises(VocabularyError, match="DirectMerge supports only merges"):
         wb.compile(Grammar.from_regex("a"), cuts, "direct_merge")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.constraint.proper.oracles import figures
 from workbench.base.dfa import Dfa
-from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, minimal
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.proper_methods import proper_automaton
 from workbench.grammar.grammar import Grammar

@@ -8,7 +8,7 @@ import pytest
 from tests.constraint.proper.oracles import cases, labels
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
-from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, minimal, trimmed
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive, trimmed
 from workbench.grammar.grammar import Grammar
 
 

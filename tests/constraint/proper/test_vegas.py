@@ -17,9 +17,9 @@ from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.vegas import (
     RegionCache,
+    adjacent_bytes,
     cuts,
     exact_cuts,
-    adjacent_bytes,
     only_guess,
     regions,
 )

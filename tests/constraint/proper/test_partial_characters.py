@@ -18,7 +18,7 @@ LACKING = [
     (b"\xf0", 3, "one of four"),
     (b"\xf0\x9f\x98", 1, "three of four"),
     (b"\xf0\x9f\x98\x80", 0, "all four"),
-    (b"\x80\x80", 0, "the rest of a character nobody saw"),
+    (b"\x80\x80", 0, "the rest of a character that began earlier"),
     (b"\xff", 0, "no byte of a character"),
 ]
 

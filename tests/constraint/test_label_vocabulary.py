@@ -1,4 +1,4 @@
-"""What labels are in a vocabulary: their tokens, and the trie with their signs."""
+"""Labels in a vocabulary: their tokens, and the trie with their codes."""
 
 from __future__ import annotations
 
@@ -48,8 +48,10 @@ def test_names_of_image_tokens(name: str, is_one: bool) -> None:
 
 
 @given(st.lists(st.binary(min_size=1, max_size=3), max_size=12), st.booleans())
-def test_the_trie_with_label_codes_is_the_trie_of_all_tokens(words: list[bytes], odd: bool) -> None:
-    words = [w if odd or max(w) < 0xF8 else b"a" for w in [*words, b"z"]]
+def test_the_trie_with_label_codes_is_the_trie_of_all_tokens(
+    words: list[bytes], with_reserved: bool
+) -> None:
+    words = [w if with_reserved or max(w) < 0xF8 else b"a" for w in [*words, b"z"]]
     made = label_vocabulary(Vocabulary(words))
     right = Trie.of(made.tokens)
     for name in ("byte", "depth", "skip", "first", "token_ids"):
@@ -59,7 +61,7 @@ def test_the_trie_with_label_codes_is_the_trie_of_all_tokens(words: list[bytes],
 
 def test_masks_are_cached_with_the_vocabulary() -> None:
     vocabulary = toy([*string.ascii_lowercase, "\n", "a\nb"])
-    signed = label_vocabulary(vocabulary)
-    assert label_vocabulary(vocabulary) is signed
-    found = {one.label.name: set(one.mask) for one in signed.labels}
+    extended = label_vocabulary(vocabulary)
+    assert label_vocabulary(vocabulary) is extended
+    found = {one.label.name: set(one.mask) for one in extended.labels}
     assert found == {"PARAGRAPH_TOKEN": set(range(26)), "TEXT_TOKEN": set(range(28))}

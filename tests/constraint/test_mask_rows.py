@@ -1,4 +1,4 @@
-"""Rows of wide states: what loops share gives the same masks as reading every token by itself."""
+"""Mask rows of looping states: the self-loop cache gives the masks of reading every token."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_rows_are_equal_for_complete_and_lazy_machines(pattern: str) -> None:
 
 
 def test_a_loop_without_exits() -> None:
-    """Everything is read in it, so it has no nodes at which it is left."""
+    """Everything is read inside the loop, so it has no exits."""
     closed = Vocabulary((*(bytes([byte]) for byte in range(256)), b"ab", b"a b"))
     constraint = automaton(Grammar.from_regex(r"(.|\n)*"), closed, LIMITS)
     assert constraint.mask(constraint.initial) == automaton(

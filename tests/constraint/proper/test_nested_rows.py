@@ -60,7 +60,7 @@ def test_a_regular_grammar_run_as_a_network(case: dict[str, Any]) -> None:
 
 
 def test_no_token_after_one_that_always_joins() -> None:
-    """After tru every text goes on with e, which would have been joined."""
+    """After tru every text continues with e, which would have been joined."""
     rules = [("t", "r"), ("tr", "u"), ("tru", "e")]
     constraint = nested("start ::= '[' start ']' | 'true';", toy("[]true", rules))
     first = constraint.mask(constraint.initial)

@@ -45,14 +45,14 @@ def test_labels_within_rules_that_nest() -> None:
 
 
 def test_text_has_priority_over_labels() -> None:
-    """The one thing Koo's heuristic costs: 'b' ends it, and what the label could read is over."""
+    """The cost of Koo's heuristic: 'b' is read as text and ends it, although the label has it."""
     constraint = compile(Grammar.from_regex("(?P<TEXT_TOKEN>)*b"), AB)
     over = constraint.advance(constraint.initial, AB.ids("b")[0])
     assert spelt(constraint, over) == {b"<end>"}
 
 
 def test_a_label_whose_tokens_are_all_read_as_text_is_never_read() -> None:
-    """Its tokens go round before it: there is always one, and never an end."""
+    """The text before it loops on all its tokens: masks are never empty, and the text never ends."""
     vocabulary = toy([b"a", b"aa"])
     round_it = compile(Grammar.from_regex("a*(?P<TEXT_TOKEN>)"), vocabulary)
     assert spelt(round_it, round_it.initial) == {b"a", b"aa"}
@@ -60,7 +60,7 @@ def test_a_label_whose_tokens_are_all_read_as_text_is_never_read() -> None:
         there = round_it.advance(round_it.initial, vocabulary.ids(token)[0])
         assert there == round_it.initial
     assert not round_it.is_final(round_it.initial)
-    # one token that is no text before it, and there is a way out
+    # with one token that the loop cannot read as text, the label is read
     more = toy([b"a", b"aa", b"ab"])
     leaves = compile(Grammar.from_regex("a*(?P<TEXT_TOKEN>)"), more)
     assert leaves.is_final(leaves.advance(leaves.initial, more.ids("ab")[0]))
@@ -74,18 +74,18 @@ def test_forced_bytes_end_before_a_label() -> None:
 
 
 def test_only_labels_read_reserved_bytes() -> None:
-    """What reads bytes would read a sign; a token of a sign's bytes would be one."""
+    """``except!`` reads any byte, and a token may consist of reserved bytes."""
     grammar = Grammar.from_kbnf(r"start ::= except!('b') | '(' #'(?P<TEXT_TOKEN>)' ')';")
     constraint = compile(grammar, AB)
     assert spelt(constraint, constraint.initial) == {b"a", b"\n", b"(", b")", b"((", b"a\n"}
     inside = constraint.advance(constraint.initial, AB.ids("(")[0])
-    # the first half of a sign is no way to its second
+    # the first byte of a code does not lead to the second
     through = constraint.advance(inside, AB.ids(b"\xfc")[0])
     assert spelt(constraint, through) == {b")"}
 
 
 def test_byte_patterns_do_not_read_reserved_bytes() -> None:
-    """No notation has both in one grammar; a tree that is made by hand may."""
+    """No notation allows both in one grammar; a tree built by the caller may have them."""
     nowhere = Span(0, 0)
     byte = Pattern(Bytes(((0, 255),), nowhere), Stop.ANYWHERE, "", nowhere)
     grammar = Grammar.from_kbnf("start ::= 'x' | '(' #'(?P<TEXT_TOKEN>)' ')';")
@@ -105,7 +105,7 @@ def test_grammars_without_labels_do_not_change() -> None:
 
 
 def test_a_named_group_is_not_a_label() -> None:
-    """Patterns of JSON Schemas have none: there the name is somebody's own."""
+    """Patterns of JSON Schemas have no labels: there the name is the user's."""
     regex = parse_regex(Source("(?<TEXT_TOKEN>a)", "pattern"), dialect=Dialect.ECMA)
     assert not [*labels_in(regex)]
 
@@ -133,7 +133,7 @@ def test_error_for_a_label_where_a_match_depends_on_its_text() -> None:
     ],
 )
 def test_error_when_a_label_is_made_into_a_machine(rules: str) -> None:
-    """As characters it would be read token by token no more, and nobody would be told."""
+    """As characters it would silently lose its meaning."""
     with pytest.raises(BuildError, match="TEXT_TOKEN cannot be combined") as caught:
         Grammar.from_lark(f"start: A\n{rules}")
     source, span = caught.value.source, caught.value.span

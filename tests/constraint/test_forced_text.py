@@ -1,4 +1,4 @@
-"""Inserting: forced text in the tokenizer's tokens, healed before holes; no text is lost."""
+"""Forced text is inserted in the tokenizer's tokens, healed before holes; no text is lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ran(template: Template, sample: str, *, healing: bool = True, skip: bool = T
     )
     tokens = [step.token_id for step in run if not step.is_end]
     state = constraint.initial
-    for token_id in tokens:  # what is inserted is allowed by the exact mask too
+    for token_id in tokens:  # the exact mask allows the inserted tokens
         state = constraint.advance(state, token_id)
     return run.trace
 
