@@ -253,7 +253,7 @@ def test_error_tables_take_too_long() -> None:
 
 def test_error_tables_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lalr, "_MAX_LOOKAHEAD_STEPS", 500)
-    with pytest.raises(LimitError, match="too many rules to make LALR"):
+    with pytest.raises(LimitError, match="too many rules for LALR"):
         compile(chain(20), all_bytes(), "lalr")
 
 
