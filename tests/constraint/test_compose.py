@@ -12,8 +12,8 @@ from workbench.base.errors import LimitError, VocabularyError
 from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.engine.compose import TokenFsa, compose
-from workbench.constraint.engine.compose_kernel import BORROWED, BORROWED_END, EDGE, STAYS
-from workbench.constraint.engine.compose_loops import Circles
+from workbench.constraint.engine.compose_kernel import EDGE, LOOP, RANGE, RANGE_END
+from workbench.constraint.engine.compose_loops import EdgeLoopCache
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -60,7 +60,7 @@ def by_reading(dfa: Dfa, vocabulary: Vocabulary) -> dict[State, list[tuple[Token
 
 
 def check(fsa: TokenFsa, dfa: Dfa) -> None:
-    """Everything a machine tells of its edges, against the slow way."""
+    """Everything that a machine reports of its edges, against the oracle."""
     expected = by_reading(dfa, fsa.vocabulary)
     first, ids, targets = fsa.first.tolist(), fsa.token_ids, fsa.targets
     assert fsa.edge_count == sum(map(len, expected.values())) == len(ids) == len(targets)
@@ -78,18 +78,18 @@ def check(fsa: TokenFsa, dfa: Dfa) -> None:
 #   pattern                                       because
 SHAPES = [
     (r"Red|Orange|Yellow",                        "nothing is shared"),
-    (r'"([^"\\\x00-\x1f]|\\["n])*"',              "a string: nearly all of a row stays in it"),
-    (r'\{"a": "([^"\\]|\\")*", "b": "([^"\\]|\\")*"\}', "two strings share what stays"),
-    (r'" *([^ "\\]|\\n)( |[^ "\\]|\\n)*"',        "a state that leads into the string borrows from it"),
-    (r"(if|int|return|[a-z_][a-z0-9_]*)=1",       "keywords borrow from names"),
-    (r"[a-z ]*,[a-z,]*",                          "two circles, one after the other"),
+    (r'"([^"\\\x00-\x1f]|\\["n])*"',              "a string: nearly all tokens of a row are read inside the loop"),
+    (r'\{"a": "([^"\\]|\\")*", "b": "([^"\\]|\\")*"\}', "two strings share a loop"),
+    (r'" *([^ "\\]|\\n)( |[^ "\\]|\\n)*"',        "a state that leads into the string shares its row"),
+    (r"(if|int|return|[a-z_][a-z0-9_]*)=1",       "keywords share the rows of names"),
+    (r"[a-z ]*,[a-z,]*",                          "two loops, one after the other"),
     (r"[a-z]{0,60}x",                             "a counted row is one row, renamed"),
-    (r"([ab]{0,9}x){0,9}",                        "renamed to a state that has been met"),
+    (r"([ab]{0,9}x){0,9}",                        "renamed to a state visited before"),
     (r"[a-z]{0,3}x",                              "too few letters left for most tokens"),
-    (r"\w+",                                      "more middles of characters than a circle takes"),
-    (r"(.|\n)*",                                  "everything stays"),
-    (r"[\x20-\x7e]*é?",                           "one character past the circle"),
-    (r"(a|b)*a(a|b){7}",                          "many small rows: the room grows"),
+    (r"\w+",                                      "more states inside characters than a loop may have"),
+    (r"(.|\n)*",                                  "everything is read inside the loop"),
+    (r"[\x20-\x7e]*é?",                           "one character past the loop"),
+    (r"(a|b)*a(a|b){7}",                          "many small rows: the buffers grow"),
     (r"",                                         "nothing to read"),
 ]  # fmt: skip
 
@@ -131,7 +131,7 @@ def test_every_edge_of_any_regex(pattern: str) -> None:
 @given(REGEXES, st.sets(st.sampled_from([*BYTES[32:128], *PIECES]), min_size=1))
 @settings(deadline=None, max_examples=60)
 def test_dead_ends_of_any_vocabulary(pattern: str, tokens: set[bytes]) -> None:
-    """Where single bytes are missing, tokens that lead nowhere are trimmed."""
+    """Where single bytes are missing, tokens into dead ends are trimmed."""
     dfa, vocabulary = dfa_of(pattern), vocabulary_of(*sorted(tokens))
     assume(len(dfa) < 80)
     try:
@@ -140,31 +140,33 @@ def test_dead_ends_of_any_vocabulary(pattern: str, tokens: set[bytes]) -> None:
         assert dfa.initial not in by_reading(dfa, vocabulary)
 
 
-def test_strings_share_what_stays() -> None:
+def test_looping_states_share_the_loop_of_the_vocabulary() -> None:
     dfa, vocabulary = dfa_of(SHAPES[2][0]), vocabulary_of(*BYTES, *PIECES)
     fsa = compose(dfa, vocabulary)
-    wide = [row for row in fsa.rows.written.rows.tolist() if row[STAYS] >= 0]
+    wide = [row for row in fsa.rows.arrays.rows.tolist() if row[LOOP] >= 0]
     assert len(wide) == 2
-    assert wide[0][STAYS] == wide[1][STAYS]
-    assert len(fsa.rows.written.edges) < fsa.edge_count / 2
+    assert wide[0][LOOP] == wide[1][LOOP]
+    assert len(fsa.rows.arrays.edges) < fsa.edge_count / 2
     again = compose(dfa_of(r'<"([^"\\]|\\")*">'), vocabulary)
-    assert again.rows.written.stays is fsa.rows.written.stays, "remembered with the vocabulary"
-    assert len(vocabulary.trie.shared(Circles).table(vocabulary.trie).known) == 1
+    assert again.rows.arrays.loop_members is fsa.rows.arrays.loop_members, (
+        "remembered with the vocabulary"
+    )
+    assert len(vocabulary.trie.shared(EdgeLoopCache).table(vocabulary.trie).loops) == 1
 
 
-def test_a_way_into_a_string_borrows_from_it() -> None:
+def test_a_path_into_a_loop_shares_its_row() -> None:
     fsa = compose(dfa_of(SHAPES[3][0]), WHOLE)
-    rows = fsa.rows.written.rows
-    assert (rows[:, BORROWED] < rows[:, BORROWED_END]).any()
+    rows = fsa.rows.arrays.rows
+    assert (rows[:, RANGE] < rows[:, RANGE_END]).any()
 
 
-def test_a_counted_row_is_written_once() -> None:
+def test_rows_of_a_counted_repetition_share_edges() -> None:
     fsa = compose(dfa_of("[a-z]{0,200}x"), WHOLE)
-    assert len(np.unique(fsa.rows.written.rows[:, EDGE])) < 10
-    assert len(fsa.rows.written.edges) * 50 < fsa.edge_count
+    assert len(np.unique(fsa.rows.arrays.rows[:, EDGE])) < 10
+    assert len(fsa.rows.arrays.edges) * 50 < fsa.edge_count
 
 
-def test_a_full_table_of_circles_is_put_away() -> None:
+def test_a_full_loop_table_is_replaced() -> None:
     vocabulary = vocabulary_of(*BYTES, *PIECES)
     made = {
         p: compose(dfa_of(p), vocabulary) for p in (f"[a-{chr(97 + k)}A-Z]*" for k in range(24))
@@ -173,18 +175,18 @@ def test_a_full_table_of_circles_is_put_away() -> None:
         check(fsa, dfa_of(pattern))
 
 
-def test_more_circles_than_a_table_has_room_for() -> None:
+def test_more_loops_than_a_table_holds() -> None:
     dfa = dfa_of("|".join(f"{chr(97 + k)}[a-{chr(97 + k)}A-Z]*" for k in range(20)))
     check(compose(dfa, vocabulary_of(*BYTES, *PIECES)), dfa)
 
 
-def test_error_when_there_is_too_much_to_write_out() -> None:
+def test_error_when_there_are_too_many_edges() -> None:
     fsa = compose(dfa_of("[a-z]{0,60}x"), WHOLE, Limits(token_edges=2_000))
     assert fsa.edge_count > 2_000
     with pytest.raises(LimitError, match="more than 2,000 token edges"):
         _ = fsa.targets
 
 
-def test_a_token_nobody_has_leads_nowhere() -> None:
+def test_invalid_token_ids_lead_to_dead() -> None:
     fsa = compose(dfa_of("a*"), WHOLE)
     assert fsa.step(0, -1) == fsa.step(0, len(WHOLE)) == fsa.step(0, len(WHOLE) + 99) == DEAD

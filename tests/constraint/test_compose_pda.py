@@ -13,7 +13,7 @@ from tests.laws.test_mask_laws import grammar_of, slow, trees
 from workbench.base.dfa import State
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.compose_kernel import STAYS
+from workbench.constraint.engine.compose_kernel import LOOP
 from workbench.constraint.engine.compose_pda import (
     END,
     RelativeMachine,
@@ -50,8 +50,8 @@ SHAPES = [
     ("start ::= 'a' start | 'b';",                         "nothing to return to"),
     ("start ::= 'a' start 'a' | 'b' start 'b' | 'c';",     "palindromes"),
     ("start ::= 'a' start 'a' | 'a';",                     "two ways at every step"),
-    ("start ::= A 'b'; A ::= '[' A ']' | #'<[a-z ]*>';",     "a circle inside a rule"),
-    ("start ::= '[' start ']' | #'[a-z ]*';",              "a circle that may end anywhere"),
+    ("start ::= A 'b'; A ::= '[' A ']' | #'<[a-z ]*>';",     "a loop inside a rule"),
+    ("start ::= '[' start ']' | #'[a-z ]*';",              "a loop that may end anywhere"),
     (JSON,                                                 "strings and two kinds of brackets"),
 ]  # fmt: skip
 
@@ -119,8 +119,8 @@ def check(network: Network, vocabulary: Vocabulary) -> TokenPda:
 def test_every_edge(text: str, because: str, vocabulary: Vocabulary) -> None:
     network = Grammar.from_kbnf(text).network
     machine = check(network, vocabulary)
-    if vocabulary is WHOLE and because in ("a circle inside a rule", SHAPES[-1][1]):
-        assert (machine.rows.written.rows[:, STAYS] >= 0).any(), "what stays is shared"
+    if vocabulary is WHOLE and because in ("a loop inside a rule", SHAPES[-1][1]):
+        assert (machine.rows.arrays.rows[:, LOOP] >= 0).any(), "the loop is shared"
 
 
 @pytest.mark.slow
@@ -146,13 +146,13 @@ def test_error_when_a_token_can_pop_without_end() -> None:
         compose_pda(network, SMALL)
 
 
-def test_error_when_there_is_too_much_to_write_out() -> None:
+def test_error_when_there_are_too_many_edges() -> None:
     machine = compose_pda(Grammar.from_kbnf(JSON).network, WHOLE, Limits(token_edges=2_500))
     with pytest.raises(LimitError, match="token edges"):
         _ = machine.edges
 
 
-def test_error_when_too_many_ways_are_open_at_once() -> None:
+def test_error_when_a_set_has_too_many_configurations() -> None:
     network = Grammar.from_kbnf("start ::= 'a' start 'x' | 'aa' start 'y' | 'a';").network
     with pytest.raises(LimitError, match="configurations"):
         compose_pda(network, vocabulary_of(b"a" * 12, b"b"), Limits(configurations=20))
@@ -166,4 +166,4 @@ def test_the_machine_grows() -> None:
         state = machine.grow(state, int(network.byte_classes[ord("[")]))
     assert len(machine.table) > room
     ((_, popped, pushed),) = machine.configurations[state]
-    assert (popped, len(pushed)) == ((), 2 * room - 1), "the first bracket calls nobody"
+    assert (popped, len(pushed)) == ((), 2 * room - 1), "the first bracket calls no rule"

@@ -86,7 +86,7 @@ def test_dead_ends_are_trimmed_on_tokens() -> None:
 
 
 def test_dead_ends_depend_on_the_stack() -> None:
-    """Two b's must be spelt with one token, so an odd depth cannot end."""
+    """Two b's must be one token, so an odd depth cannot end."""
     vocabulary = Vocabulary((b"a", b"ab", b"bb", b"<end>"), end=3)
     constraint = automaton(ANBN, vocabulary, LIMITS)
     state = constraint.initial
@@ -130,12 +130,12 @@ def test_one_row_serves_every_depth() -> None:
     for _ in range(30):
         state = constraint.advance(state, ord("["))
         constraint.mask(state)
-    assert len(constraint._shared) <= 2, (
+    assert len(constraint._row_masks) <= 2, (
         "only a token that pops could tell depths apart, and single bytes look at one"
     )
 
 
-def test_a_mask_is_returned_as_it_is() -> None:
+def test_a_mask_is_cached() -> None:
     constraint = automaton(ANBN, FIGURE_7, LIMITS)
     mask = constraint.mask(constraint.initial)
     assert constraint.mask(constraint.initial) is mask
@@ -143,7 +143,7 @@ def test_a_mask_is_returned_as_it_is() -> None:
         mask.bits[0] = 0
 
 
-def test_bits_lie_as_in_the_engines_in_use() -> None:
+def test_bit_layout_is_that_of_other_engines() -> None:
     mask = TokenMask.of([0, 31, 32, 40], 41)
     assert mask.bits.tolist() == [1 | 1 << 31, 1 | 1 << 8]
     assert mask.ids.tolist() == [0, 31, 32, 40]
@@ -152,7 +152,7 @@ def test_bits_lie_as_in_the_engines_in_use() -> None:
     assert -1 not in mask
 
 
-def test_error_when_the_vocabulary_cannot_spell_it() -> None:
+def test_error_when_no_text_can_be_tokenized() -> None:
     for method in ("automaton", "composed"):
         with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
             compile(Grammar.from_regex("xyz"), FIGURE_4, method)
@@ -185,7 +185,7 @@ def test_a_refused_token_changes_nothing() -> None:
     assert constraint.mask(state) is before
 
 
-def test_rows_are_forgotten_past_their_budget() -> None:
+def test_cached_rows_stay_within_the_limit() -> None:
     constraint = automaton(Grammar.from_regex("[a-z]{0,50}"), BYTES, Limits(rows=5))
     state = constraint.initial
     for _ in range(20):
@@ -194,7 +194,7 @@ def test_rows_are_forgotten_past_their_budget() -> None:
     assert len(constraint._masks) == 5
 
 
-def test_rows_of_ever_new_shapes_are_forgotten_too() -> None:
+def test_cached_rows_of_new_shapes_stay_within_the_limit() -> None:
     """Palindromes without a centre: every step is another set of stacks."""
     grammar = Grammar.from_kbnf("start ::= 'a' start 'a' | 'b' start 'b' | 'a' | 'b';")
     constraint = automaton(grammar, BYTES, Limits(rows=5))
@@ -203,7 +203,7 @@ def test_rows_of_ever_new_shapes_are_forgotten_too() -> None:
     for byte in b"abbabaababba":
         assert {ord("a"), ord("b")} <= set(constraint.mask(state))
         state = constraint.advance(state, byte)
-    assert len(constraint._shared) <= 5
+    assert len(constraint._row_masks) <= 5
 
 
 def test_threads_share_one_constraint() -> None:

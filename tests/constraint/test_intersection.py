@@ -26,7 +26,7 @@ def of(pattern: str) -> Constraint:
 
 
 def texts(constraint: Constraint, most: int) -> set[bytes]:
-    """Every text a constraint lets end within so many tokens; no mask may be empty."""
+    """Every text that a constraint accepts within a number of tokens; no mask may be empty."""
     found = set()
     waiting: list[tuple[State, bytes, int]] = [(constraint.initial, b"", 0)]
     while waiting:
@@ -69,7 +69,7 @@ def test_dead_ends_are_pruned() -> None:
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(regexes, regexes)
-def test_it_is_the_product_of_the_automata(one: str, other: str) -> None:
+def test_masks_are_those_of_the_product_automaton(one: str, other: str) -> None:
     left, right = Grammar.from_regex(one).dfa, Grammar.from_regex(other).dfa
     assert left is not None
     assert right is not None
@@ -123,19 +123,19 @@ def test_ends_are_those_of_both() -> None:
         both.advance(both.initial, end)
 
 
-def test_past_its_bounds_the_search_gives_up_and_says_so() -> None:
+def test_a_search_past_its_limits_sets_is_exact_to_false() -> None:
     """aⁿbⁿ and aⁿb²ⁿ agree on no text but the empty one, and there are ever more pairs to look at."""
     grammar = Grammar.from_kbnf
     equal = automaton(grammar("start ::= 'a' start 'b' | 'c' | 'x' | 'y';"), all_bytes(), LIMITS)
     twice = automaton(grammar("start ::= 'a' start 'bb' | 'c' | 'd';"), all_bytes(), LIMITS)
     both = Intersection(equal, twice, Limits(states=50))
     assert set(both.mask(both.initial)) == {ord("a"), ord("c")}, (
-        "a leads nowhere, which it cannot see"
+        "a is a dead end, which the search does not find"
     )
     assert not both.is_exact
 
 
-def test_a_mask_ends_in_time_whatever_it_has_to_search() -> None:
+def test_a_mask_is_computed_within_the_time_limit() -> None:
     """Many states to look ahead from, each with more behind it than there is time for."""
     rules = "start ::= #'[a-z]' start #'[a-z]' | '!';"
     palindromes = automaton(Grammar.from_kbnf(rules), all_bytes(), LIMITS)

@@ -1,4 +1,4 @@
-"""Why a token is allowed or forbidden beside labels, word by word."""
+"""Why a token is allowed or forbidden with terminal labels: the exact sentences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROWS = [
         "x\n",
         "expected a token of text without a line feed (PARAGRAPH_TOKEN), or the text that "
         "may follow",
-        "PARAGRAPH_TOKEN has it not",
+        "not a PARAGRAPH_TOKEN",
     ),
     (BULLET, [], "a", "expected '*'", "needs '*'"),
     (
@@ -61,7 +61,7 @@ def test_reasons(regex: str, taken: list[str], token: str | None, sentence: str,
     assert (str(told), told.note) == (sentence, note)
 
 
-def test_error_where_a_text_alone_is_asked() -> None:
+def test_error_for_a_text_without_tokens() -> None:
     """The space and the word are a text of the grammar; as one token they are forbidden."""
     grammar, so_far, token = Grammar.from_regex(BULLET), WORDS.ids("*"), WORDS.ids(" a")[0]
     assert grammar.is_prefix("* a")

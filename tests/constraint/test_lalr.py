@@ -72,13 +72,13 @@ def test_koo_appendix_a_the_ranking_is_inverted() -> None:
     assert best(by_terminals) == "bar(456)"
 
 
-def test_what_cannot_be_finished_inside_a_terminal_is_not_begun() -> None:
+def test_no_token_into_a_terminal_that_cannot_be_completed() -> None:
     """``fo`` would need a token ``o``; the exact mask has ``o(1``."""
     constraint = compile(KOO_RULES, KOO_WORDS, "lalr")
     assert {KOO_WORDS.tokens[i] for i in constraint.mask(constraint.initial)} == {b"bar", b"foo"}
 
 
-def test_terminals_nothing_spells_are_left_out() -> None:
+def test_terminals_that_cannot_be_tokenized_are_left_out() -> None:
     words = toy(["a", "b(", "(", ")"])
     constraint = compile(
         Grammar.from_kbnf("start ::= x* name '(' ')' y?; name ::= 'a' | 'b'; x ::= '-'; y ::= x;"),
@@ -155,7 +155,7 @@ def _compare(grammar: Grammar, vocabulary: Vocabulary, *, exactly: bool, most: i
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 @given(trees())
-def test_any_grammar_it_takes_has_the_exact_masks_over_bytes(tree: GrammarTree) -> None:
+def test_masks_over_bytes_are_exact_for_any_lalr_grammar(tree: GrammarTree) -> None:
     grammar = grammar_of(tree)
     try:
         LalrConstraint(grammar, all_bytes())
@@ -192,7 +192,7 @@ def test_error_a_conflict_in_larks_words(rules: str, said: str, because: str) ->
     assert "the method 'automaton'" in caught.value.hint, because
 
 
-def test_conflicts_may_be_settled_as_lark_does() -> None:
+def test_conflicts_may_be_resolved_like_lark() -> None:
     sums = Grammar.from_kbnf("start ::= start '+' start | 'x';")
     constraint = compile(sums, all_bytes(), "lalr", conflicts="shift")
     assert allows(constraint, ("x", "+", "x", "+", "x"))
@@ -204,7 +204,7 @@ def test_conflicts_may_be_settled_as_lark_does() -> None:
         compile(sums, all_bytes(), "lalr", conflicts="guess")
 
 
-def test_error_two_ways_to_reduce_are_never_settled() -> None:
+def test_error_reduce_reduce_conflicts_are_always_refused() -> None:
     rules = "start ::= a 'x' | b 'x'; a ::= 'q'; b ::= 'q';"
     with pytest.raises(WorkbenchError, match="Reduce/Reduce"):
         compile(Grammar.from_kbnf(rules), all_bytes(), "lalr", conflicts="shift")
@@ -218,7 +218,7 @@ def test_refused_tokens_change_nothing() -> None:
             constraint.advance(constraint.initial, refused)
 
 
-def test_error_a_vocabulary_that_spells_nothing() -> None:
+def test_error_no_text_can_be_tokenized() -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         compile(KOO_RULES, toy(["fo", "o(", "1"]), "lalr")
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
@@ -252,12 +252,12 @@ def test_error_tables_take_too_long() -> None:
 
 
 def test_error_tables_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lalr, "_STEPS", 500)
-    with pytest.raises(LimitError, match="too many rules to make LALR"):
+    monkeypatch.setattr(lalr, "_MAX_LOOKAHEAD_STEPS", 500)
+    with pytest.raises(LimitError, match="too many rules for LALR"):
         compile(chain(20), all_bytes(), "lalr")
 
 
-def test_many_optional_parts_are_not_multiplied_out() -> None:
+def test_many_optional_parts_do_not_explode() -> None:
     parts = " ".join(f"#'[{chr(97 + i)}]'?" for i in range(26))
     constraint = compile(Grammar.from_kbnf(f"start ::= {parts} '!';"), all_bytes(), "lalr")
     assert len(constraint.mask(constraint.initial)) == 27

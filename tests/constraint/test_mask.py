@@ -15,7 +15,7 @@ SIZES = st.integers(1, 200)
 
 
 @given(SIZES.flatmap(lambda size: st.tuples(st.just(size), st.sets(st.integers(0, size - 1)))))
-def test_it_is_the_set(made: tuple[int, set[int]]) -> None:
+def test_a_mask_is_the_set(made: tuple[int, set[int]]) -> None:
     size, allowed = made
     mask = TokenMask.of(allowed, size)
     for _ in range(2):
@@ -36,7 +36,7 @@ def test_arrays_are_read_only() -> None:
         assert not any(array.flags.writeable for array in (mask.bits, mask.ids, mask.bools))
 
 
-def test_masks_looked_at_hold_little_more_than_their_bits() -> None:
+def test_memory_of_masks_whose_ids_were_requested() -> None:
     """A vocabulary of 131k, masks of all kinds: what was derived from them is not kept."""
     size = 131_072
     masks = [TokenMask.of(range(i * 900), size) for i in range(100)]

@@ -14,7 +14,7 @@ from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.methods.chart import ChartRecogniser
 from workbench.constraint.methods.llama_stacks import StackRecogniser
 from workbench.constraint.methods.online import CHECKERS, Online, by_trie, flat
-from workbench.constraint.methods.recogniser import OfMachine, characters_from, read
+from workbench.constraint.methods.recogniser import MachineRecogniser, characters_from, read
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
@@ -47,7 +47,7 @@ def walk(constraint: Constraint, data: bytes) -> State:
 WORLDS = [
     (Grammar.from_regex("(foo)+d"), [b"", b"f", b"foo", b"food"],          "a regex, a small automaton"),
     (Grammar.from_regex("[é-ü]+x?"), [b"", "é".encode(), b"\xc3"],         "inside a character"),
-    (Grammar.from_regex("(a|b)*a(a|b){9}"), [b"", b"abba"],                "made as it is read"),
+    (Grammar.from_regex("(a|b)*a(a|b){9}"), [b"", b"abba"],                "determinized on demand"),
     (Grammar.from_kbnf(BRACKETS), [b"", b"[", b"[[1", b"[1,", b"[]"],      "a stack"),
     (Grammar.from_kbnf(JSON), [b"", b"{", b'{"a":', b'[{"a":1}', b"tr"],   "JSON"),
     (Grammar.from_kbnf("start ::= 'a' start 'a' | 'b' start 'b' | '';"), [b"", b"ab", b"abb"],
@@ -96,7 +96,7 @@ def test_the_papers_checkers_have_the_exact_masks(
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 @given(trees(), texts, st.sampled_from(["synchromesh", "llama.cpp", "gcd"]))
-def test_any_grammar_a_checker_takes_has_the_exact_masks(
+def test_masks_are_exact_for_any_supported_grammar(
     tree: GrammarTree, text: bytes, checker: str
 ) -> None:
     grammar = grammar_of(tree)
@@ -113,7 +113,7 @@ def test_any_grammar_a_checker_takes_has_the_exact_masks(
         here, there = constraint.advance(here, byte), exact.advance(there, byte)
 
 
-def test_stacks_are_of_what_is_still_to_be_read() -> None:
+def test_stacks_hold_the_elements_still_to_be_read() -> None:
     recogniser = StackRecogniser(Grammar.from_kbnf("start ::= 'a' start 'b' | 'é';"), LIMITS)
     assert len(recogniser.initial[0]) == 2, "one for each alternative"
     half = recogniser.step(recogniser.initial, 0xC3)
@@ -128,7 +128,7 @@ def test_stacks_are_of_what_is_still_to_be_read() -> None:
     assert recogniser.is_final(whole)
 
 
-def test_a_chart_repeats_its_columns() -> None:
+def test_a_chart_shares_equal_columns() -> None:
     """A left-recursive list of strings: neither its items nor their letters make new columns."""
     rules = "start ::= start ',' text | text; text ::= '<' #'[a-z]*' '>';"
     recogniser = ChartRecogniser(Grammar.from_kbnf(rules), LIMITS)
@@ -140,7 +140,7 @@ def test_a_chart_repeats_its_columns() -> None:
     assert len(recogniser._columns) == columns
 
 
-def test_a_chart_finishes_rules_that_read_nothing() -> None:
+def test_a_chart_completes_empty_rules() -> None:
     grammar = Grammar.from_kbnf("start ::= a a b; a ::= b b | 'x'; b ::= 'y'?;")
     recogniser = ChartRecogniser(grammar, LIMITS)
     for text in ("", "x", "xx", "xxy", "yyyyy", "yxy", "xyxy"):
@@ -158,8 +158,8 @@ BEGUN = [
     (b"\xf4\x90",           None,               "past the last"),
     (b"\xe0\x80",           None,               "a longer form than needed"),
     (b"\xc1",               None,               "begins nothing"),
-    (b"\x80",               None,               "goes on, begins nothing"),
-    (b"\xc3a",              None,               "does not go on"),
+    (b"\x80",               None,               "a continuation byte, which begins nothing"),
+    (b"\xc3a",              None,               "not a continuation byte"),
     ("漢".encode(),          (0x6F22, 0x6F22),   "three bytes"),
 ]  # fmt: skip
 
@@ -197,7 +197,7 @@ def test_error_too_many_stacks() -> None:
 
 
 @pytest.mark.parametrize("how", ["flat", "trie"])
-def test_dead_ends_are_known_where_bytes_are_missing(how: str) -> None:
+def test_machine_recognizes_dead_ends_without_single_byte_tokens(how: str) -> None:
     vocabulary = toy(["a", "ab", "bb"])
     grammar = Grammar.from_kbnf("start ::= 'ab' | 'a' start 'b';")
     constraint = compile(grammar, vocabulary, "online", how=how)
@@ -208,7 +208,7 @@ def test_dead_ends_are_known_where_bytes_are_missing(how: str) -> None:
         constraint.advance(after_a, 1)
 
 
-def test_the_papers_checkers_know_no_dead_ends_of_tokens() -> None:
+def test_other_checkers_do_not_recognize_dead_ends() -> None:
     """They check prefixes alone; b leaves c, which nothing spells."""
     vocabulary = toy(["a", "b", "bcd"])
     grammar = Grammar.from_regex("abcd|ae?")
@@ -221,7 +221,7 @@ def test_the_papers_checkers_know_no_dead_ends_of_tokens() -> None:
     assert exact.mask(exact.advance(exact.initial, 0)).ids.tolist() == [2, 3]
 
 
-def test_one_token_is_asked_about_alone() -> None:
+def test_one_token_is_tested_without_the_mask() -> None:
     constraint = compile(Grammar.from_regex("(foo)+d"), named_toy("figure-4"), "online")
     assert isinstance(constraint, Online)
     asked = [constraint.allows(constraint.initial, i) for i in range(-1, 7)]
@@ -231,7 +231,7 @@ def test_one_token_is_asked_about_alone() -> None:
     assert constraint.advance(food, 5) == food
 
 
-class Counting(OfMachine):
+class Counting(MachineRecogniser):
     """A recogniser that counts what it is asked."""
 
     steps = 0
@@ -241,7 +241,7 @@ class Counting(OfMachine):
         return super().step(state, byte)
 
 
-def test_what_each_way_costs() -> None:
+def test_number_of_steps_of_flat_and_trie() -> None:
     """Flat reads every token; over the trie a shared beginning is read once."""
     vocabulary = toy(["abc", "abd", "abe", "b", "bz"])
     counted = Counting(automaton(Grammar.from_regex("a?b?[cde]"), toy([*"abcde", "z"]), LIMITS))
@@ -253,7 +253,7 @@ def test_what_each_way_costs() -> None:
     assert counted.steps == 2 + 3 + 1 + 1
 
 
-def test_nothing_is_remembered_but_the_last_mask() -> None:
+def test_only_the_last_mask_is_cached() -> None:
     counted = Counting(automaton(Grammar.from_regex("[ab]*c"), all_bytes(), LIMITS))
     constraint = Online(counted, all_bytes(), flat)
     first = constraint.mask(constraint.initial)
@@ -272,9 +272,9 @@ def test_reading_stops_at_the_first_byte_that_cannot_be_read() -> None:
     assert counted.steps == 3
 
 
-def test_error_names_nobody_knows() -> None:
+def test_error_unknown_names() -> None:
     grammar = Grammar.from_regex("a")
-    with pytest.raises(WorkbenchError, match="no way to go through the vocabulary 'fast'"):
+    with pytest.raises(WorkbenchError, match="no way to test the vocabulary 'fast'"):
         compile(grammar, all_bytes(), "online", how="fast")
     with pytest.raises(WorkbenchError, match="no checker 'magic'") as caught:
         compile(grammar, all_bytes(), "online", checker="magic")
@@ -282,13 +282,13 @@ def test_error_names_nobody_knows() -> None:
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_error_a_text_the_vocabulary_cannot_spell(checker: str) -> None:
+def test_error_text_that_cannot_be_tokenized(checker: str) -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         compile(Grammar.from_regex("xyz"), named_toy("figure-4"), "online", checker=checker)
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_error_a_grammar_of_no_text(checker: str) -> None:
+def test_error_empty_language(checker: str) -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         compile(Grammar.from_regex(r"[^\s\S]"), all_bytes(), "online", checker=checker)
 

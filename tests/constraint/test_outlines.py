@@ -15,7 +15,7 @@ from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.methods.outlines import (
     CharacterMachine,
-    Indexed,
+    OutlinesConstraint,
     character_machine,
     find_sub_sequences,
     map_states_to_vocab,
@@ -94,7 +94,7 @@ def test_algorithm_4_maps_states_to_tokens() -> None:
     )
 
 
-def test_characters_nothing_tells_apart_are_one_symbol() -> None:
+def test_characters_in_the_same_sets_are_one_symbol() -> None:
     m = machine(r"\w+é|[^a]")
     alphabet = {m.symbols(c) for c in "bcz_9ß漢"}
     assert len(alphabet) == 1
@@ -125,10 +125,12 @@ PATTERNS = [
 @pytest.mark.parametrize(("pattern", "because"), PATTERNS, ids=[row[1] for row in PATTERNS])
 def test_masks_are_the_exact_ones(pattern: str, because: str) -> None:
     grammar = Grammar.from_regex(pattern)
-    _compare(Indexed(grammar, LETTERS, LIMITS), grammar, LETTERS)
+    _compare(OutlinesConstraint(grammar, LETTERS, LIMITS), grammar, LETTERS)
 
 
-def _compare(constraint: Indexed, grammar: Grammar, vocabulary: Vocabulary, most: int = 60) -> None:
+def _compare(
+    constraint: OutlinesConstraint, grammar: Grammar, vocabulary: Vocabulary, most: int = 60
+) -> None:
     """Every state tokens lead to, together with the exact engine's."""
     exact = automaton(grammar, vocabulary, LIMITS)
     waiting = [(constraint.initial, exact.initial)]
@@ -164,7 +166,7 @@ def test_any_regex_has_the_exact_masks(pattern: str) -> None:
     """interegular's machine is made independently of this project's, so each checks the other."""
     grammar = Grammar.from_regex(pattern)
     try:
-        constraint = Indexed(grammar, LETTERS, LIMITS)
+        constraint = OutlinesConstraint(grammar, LETTERS, LIMITS)
     except VocabularyError:
         with pytest.raises(VocabularyError):
             automaton(grammar, LETTERS, LIMITS)
@@ -172,8 +174,8 @@ def test_any_regex_has_the_exact_masks(pattern: str) -> None:
     _compare(constraint, grammar, LETTERS, most=15)
 
 
-def test_half_characters_are_lost() -> None:
-    """é can be spelt whole and by its two bytes; a machine over characters knows one of them."""
+def test_tokens_of_partial_characters_are_lost() -> None:
+    """é can be one token or two bytes; a machine over characters reads only the first."""
     halves = Vocabulary((b"a", "é".encode(), b"\xc3", b"\xa9", b"a\xc3", b"<end>"), end=5)
     grammar = Grammar.from_regex("[aé]+")
     exact = compile(grammar, halves, "automaton")
@@ -181,10 +183,10 @@ def test_half_characters_are_lost() -> None:
     assert exact.mask(exact.initial).ids.tolist() == [0, 1, 2, 4]
     assert constraint.mask(constraint.initial).ids.tolist() == [0, 1]
     whole = Vocabulary((b"a", "é".encode(), None, None, None, b"<end>"), end=5, special=(2, 3, 4))
-    _compare(Indexed(grammar, halves, LIMITS), grammar, whole)
+    _compare(OutlinesConstraint(grammar, halves, LIMITS), grammar, whole)
 
 
-def test_error_what_only_half_characters_spell() -> None:
+def test_error_text_that_needs_partial_characters() -> None:
     halves = Vocabulary((b"a", b"\xc3", b"\xa9", b"<end>"), end=3)
     grammar = Grammar.from_regex("aé")
     assert len(compile(grammar, halves).mask(0)) == 1
@@ -192,7 +194,7 @@ def test_error_what_only_half_characters_spell() -> None:
         compile(grammar, halves, "outlines")
 
 
-def test_dead_ends_are_taken_out_after_algorithm_4() -> None:
+def test_dead_ends_are_removed_after_algorithm_4() -> None:
     vocabulary = toy(["a", "b", "bcd"])
     m = machine("abcd|ae?")
     whole = map_states_to_vocab(m, vocabulary)
@@ -208,15 +210,15 @@ value ::= #'[0-9]+' | 'true' | 'é'?;
 """
 
 
-def test_bytes_that_are_ascii_are_characters() -> None:
+def test_ascii_bytes_are_characters() -> None:
     grammar = Grammar.from_kbnf(r"start ::= #'(?-u:\\w)é';")
-    _compare(Indexed(grammar, LETTERS, LIMITS), grammar, LETTERS)
+    _compare(OutlinesConstraint(grammar, LETTERS, LIMITS), grammar, LETTERS)
 
 
 def test_rules_that_do_not_recurse_are_one_regex() -> None:
     words = toy([*'{}", :abtrue0123', "é", '": ', ', "', "tru", "true"])
     grammar = Grammar.from_kbnf(RULES)
-    _compare(Indexed(grammar, words, LIMITS), grammar, words)
+    _compare(OutlinesConstraint(grammar, words, LIMITS), grammar, words)
 
 
 def test_forced_text() -> None:
@@ -265,7 +267,7 @@ LOOPS = [
 @pytest.mark.parametrize(("rules", "because"), LOOPS, ids=[row[1] for row in LOOPS])
 def test_a_rule_that_calls_itself_at_its_end_is_a_loop(rules: str, because: str) -> None:
     grammar = Grammar.from_kbnf(rules)
-    _compare(Indexed(grammar, LETTERS_AND_BYTES, LIMITS), grammar, LETTERS_AND_BYTES)
+    _compare(OutlinesConstraint(grammar, LETTERS_AND_BYTES, LIMITS), grammar, LETTERS_AND_BYTES)
 
 
 def test_a_loop_without_an_end_is_refused_by_the_grammar_already() -> None:
@@ -274,13 +276,13 @@ def test_a_loop_without_an_end_is_refused_by_the_grammar_already() -> None:
 
 
 @pytest.mark.parametrize(("text", "said", "because"), REFUSED, ids=[row[2] for row in REFUSED])
-def test_error_what_is_not_one_regex(text: str, said: str, because: str) -> None:
+def test_error_grammars_that_are_not_one_regex(text: str, said: str, because: str) -> None:
     with pytest.raises(WorkbenchError, match=said) as caught:
         compile(Grammar.from_kbnf(text), LETTERS_AND_BYTES, "outlines")
     assert "the method 'automaton'" in caught.value.hint, because
 
 
-def test_error_bytes_that_are_no_characters() -> None:
+def test_error_bytes_that_are_not_characters() -> None:
     nowhere = Span(0, 0)
     with pytest.raises(WorkbenchError, match="the regex is one of bytes"):
         character_machine(Bytes(((0x61, 0x80),), nowhere))

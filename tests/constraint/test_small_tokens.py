@@ -23,7 +23,7 @@ GRAMMARS = [
     (Grammar.from_kbnf("start ::= 'a' start 'b' | 'ab';"), "no finite automaton"),
     (Grammar.from_kbnf("start ::= '(' start? ')';"), "brackets"),
     (Grammar.from_regex("(aa|ab)*é?"), "a character with a token, and with bytes"),
-    (Grammar.from_regex("a(bc|d)"), "the character c has no token: bc leads nowhere"),
+    (Grammar.from_regex("a(bc|d)"), "the character c has no token: bc is a dead end"),
 ]
 #: Small tokens of the longest text that is tried.
 LONGEST = 4
@@ -63,7 +63,7 @@ def test_a_larger_token_cannot_be_taken() -> None:
         constraint.advance(constraint.initial, ab)
 
 
-def test_a_run_is_spelt_in_small_tokens() -> None:
+def test_a_run_uses_only_small_tokens() -> None:
     model = ToyModel(WORDS)
     constraint = compile(GRAMMARS[1][0], WORDS, small_tokens=True)
     steps = list(generate(model, constraint, "", Sampling(temperature=1, seed=3), max_tokens=40))
@@ -78,17 +78,17 @@ def test_every_byte_of_the_embedded_vocabulary_is_a_small_token() -> None:
     assert len({token for token in vocabulary.tokens if token and len(token) == 1}) == 256
 
 
-def test_error_where_no_small_tokens_spell_a_text() -> None:
+def test_error_no_text_can_be_tokenized_with_small_tokens() -> None:
     with pytest.raises(VocabularyError, match="the small tokens of toy"):
         compile(Grammar.from_regex("bc"), WORDS, small_tokens=True)
 
 
-def test_error_beside_a_terminal_label() -> None:
+def test_error_with_a_terminal_label() -> None:
     grammar = Grammar.from_regex("a(?P<TEXT_TOKEN>)")
     with pytest.raises(WorkbenchError, match="a label reads a whole token"):
         compile(grammar, WORDS, small_tokens=True)
 
 
-def test_error_for_a_method_that_asks_for_the_tokens_of_the_tokenizer() -> None:
+def test_error_for_a_method_over_canonical_tokens() -> None:
     with pytest.raises(VocabularyError, match="does not write text in single characters"):
         compile(Grammar.from_regex("a+"), Vocabulary.load("builtin"), "proper", small_tokens=True)

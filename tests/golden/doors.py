@@ -34,7 +34,7 @@ from workbench.base.errors import SourceError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.constraint.labels import signed_vocabulary
+from workbench.constraint.labels import label_vocabulary
 from workbench.drawing.dot import dot
 from workbench.drawing.graph import Graph
 from workbench.drawing.render import Renderer
@@ -154,7 +154,7 @@ def closed_form(of: wb.Grammar, vocabulary: wb.Vocabulary) -> Record:
     Raises: LimitError where it has no end; VocabularyError.
     """
     if labels_of(of):
-        of, vocabulary = signed(of), signed_vocabulary(vocabulary)
+        of, vocabulary = signed(of), label_vocabulary(vocabulary)
     machine = of.machine
     if isinstance(machine, Dfa):
         fsa = compose(machine, vocabulary)

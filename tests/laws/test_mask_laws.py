@@ -1,4 +1,4 @@
-"""A token is in the mask exactly when some accepted text goes on through it."""
+"""A token is in the mask exactly when some accepted text continues with it."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_determinize_and_minimize_keep_the_language(nfa: Nfa) -> None:
 
 
 @given(nfas())
-def test_every_state_of_a_machine_is_alive(nfa: Nfa) -> None:
+def test_every_state_of_a_machine_is_coaccessible(nfa: Nfa) -> None:
     dfa = determinize(nfa)
     for text in SHORT:
         if not dfa.is_empty and dfa.run(text) != DEAD:
@@ -122,7 +122,7 @@ def test_every_state_of_a_machine_is_alive(nfa: Nfa) -> None:
 
 
 @given(nfas())
-def test_the_smallest_machine_has_no_two_states_alike(nfa: Nfa) -> None:
+def test_the_minimal_machine_has_no_equivalent_states(nfa: Nfa) -> None:
     """Myhill and Nerode: every state is reached, and any two differ in what may follow."""
     smallest = minimize(determinize(nfa))
     starts = [
@@ -232,7 +232,7 @@ ITEMS = st.sampled_from(["a", "b-d", "x-z", r"\d", r"\w", "é", "_", "0-9", "[:a
 
 @st.composite
 def classes(draw: st.DrawFn, depth: int = 2) -> tuple[str, Ranges]:
-    """A class in Rust's syntax, and its members computed beside the parser."""
+    """A class in Rust's syntax, and its members computed without the parser."""
     text, members = _operand(draw, depth)
     for _ in range(draw(st.integers(0, 2))):
         sign = draw(st.sampled_from(["&&", "--", "~~"]))
@@ -292,7 +292,7 @@ def _read(reader: Callable[[str], Read], pattern: str) -> Read | None:
 @settings(max_examples=400)
 @given(st.lists(PIECES, max_size=7).map("".join), st.lists(TEXTS, max_size=6))
 @pytest.mark.filterwarnings("ignore:Possible:FutureWarning")
-def test_whatever_both_read_they_read_alike(pattern: str, texts: list[str]) -> None:
+def test_machines_and_re_read_the_same_texts(pattern: str, texts: list[str]) -> None:
     theirs, ours = _read(re.compile, pattern), _read(machine, pattern)
     if theirs is None or ours is None:
         return  # either may refuse; neither may fall over
@@ -300,7 +300,7 @@ def test_whatever_both_read_they_read_alike(pattern: str, texts: list[str]) -> N
         assert ours.accepts(text.encode()) is (theirs.fullmatch(text) is not None), text
 
 
-def test_marks_of_the_rounds_do_not_decide() -> None:
+def test_states_that_differ_in_one_far_edge_are_not_merged() -> None:
     """A machine whose states differ in one far edge, for many sizes: never merged."""
     for size in range(2, 60):
         table = np.full((size + 1, 2), -1, np.int32)

@@ -10,7 +10,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.runs import following, run_records
 from workbench.app.ui.states import about_state
 from workbench.app.ui.takeaway import att, automaton
-from workbench.constraint.labels import read_by, signed_vocabulary
+from workbench.constraint.labels import label_vocabulary, read_by
 from workbench.drawing.drawable import Machine
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.toy import toy
@@ -63,7 +63,7 @@ def test_what_is_told_of_a_state_behind_a_label(handlers: Handlers) -> None:
 def test_machines_as_files_have_signs() -> None:
     compiled = compile_text(BULLETS, Notation.REGEX)
     assert compiled.grammar is not None
-    labels = signed_vocabulary(WORDS).labels
+    labels = label_vocabulary(WORDS).labels
     record = automaton(compiled.grammar, Machine.TOKENS, WORDS, compiled.limits)
     sign = len(WORDS) + [one.label.name for one in labels].index("PARAGRAPH_TOKEN")
     assert record["spelling"][str(sign)] == {"label": "PARAGRAPH_TOKEN"}

@@ -8,9 +8,7 @@ from typing import Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.automaton import (
-    automaton,
-)
+from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.labels import labelled
 from workbench.constraint.methods.composed import composed
 from workbench.constraint.protocol import Constraint, Unconstrained
@@ -25,7 +23,7 @@ def _unconstrained(_: Grammar, vocabulary: Vocabulary, __: Limits) -> Constraint
 
 
 def _online(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str) -> Constraint:
-    from workbench.constraint.methods.online import online  # it is built on ``automaton``
+    from workbench.constraint.methods.online import online  # lazy: imports ``compile``'s methods
 
     return online(grammar, vocabulary, limits, **options)
 
@@ -33,21 +31,21 @@ def _online(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options:
 def _domino(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: int | None
 ) -> Constraint:
-    from workbench.constraint.methods.domino.domino import domino  # few compile by it
+    from workbench.constraint.methods.domino.domino import domino  # lazy: rarely used
 
     return domino(grammar, vocabulary, limits, **options)
 
 
 def _lalr(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str) -> Constraint:
-    from workbench.constraint.methods.lalr import LalrConstraint  # few need lark's parsers
+    from workbench.constraint.methods.lalr import LalrConstraint  # lazy: needs lark
 
     return LalrConstraint(grammar, vocabulary, limits, **options)
 
 
 def _outlines(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.outlines import Indexed  # few need interegular
+    from workbench.constraint.methods.outlines import OutlinesConstraint  # lazy: needs interegular
 
-    return Indexed(grammar, vocabulary, limits)
+    return OutlinesConstraint(grammar, vocabulary, limits)
 
 
 def _proper(
@@ -56,7 +54,9 @@ def _proper(
     limits: Limits,
     joined: Sequence[TokenId] | None = None,
 ) -> Constraint:
-    from workbench.constraint.methods.proper.proper_methods import proper  # it reads merge tables
+    from workbench.constraint.methods.proper.proper_methods import (
+        proper,
+    )  # lazy: reads merge tables
 
     return proper(grammar, vocabulary, limits, joined)
 
@@ -67,13 +67,15 @@ def _vegas(
     limits: Limits,
     joined: Sequence[TokenId] | None = None,
 ) -> Constraint:
-    from workbench.constraint.methods.proper.proper_methods import vegas  # it reads merge tables
+    from workbench.constraint.methods.proper.proper_methods import vegas  # lazy: reads merge tables
 
     return vegas(grammar, vocabulary, limits, joined)
 
 
 def _direct_merge(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.proper.proper_methods import direct  # it reads merge tables
+    from workbench.constraint.methods.proper.proper_methods import (
+        direct,
+    )  # lazy: reads merge tables
 
     return direct(grammar, vocabulary, limits)
 
@@ -81,24 +83,24 @@ def _direct_merge(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> C
 def _template(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits, healing: bool = True
 ) -> Constraint:
-    from workbench.constraint.forced_text import Inserting  # it reads merge tables
+    from workbench.constraint.forced_text import ForcedText  # lazy: reads merge tables
 
-    return Inserting(automaton(grammar, vocabulary, limits), healing)
+    return ForcedText(automaton(grammar, vocabulary, limits), healing)
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method, as the library, the command line and the page name it."""
+    """A method, with the texts shown by the command line and the page."""
 
     #: One line for the user.
     title: str
-    #: Who described it, and where.
+    #: Its authors and the place in their paper.
     source: str
     #: (grammar, vocabulary, limits, **options) → a constraint.
     make: Callable[..., Constraint]
-    #: What may be set, each with what it means and its usual value.
+    #: Its options, each with the meaning and the default value.
     options: Mapping[str, str] = field(default_factory=dict)
-    #: Why it takes no grammar with terminal labels; empty where it does.
+    #: Why it cannot use a grammar with terminal labels; empty if it can.
     no_labels: str = ""
 
 
@@ -190,17 +192,17 @@ def compile(
     them).
 
     Raises: WorkbenchError for an unknown method, or an option that it does not have;
-            VocabularyError where the vocabulary spells no accepted text; LimitError.
+            VocabularyError where no accepted text can be tokenized; LimitError.
     """
-    named = METHODS.get(method)
-    if named is None:
+    chosen = METHODS.get(method)
+    if chosen is None:
         raise WorkbenchError(
             f"there is no method {method!r}", f"choose one of {', '.join(METHODS)}"
         )
-    for option in options.keys() - named.options.keys():
+    for option in options.keys() - chosen.options.keys():
         raise WorkbenchError(
             f"the method {method!r} has no option {option!r}",
-            f"it has {', '.join(named.options) or 'none'}",
+            f"it has {', '.join(chosen.options) or 'none'}",
         )
     labels = labels_of(grammar)
     if small_tokens and labels:
@@ -209,14 +211,14 @@ def compile(
             "switch small tokens off, or write a regex in the place of the label",
         )
     if small_tokens:
-        return SmallTokens(vocabulary, lambda small: named.make(grammar, small, limits, **options))
+        return SmallTokens(vocabulary, lambda small: chosen.make(grammar, small, limits, **options))
     if not labels:
-        return named.make(grammar, vocabulary, limits, **options)
-    if named.no_labels:
+        return chosen.make(grammar, vocabulary, limits, **options)
+    if chosen.no_labels:
         raise WorkbenchError(
-            f"the method {method!r} does not read {labels[0][0].name}: {named.no_labels}",
+            f"the method {method!r} does not read {labels[0][0].name}: {chosen.no_labels}",
             "choose the method 'automaton'",
         )
     return labelled(
-        grammar, vocabulary, limits, lambda text, signs: named.make(text, signs, limits, **options)
+        grammar, vocabulary, limits, lambda text, codes: chosen.make(text, codes, limits, **options)
     )

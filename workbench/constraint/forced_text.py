@@ -1,7 +1,7 @@
-"""A constraint that writes forced text in the tokenizer's own tokens.
+"""The method ``template``: forced text is inserted as the tokenizer would tokenize it.
 
-In comes an exact constraint; out comes one whose mask holds a single token inside of fixed text, so
-that no pass of a model is needed there (``Skipping``).
+Inside forced text the mask allows a single token, so that no pass of the model is needed there
+(``decoding.speculative``).
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from workbench.constraint.protocol import State
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: So many bytes are inserted at once, so that long fixed text costs no more than is taken of it.
-_PIECE = 1024
+#: The most bytes of forced text tokenized in one step, so that long text costs only what is used.
+_MAX_INSERTED_BYTES = 1024
 
-#: Where the exact constraint stands, the tokens that come next in any case, and whether the bytes
-#: forced after them are left to the model, which may spell them together with what follows.
-_Standing = tuple[State, tuple[TokenId, ...], bool]
+#: The state of the exact constraint; the tokens to insert next; and whether the forced bytes after
+#: these are left to the model, which may tokenize them together with the text that follows.
+_State = tuple[State, tuple[TokenId, ...], bool]
 
 
-class Inserting:
-    """Bytes that every accepted text goes on with are inserted in the tokenizer's own tokens.
+class ForcedText:
+    """A constraint that inserts forced text: the bytes that every accepted text continues with.
 
     With ``healing`` the last token before a choice is not inserted: the model chooses among all
-    tokens that agree with its bytes, so that one token may spell the end of the fixed text and the
-    beginning of what fills the hole. Where a hole ends the model may always take such a token; what
-    it leaves of the fixed text is inserted. (GUIDANCE truncates to the second-to-last token
-    boundary and forces the rest as a prefix: the same.)
+    tokens that agree with its bytes. So one token may contain the end of the forced text and the
+    beginning of the text that fills the hole. At the end of a hole the model may always take such
+    a token; the rest of the forced text is then inserted. (GUIDANCE truncates to the
+    second-to-last token boundary and forces the rest as a prefix, which is equivalent.)
 
-    The tokenizer sees each piece of fixed text alone, as a template program's does. Where a
-    vocabulary's tokenizer is not known the longest token at each place is taken.
+    Each stretch of forced text is tokenized separately, as in a template program. If the tokenizer
+    of a vocabulary is unknown, the longest token at each position is taken.
 
     Source: GUIDANCE as in Beurer-Kellner et al. 2024 (DOMINO), §2 and appendix A.
     """
@@ -44,84 +44,84 @@ class Inserting:
         self.exact = exact
         self.vocabulary = exact.vocabulary
         self.healing = healing
-        self._encode = _speller(exact.vocabulary)
-        self._entered: dict[State, _Standing] = {}
-        self._single: dict[TokenId, TokenMask] = {}
+        self._encode = _tokenizer_of(exact.vocabulary)
+        self._states: dict[State, _State] = {}
+        self._single_masks: dict[TokenId, TokenMask] = {}
 
     @property
     def initial(self) -> State:
         return self._enter(self.exact.initial)
 
     def mask(self, state: State) -> TokenMask:
-        """The token that is inserted, or those that may come next."""
-        here, inserted, _ = state
+        """The token to insert, or the tokens that may come next."""
+        inner, inserted, _ = state
         if not inserted:
-            return self.exact.mask(here)
-        known = self._single.get(inserted[0])
-        if known is None:
-            known = TokenMask.of(inserted[:1], len(self.vocabulary))
-            self._single[inserted[0]] = known
-        return known
+            return self.exact.mask(inner)
+        cached = self._single_masks.get(inserted[0])
+        if cached is None:
+            cached = TokenMask.of(inserted[:1], len(self.vocabulary))
+            self._single_masks[inserted[0]] = cached
+        return cached
 
     def advance(self, state: State, token_id: TokenId) -> State:
         """The state after a token.
 
         Raises: TokenNotAllowed.
         """
-        here, inserted, left = state
+        inner, inserted, is_open = state
         if not inserted:
-            there = self.exact.advance(here, token_id)
-            return state if token_id == self.vocabulary.end else self._enter(there)
+            target = self.exact.advance(inner, token_id)
+            return state if token_id == self.vocabulary.end else self._enter(target)
         if token_id != inserted[0]:
             raise TokenNotAllowed(
                 f"token {token_id} is not allowed here: {inserted[0]} is inserted"
             )
-        there = self.exact.advance(here, token_id)
-        if len(inserted) == 1 and not left:
-            return self._enter(there)
-        return there, inserted[1:], left
+        target = self.exact.advance(inner, token_id)
+        if len(inserted) == 1 and not is_open:
+            return self._enter(target)
+        return target, inserted[1:], is_open
 
     def is_final(self, state: State) -> bool:
         return self.exact.is_final(state[0])
 
     def forced(self, state: State) -> bytes:
-        """The bytes every accepted text goes on with; empty where it branches or may end."""
+        """The bytes that every accepted text continues with; empty at a branch or a final state."""
         return self.exact.forced(state[0])
 
-    def _enter(self, here: State) -> _Standing:
-        """A state that is met after a token the model chose, or at the beginning."""
-        known = self._entered.get(here)
-        if known is None:
-            if len(self._entered) >= self.exact.limits.rows:
-                self._entered.clear()
-            known = self._entered[here] = (here, *self._inserted(here))
-        return known
+    def _enter(self, inner: State) -> _State:
+        """The state after a token chosen by the model, or at the beginning."""
+        cached = self._states.get(inner)
+        if cached is None:
+            if len(self._states) >= self.exact.limits.rows:
+                self._states.clear()
+            cached = self._states[inner] = (inner, *self._forced_tokens(inner))
+        return cached
 
-    def _inserted(self, here: State) -> tuple[tuple[TokenId, ...], bool]:
-        """What is inserted from a state on, and whether the bytes after it are the model's."""
-        forced = self.exact.forced(here, _PIECE)
+    def _forced_tokens(self, inner: State) -> tuple[tuple[TokenId, ...], bool]:
+        """The tokens to insert from a state, and whether the model chooses the bytes after them."""
+        forced = self.exact.forced(inner, _MAX_INSERTED_BYTES)
         ids = self._encode(_whole_characters(forced))
-        if not ids or not self._allows(here, ids):
+        if not ids or not self._allows(inner, ids):
             return (), False
-        if len(forced) == _PIECE:
-            return tuple(ids[:-1]), False  # the next piece may join with its last token
-        there = self.exact.step_bytes(here, forced)
-        if there is not None and self.exact.is_final(there) and not self.exact.next_bytes(there):
-            return tuple(ids), False  # no hole comes after it
+        if len(forced) == _MAX_INSERTED_BYTES:
+            return tuple(ids[:-1]), False  # more forced text may join with the last token
+        target = self.exact.step_bytes(inner, forced)
+        if target is not None and self.exact.is_final(target) and not self.exact.next_bytes(target):
+            return tuple(ids), False  # no hole follows
         return (tuple(ids[:-1]), True) if self.healing else (tuple(ids), False)
 
-    def _allows(self, here: State, ids: list[TokenId]) -> bool:
-        """Whether the tokens can be taken; where bytes cannot be spelt some lead to dead ends."""
+    def _allows(self, inner: State, ids: list[TokenId]) -> bool:
+        """Whether the tokens are allowed; without single-byte tokens some may be dead ends."""
         try:
             for token_id in ids:
-                here = self.exact.advance(here, token_id)
+                inner = self.exact.advance(inner, token_id)
         except TokenNotAllowed:
             return False
         return True
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """The beginning of some bytes that is UTF-8; a tokenizer can read no other."""
+    """The longest prefix that is valid UTF-8, because tokenizers read text."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -129,29 +129,29 @@ def _whole_characters(data: bytes) -> bytes:
     return data
 
 
-def _speller(vocabulary: Vocabulary) -> Callable[[bytes], list[TokenId]]:
-    """How the vocabulary's tokenizer spells a text, standing alone."""
+def _tokenizer_of(vocabulary: Vocabulary) -> Callable[[bytes], list[TokenId]]:
+    """The vocabulary's tokenizer for a separate text; longest tokens if it is unknown."""
     try:
         bpe = Bpe.of(vocabulary)
     except VocabularyError:
         return lambda data: _longest_tokens(vocabulary, data)
 
-    def spell(data: bytes) -> list[TokenId]:
+    def encode_or_longest(data: bytes) -> list[TokenId]:
         try:
             ids = bpe.encode(data)
-        except VocabularyError:  # a character of it has no token
+        except VocabularyError:  # a character without a token
             ids = []
-        # text that reads like a special token is spelt otherwise
+        # text that looks like a special token is not tokenized as text
         return ids if vocabulary.decode(ids) == data else _longest_tokens(vocabulary, data)
 
-    return spell
+    return encode_or_longest
 
 
 def _longest_tokens(vocabulary: Vocabulary, data: bytes) -> list[TokenId]:
-    """The longest token at each place, as far as there are any."""
-    found: list[TokenId] = []
-    place = 0
-    while (token_id := vocabulary.longest_at(data, place)) is not None:
-        found.append(token_id)
-        place += len(vocabulary.tokens[token_id] or b"")
-    return found
+    """The longest token at each position, up to one where no token matches."""
+    tokens: list[TokenId] = []
+    position = 0
+    while (token_id := vocabulary.longest_at(data, position)) is not None:
+        tokens.append(token_id)
+        position += len(vocabulary.tokens[token_id] or b"")
+    return tokens

@@ -1,7 +1,7 @@
-"""Intersection: two constraints over one vocabulary in, the constraint that both allow out.
+"""The intersection of two constraints over one vocabulary.
 
-A text is accepted if both accept it, token by token. What both allow may still lead where they
-never agree on an end; such dead ends are looked for ahead and pruned.
+A text is accepted if both constraints accept it, token by token. A token that both allow may still
+lead to a dead end, where no continuation is accepted by both; a search finds and removes these.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
 from workbench.vocabulary.vocabulary import TokenId
 
-#: A state of each.
-Both = tuple[State, State]
+#: The state of the intersection: one state of each constraint.
+PairState = tuple[State, State]
 
-#: How many tokens of a state are tried before the search goes on from another one: wide states
-#: need not be seen whole where an end is near.
-_AT_ONCE = 64
+#: The number of tokens of a state tried before the search turns to another one: states with many
+#: tokens need not be expanded completely if a final state is near.
+_TOKENS_PER_TURN = 64
 
 
 class Intersection:
-    """Both must allow; a state is a state of each.
+    """The constraint that allows what two constraints both allow.
 
-    Dead ends are found by a search over pairs of states, token by token, each pair looked at once.
-    It is exact where the pairs that can be reached without an end come to at most
-    ``limits.states``, its steps to ``limits.token_edges`` and the time of a mask's searches to
-    ``limits.seconds``. A search that is given up is told by ``is_exact``; what it was about is then
-    allowed, so a mask never loses a token, and may come to be empty before the end.
+    Dead ends are found by a search over pairs of states, token by token; each pair is visited
+    once. The result is exact if a search visits at most ``limits.states`` pairs and
+    ``limits.token_edges`` steps, and the searches for one mask take at most ``limits.seconds``. A
+    search that passes a limit stops, sets ``is_exact`` to False, and its tokens are allowed. So a
+    mask never lacks a token, but may become empty before the end.
 
-    Cost:   of a mask, two steps for every token both allow, and the search; remembered.
-    Raises: VocabularyError where the vocabularies differ, or nothing is accepted by both.
+    Cost:   for a mask, two steps for every token that both allow, and the search; cached.
+    Raises: VocabularyError where the vocabularies differ, or no text is accepted by both.
     """
 
     def __init__(self, a: Constraint, b: Constraint, limits: Limits = LIMITS) -> None:
@@ -51,89 +51,91 @@ class Intersection:
         self.a, self.b = a, b
         self.vocabulary = a.vocabulary
         self.limits = limits
-        #: Whether every search so far came to an answer.
+        #: Whether no search has passed a limit.
         self.is_exact = True
-        self.initial: Both = a.initial, b.initial
-        self._alive: dict[Both, bool] = {}
+        self.initial: PairState = a.initial, b.initial
+        self._coaccessible: dict[PairState, bool] = {}
         self.mask = lru_cache(maxsize=limits.rows_of(len(self.vocabulary) // 8 + 1))(self._mask)
-        if not self.leads_on(self.initial):
+        if not self.is_coaccessible(self.initial):
             raise cannot_spell(self.vocabulary)
 
-    def _mask(self, state: Both) -> TokenMask:
+    def _mask(self, state: PairState) -> TokenMask:
         clock = self.limits.clock()
-        allowed = [i for i, there in self._steps(state) if self._leads_on(there, clock)]
+        allowed = [i for i, there in self._steps(state) if self._is_coaccessible(there, clock)]
         end = self.vocabulary.end
         if end is not None and self.is_final(state):
             allowed.append(end)
         return TokenMask.of(allowed, len(self.vocabulary))
 
-    def _steps(self, state: Both) -> Iterator[tuple[TokenId, Both]]:
-        """The tokens both allow, the end token left out, with where they lead."""
+    def _steps(self, state: PairState) -> Iterator[tuple[TokenId, PairState]]:
+        """The tokens that both allow, without the end token, and the state after each."""
         here, there = state
         bits = self.a.mask(here).bits & self.b.mask(there).bits
         for token_id in TokenMask(bits, len(self.vocabulary)):
             if token_id != self.vocabulary.end:
                 yield token_id, (self.a.advance(here, token_id), self.b.advance(there, token_id))
 
-    def advance(self, state: Both, token_id: TokenId) -> Both:
+    def advance(self, state: PairState, token_id: TokenId) -> PairState:
         if token_id == self.vocabulary.end and self.is_final(state):
             return state
         if token_id != self.vocabulary.end:
             there = self.a.advance(state[0], token_id), self.b.advance(state[1], token_id)
-            if self.leads_on(there):
+            if self.is_coaccessible(there):
                 return there
         raise TokenNotAllowed(f"token {token_id} is not allowed here")
 
-    def is_final(self, state: Both) -> bool:
+    def is_final(self, state: PairState) -> bool:
         return self.a.is_final(state[0]) and self.b.is_final(state[1])
 
-    def forced(self, state: Both) -> bytes:
-        """The longer of what either forces; each is the beginning of every text both accept."""
+    def forced(self, state: PairState) -> bytes:
+        """The longer of the two forced texts; each is a prefix of every continuation."""
         return max(self.a.forced(state[0]), self.b.forced(state[1]), key=len)
 
-    def leads_on(self, state: Both) -> bool:
-        """Whether tokens both allow lead to a text both accept, as far as the search goes."""
-        return self._leads_on(state, self.limits.clock())
+    def is_coaccessible(self, state: PairState) -> bool:
+        """Whether tokens lead to a text that both accept; True if the search passes a limit."""
+        return self._is_coaccessible(state, self.limits.clock())
 
-    def _leads_on(self, state: Both, clock: Clock) -> bool:
+    def _is_coaccessible(self, state: PairState, clock: Clock) -> bool:
         if self.is_final(state):
             return True
-        known = self._alive.get(state)
-        return self._searched(state, clock) if known is None else known
+        cached = self._coaccessible.get(state)
+        return self._search(state, clock) if cached is None else cached
 
-    def _searched(self, start: Both, clock: Clock) -> bool:
-        """Search breadth first, a few tokens of each state at a time, and note what it shows."""
-        came_from: dict[Both, Both | None] = {start: None}
-        waiting = deque([(start, self._steps(start))])
+    def _search(self, start: PairState, clock: Clock) -> bool:
+        """Search breadth first, a batch of tokens of each state at a time, and cache the result."""
+        parent: dict[PairState, PairState | None] = {start: None}
+        queue = deque([(start, self._steps(start))])
         tried = 0
-        while waiting:
-            state, steps = waiting.popleft()
-            some = list(islice(steps, _AT_ONCE))
-            tried += len(some)
-            for _, there in some:
-                if self.is_final(there) or self._alive.get(there):
-                    self._note_path(came_from, state)
+        while queue:
+            state, steps = queue.popleft()
+            batch = list(islice(steps, _TOKENS_PER_TURN))
+            tried += len(batch)
+            for _, there in batch:
+                if self.is_final(there) or self._coaccessible.get(there):
+                    self._mark_path(parent, state)
                     return True
-                if there not in came_from and there not in self._alive:
-                    came_from[there] = state
-                    waiting.append((there, self._steps(there)))
-            if some:
-                waiting.append((state, steps))
-            if self._is_too_much(len(came_from), tried, clock):
+                if there not in parent and there not in self._coaccessible:
+                    parent[there] = state
+                    queue.append((there, self._steps(there)))
+            if batch:
+                queue.append((state, steps))
+            if self._is_too_much(len(parent), tried, clock):
                 self.is_exact = False
-                self._alive.update(dict.fromkeys(came_from, True))  # none is looked at again
+                self._coaccessible.update(dict.fromkeys(parent, True))  # do not search again
                 return True
-        # everything that can be reached was seen, and none of it ends
-        self._alive.update(dict.fromkeys(came_from, False))
+        # all accessible states were visited, and none of them is final
+        self._coaccessible.update(dict.fromkeys(parent, False))
         return False
 
-    def _note_path(self, came_from: dict[Both, Both | None], state: Both | None) -> None:
-        """The states on the way to one that leads on do so too; those beside it are not known."""
-        if len(self._alive) > self.limits.states:
-            self._alive.clear()
+    def _mark_path(
+        self, parent: dict[PairState, PairState | None], state: PairState | None
+    ) -> None:
+        """Mark the states on the path to a co-accessible one; the others remain unknown."""
+        if len(self._coaccessible) > self.limits.states:
+            self._coaccessible.clear()
         while state is not None:
-            self._alive[state] = True
-            state = came_from[state]
+            self._coaccessible[state] = True
+            state = parent[state]
 
     def _is_too_much(self, states: int, tried: int, clock: Clock) -> bool:
         limits = self.limits

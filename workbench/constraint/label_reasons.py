@@ -1,7 +1,7 @@
-"""Why a token is allowed or forbidden beside terminal labels: tokens taken in, a sentence out.
+"""Explains why a token is allowed or forbidden in a grammar with terminal labels.
 
-What characters alone say of a text is ``explanation``'s; here it counts how the text is cut into
-tokens, for a label reads whole ones.
+``analysis.explain`` does this for grammars without labels, by characters. With labels it also
+matters how the text is tokenized, because a label matches a whole token.
 """
 
 from __future__ import annotations
@@ -35,58 +35,60 @@ class Reason:
 def label_reason(
     grammar: Grammar, vocabulary: Vocabulary, so_far: Sequence[TokenId], token_id: TokenId
 ) -> Reason:
-    """How a token is read after others, or why it is forbidden.
+    """How a token is read after ``so_far``, or why it is forbidden.
 
-    Raises: TokenNotAllowed where one of the tokens so far is not allowed; WorkbenchError for a
+    Raises: TokenNotAllowed where one of the previous tokens is not allowed; WorkbenchError for a
             grammar without labels; VocabularyError, LimitError.
     """
     if not labels_of(grammar):
         raise WorkbenchError("expected a grammar with terminal labels", "'explain' is for others")
     constraint = compile(grammar, vocabulary)
     state = constraint.initial
-    for taken in so_far:
-        state = constraint.advance(state, taken)
+    for token_taken in so_far:
+        state = constraint.advance(state, token_taken)
     if token_id in constraint.mask(state):
         return _read(constraint, state, token_id)
     token, read = vocabulary.tokens[token_id], b"".join(read_by(constraint, so_far))
     if token is None:
-        found = explain(grammar, spelt(read), None)
-        return Reason(str(found), found.note)
+        explanation = explain(grammar, spelt(read), None)
+        return Reason(str(explanation), explanation.note)
     machine = signed(grammar)
-    if (told := _beside_label(machine, read, token)) is not None:
-        return told
+    if (reason := _label_reason(machine, read, token)) is not None:
+        return reason
     verdict = machine.check_each(read, [token])[0]
     failed = len(token) if verdict.byte is None else verdict.byte - len(read)
-    begun = token[: max(0, failed)].decode("utf-8", "replace")
-    wanted = in_words([verdict.expected], end=False)
-    sentence = f"after {begun!r}: " * bool(begun) + f"expected {wanted}"
+    readable = token[: max(0, failed)].decode("utf-8", "replace")
+    expected = in_words([verdict.expected], end=False)
+    sentence = f"after {readable!r}: " * bool(readable) + f"expected {expected}"
     if grammar.is_prefix(spelt(read) + token):
         sentence += ", since the text before it was read as text"
-    return Reason(sentence, f"needs {wanted}")
+    return Reason(sentence, f"needs {expected}")
 
 
 def _read(constraint: Constraint, state: State, token_id: TokenId) -> Reason:
     label = constraint.label(state, token_id) if isinstance(constraint, Labelled) else None
     if label is not None:
         return Reason(f"read by {label.name}, {label.what}", f"by {label.name}")
-    told = "the text ends here" if token_id == constraint.vocabulary.end else "read as text"
-    return Reason(told, told)
+    reason = "the text ends here" if token_id == constraint.vocabulary.end else "read as text"
+    return Reason(reason, reason)
 
 
-def _beside_label(grammar: Grammar, read: bytes, token: bytes) -> Reason | None:
-    """What a label has to do with a forbidden token; ``grammar`` is the one with signs."""
-    for place in range(len(token) - 1, -1, -1):
-        label = _open_label(grammar, read + token[:place])
+def _label_reason(grammar: Grammar, read: bytes, token: bytes) -> Reason | None:
+    """Why no label reads a forbidden token, or None; ``grammar`` is the encoded one."""
+    for position in range(len(token) - 1, -1, -1):
+        label = _open_label(grammar, read + token[:position])
         if label is None:
             continue
-        if not place:
+        if not position:
             return Reason(
                 f"expected {label.what} ({label.name}), or the text that may follow",
-                f"{label.name} has it not",
+                f"not a {label.name}",
             )
-        begun, rest = (part.decode("utf-8", "replace") for part in (token[:place], token[place:]))
+        readable, rest = (
+            part.decode("utf-8", "replace") for part in (token[:position], token[position:])
+        )
         return Reason(
-            f"{begun!r} is read as text, and {label.name} reads a whole token: "
+            f"{readable!r} is read as text, and {label.name} reads a whole token: "
             f"{rest!r} would have to be one",
             f"{label.name} reads whole tokens",
         )
@@ -94,5 +96,5 @@ def _beside_label(grammar: Grammar, read: bytes, token: bytes) -> Reason | None:
 
 
 def _open_label(grammar: Grammar, read: bytes) -> Label | None:
-    """The first label that can be read after a text with signs."""
+    """The first label that can be read after a text with label codes."""
     return next((one for one in LABELS if grammar.is_prefix(read + SIGNS[one.name])), None)

@@ -1,13 +1,16 @@
 """Terminal labels over a vocabulary: their tokens and their masks.
 
-Both belong to the vocabulary alone and are remembered with it: a label's tokens are a mask that is
-laid over another as it is ("terminal masks are applied en masse", Koo et al. 2024, §2.5.1).
+A terminal label matches a whole token of a class, such as "a token with text". The grammar is
+compiled with each label encoded as two reserved bytes, its *code* (``grammar.label_encoding``). The
+vocabulary gets one extra token for each label, whose bytes are the code. Where that token is
+allowed, the mask of the label's tokens is added: "terminal masks are applied en masse" (Koo et al.
+2024, §2.5.1). Both depend on the vocabulary alone and are cached with it.
 
-A token that the signed constraint reads as text goes its way; any other goes the way of the first
-label that has it (``LABELS`` is the order). That is Koo's heuristic, and no choice is lost by it
-but one: where text and label could both read a token, what the label would have led to. A mask is
-never empty for it; but where text reads every token of a label and leads back before it, as
-``[a-z]*(?P<TEXT_TOKEN>)`` does over words, the label is never read and the text never ends.
+A token that the encoded constraint can read as text is read as text. Any other is read by the first
+label that has it, in the order of ``LABELS``. This is Koo's heuristic. It loses one choice: where
+both text and a label could read a token, the state after the label. Masks never become empty by it.
+But where text reads every token of a label and returns to the state before it, as in
+``[a-z]*(?P<TEXT_TOKEN>)`` over words, the label is never read and the text never ends.
 """
 
 from __future__ import annotations
@@ -36,128 +39,128 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _LINE_FEED = 0x0A
 
-#: What a special token is called that stands for an image or a part of one: ``[IMG]``,
-#: ``<image>``, ``<|image_pad|>``, ``<image_soft_token>``.
+#: The names of special tokens for an image or a part of one: ``[IMG]``, ``<image>``,
+#: ``<|image_pad|>``, ``<image_soft_token>``.
 _IMAGE = re.compile(r"\W*(?:img|image)(?:[_ -]?(?:pad|patch|token|soft_token))?\W*", re.I)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelTokens:
-    """What a label is in one vocabulary."""
+    """The tokens of a label in one vocabulary."""
 
     label: Label
-    #: The id of its sign.
-    sign: TokenId
-    #: The tokens it reads, some.
+    #: The id of the extra token whose bytes are the label's code.
+    code_id: TokenId
+    #: The tokens it matches, at least one.
     mask: TokenMask
 
 
 @dataclass(frozen=True, eq=False)
-class SignedVocabulary(Vocabulary):
-    """A vocabulary with a token more for each label it has tokens for: the label's sign.
+class LabelVocabulary(Vocabulary):
+    """A vocabulary with one extra token for each label that it has tokens for: the label's code.
 
-    Ids below stay what they are; tokens with bytes no text has are special.
+    The ids of the other tokens do not change; tokens with reserved bytes become special.
     """
 
     #: In the order of ``LABELS``.
     labels: tuple[LabelTokens, ...] = ()
 
     def label_of(self, token_id: TokenId) -> LabelTokens | None:
-        """The label a token is the sign of, or None."""
-        return next((one for one in self.labels if one.sign == token_id), None)
+        """The label whose code a token is, or None."""
+        return next((one for one in self.labels if one.code_id == token_id), None)
 
 
-def first_sign(vocabulary: Vocabulary) -> TokenId:
-    """The first id that is the sign of a label; behind the last where none is."""
-    if isinstance(vocabulary, SignedVocabulary) and vocabulary.labels:
-        return vocabulary.labels[0].sign
+def first_label_id(vocabulary: Vocabulary) -> TokenId:
+    """The first id that is the code of a label, or the number of tokens."""
+    if isinstance(vocabulary, LabelVocabulary) and vocabulary.labels:
+        return vocabulary.labels[0].code_id
     return len(vocabulary)
 
 
-_KNOWN: WeakKeyDictionary[Vocabulary, SignedVocabulary] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Vocabulary, LabelVocabulary] = WeakKeyDictionary()
 
 
-def signed_vocabulary(vocabulary: Vocabulary) -> SignedVocabulary:
-    """The vocabulary with signs, remembered with it.
+def label_vocabulary(vocabulary: Vocabulary) -> LabelVocabulary:
+    """The vocabulary with label codes, cached with it.
 
-    Cost: once 3 ms for 32k tokens, 9 ms for 131k.
+    Cost: the first call takes 3 ms for 32k tokens, 9 ms for 131k.
     """
-    known = _KNOWN.get(vocabulary)
-    if known is None:
-        known = _KNOWN[vocabulary] = _made(vocabulary)
-    return known
+    cached = _CACHE.get(vocabulary)
+    if cached is None:
+        cached = _CACHE[vocabulary] = _build(vocabulary)
+    return cached
 
 
-def _made(vocabulary: Vocabulary) -> SignedVocabulary:
+def _build(vocabulary: Vocabulary) -> LabelVocabulary:
     packed, size = Packed.of(vocabulary.tokens), len(vocabulary)
     images = np.zeros(size, np.bool_)
     images[[i for i in vocabulary.special if _IMAGE.fullmatch(vocabulary.names.get(i, "-"))]] = True
     text = packed.lengths > 0
-    found = {
+    masks = {
         "IMAGE": images,
         "PARAGRAPH_TOKEN": text & ~_holding(packed, packed.text == _LINE_FEED),
         "TEXT_TOKEN": text,
     }
-    kept = [label for label in LABELS if found[label.name].any()]
+    kept = [label for label in LABELS if masks[label.name].any()]
     labels = tuple(
-        LabelTokens(label, size + number, TokenMask(pack(found[label.name]), size))
+        LabelTokens(label, size + number, TokenMask(pack(masks[label.name]), size))
         for number, label in enumerate(kept)
     )
-    return _signed(vocabulary, packed, labels)
+    return _with_codes(vocabulary, packed, labels)
 
 
 def _holding(packed: Packed, marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """The tokens that hold a byte which is marked, (V,)."""
+    """The tokens that contain a marked byte, (V,) bool; ``marked`` has an entry for each byte."""
     ends = np.cumsum(np.maximum(packed.lengths, 0))
     holding = np.zeros(len(packed), np.bool_)
     holding[np.searchsorted(ends, np.flatnonzero(marked), side="right")] = True
     return holding
 
 
-def _signed(
+def _with_codes(
     vocabulary: Vocabulary, packed: Packed, labels: tuple[LabelTokens, ...]
-) -> SignedVocabulary:
-    """The vocabulary without tokens no text has, and with the signs of some labels behind."""
-    odd = _holding(packed, packed.text >= RESERVED)
-    kept = np.repeat(~odd, np.maximum(packed.lengths, 0))
-    signs = {SIGNS[one.label.name]: one.sign for one in labels}
-    text = np.concatenate([packed.text[kept], np.frombuffer(b"".join(signs), np.uint8)])
-    lengths = np.append(np.where(odd, -1, packed.lengths), [len(sign) for sign in signs])
-    left_out = np.flatnonzero(odd).tolist()
-    made = SignedVocabulary(
+) -> LabelVocabulary:
+    """The vocabulary without tokens with reserved bytes, and with the codes of labels appended."""
+    reserved = _holding(packed, packed.text >= RESERVED)
+    kept = np.repeat(~reserved, np.maximum(packed.lengths, 0))
+    codes = {SIGNS[label_tokens.label.name]: label_tokens.code_id for label_tokens in labels}
+    text = np.concatenate([packed.text[kept], np.frombuffer(b"".join(codes), np.uint8)])
+    lengths = np.append(np.where(reserved, -1, packed.lengths), [len(code) for code in codes])
+    left_out = np.flatnonzero(reserved).tolist()
+    extended = LabelVocabulary(
         Packed(text, lengths.astype(np.int32)),
         end=vocabulary.end,
         special={*vocabulary.special, *left_out},
         name=vocabulary.name,
         labels=labels,
     )
-    # what a vocabulary derives from its tokens, where that is known already
+    # set the cached properties that follow from those of the original vocabulary
     single = {byte for byte in vocabulary.single_bytes if byte < RESERVED}
-    derived = vars(made)
-    # a sign is read whole, so nothing ever ends between its bytes: they count as tokens
-    derived["single_bytes"] = frozenset(single.union(*signs))
+    derived = vars(extended)
+    # a code is always read whole, so its bytes count as tokens: no token ends between them
+    derived["single_bytes"] = frozenset(single.union(*codes))
     if all(packed[i][:1] >= bytes((RESERVED,)) for i in left_out):
-        derived["trie"] = _with_signs(vocabulary.trie, signs)
-    return made
+        derived["trie"] = _trie_with_codes(vocabulary.trie, codes)
+    return extended
 
 
-def _with_signs(trie: Trie, signs: Mapping[bytes, TokenId]) -> Trie:
-    """A trie without tokens that begin with bytes no text has, and with signs: these sort last.
+def _trie_with_codes(trie: Trie, codes: Mapping[bytes, TokenId]) -> Trie:
+    """A trie without tokens that begin with reserved bytes, and with codes: these sort last.
 
-    Cost: a copy, 6 ms for 131k tokens; to sort all anew takes 300.
+    Cost: a copy, 6 ms for 131k tokens; sorting all tokens again takes 300 ms.
     """
-    odd = np.flatnonzero((trie.depth == 0) & (trie.byte >= RESERVED))
-    nodes = int(odd[0]) if len(odd) else len(trie)
-    tokens, new = int(trie.first[nodes]), sorted(signs)
+    reserved = np.flatnonzero((trie.depth == 0) & (trie.byte >= RESERVED))
+    nodes = int(reserved[0]) if len(reserved) else len(trie)
+    tokens, new = int(trie.first[nodes]), sorted(codes)
     ends = np.arange(nodes + 2, nodes + 2 + len(new))
     return Trie(
-        byte=np.append(trie.byte[:nodes], [LEAD, *(sign[1] for sign in new)]).astype(np.uint8),
+        byte=np.append(trie.byte[:nodes], [LEAD, *(code[1] for code in new)]).astype(np.uint8),
         depth=np.append(trie.depth[:nodes], [0] + [1] * len(new)).astype(np.int32),
         skip=np.concatenate([trie.skip[:nodes], ends[-1:], ends]).astype(np.int32),
         first=np.append(trie.first[:nodes], [tokens, *range(tokens, tokens + len(new) + 1)]).astype(
             np.int32
         ),
-        token_ids=np.append(trie.token_ids[:tokens], [signs[s] for s in new]).astype(np.int32),
+        token_ids=np.append(trie.token_ids[:tokens], [codes[s] for s in new]).astype(np.int32),
         height=max(2, 1 + int(trie.depth[:nodes].max(initial=-1))),
     )
 
@@ -175,14 +178,14 @@ def labelled(
     limits: Limits,
     make: Callable[[Grammar, Vocabulary], Constraint],
 ) -> Labelled:
-    """The constraint of a grammar with labels, over the one that ``make`` makes for its signs.
+    """The constraint of a grammar with labels, over the one that ``make`` builds for their codes.
 
-    Raises: VocabularyError where there is no token for one of its labels; what ``make`` raises.
+    Raises: VocabularyError where there is no token for one of its labels; errors of ``make``.
     """
-    tokens = signed_vocabulary(vocabulary)
-    known = {one.label for one in tokens.labels}
+    tokens = label_vocabulary(vocabulary)
+    cached = {label_tokens.label for label_tokens in tokens.labels}
     for label, _ in labels_of(grammar):
-        if label not in known:
+        if label not in cached:
             raise VocabularyError(
                 f"{vocabulary.name} has no token for {label.name}, {label.what}",
                 _HINTS.get(label.name, _HINT),
@@ -191,7 +194,7 @@ def labelled(
 
 
 def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[bytes]:
-    """What the machine of a constraint reads for tokens taken one after the other.
+    """The bytes that the machine of a constraint reads for each token of a sequence.
 
     Raises: TokenNotAllowed.
     """
@@ -203,96 +206,97 @@ def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[by
 
 
 def read_as(constraint: Constraint, state: State, token_id: TokenId) -> bytes:
-    """What the machine of a constraint reads where a token is taken."""
+    """The bytes that the machine of a constraint reads for a token."""
     if isinstance(constraint, Labelled):
         return constraint.read_as(state, token_id)
     return constraint.vocabulary.tokens[token_id] or b""
 
 
 def longest_tokens(constraint: Constraint, data: bytes) -> list[TokenId] | None:
-    """Tokens that spell a text as the masks allow, the longest first; None where none do.
+    """A tokenization of a text that the masks allow, longest tokens first, or None.
 
-    With labels it counts how a text is cut: this is one way of it.
-    Cost: a mask for each place; more where a long token leads nowhere and shorter ones are tried.
+    With labels it matters how a text is tokenized; this returns one of the tokenizations.
+    Cost: a mask for each position; more where a long token is a dead end.
     """
     vocabulary = constraint.vocabulary
-    found: list[TokenId] = []
-    waiting = [(0, 0, constraint.initial, -1)]
+    tokens: list[TokenId] = []
+    pending = [(0, 0, constraint.initial, -1)]
     seen = set()
-    while waiting:
-        place, depth, state, taken = waiting.pop()
-        found[depth - 1 :] = [taken] * (depth > 0)
-        if place == len(data):
-            return found
-        if (place, state) in seen:
+    while pending:
+        position, depth, state, token_taken = pending.pop()
+        tokens[depth - 1 :] = [token_taken] * (depth > 0)
+        if position == len(data):
+            return tokens
+        if (position, state) in seen:
             continue
-        seen.add((place, state))
+        seen.add((position, state))
         mask = constraint.mask(state)
-        for length in range(1, min(vocabulary.longest, len(data) - place) + 1):
-            ids = vocabulary.ids_of.get(data[place : place + length], ())
+        for length in range(1, min(vocabulary.longest, len(data) - position) + 1):
+            ids = vocabulary.ids_of.get(data[position : position + length], ())
             for token_id in (i for i in ids[:1] if i in mask):
-                there = constraint.advance(state, token_id)
-                waiting.append((place + length, depth + 1, there, token_id))
+                target = constraint.advance(state, token_id)
+                pending.append((position + length, depth + 1, target, token_id))
     return None
 
 
 class Labelled:
-    """The constraint of a grammar with terminal labels, over any method's for its signs.
+    """The constraint of a grammar with terminal labels, over any method's for the encoded grammar.
 
-    Cost:   a mask costs the other's and a copy of it with the labels' laid over; it is remembered.
+    Cost:   a mask of the encoded constraint, and a copy with the labels' tokens; cached.
     Source: Koo et al. 2024, §2.5.1.
     """
 
     def __init__(
         self,
-        signed: Constraint,
+        encoded: Constraint,
         vocabulary: Vocabulary,
         labels: tuple[LabelTokens, ...],
         limits: Limits = LIMITS,
     ) -> None:
-        #: The same constraint, in which a label is a token of two bytes.
-        self.signed = signed
+        #: The constraint over a ``LabelVocabulary``, in which a label is a token of two bytes.
+        self.encoded = encoded
         self.vocabulary = vocabulary
         self._labels = labels
-        self._most = limits.rows_of(8 * ((len(vocabulary) + 31) // 32))  # two masks a row
-        #: By the identity of the other's mask, which is kept so that no other takes its place.
+        self._max_masks = limits.rows_of(8 * ((len(vocabulary) + 31) // 32))  # two masks a row
+        #: By the identity of the encoded constraint's mask, which is kept so that its id stays
+        #: unique.
         self._masks: dict[int, tuple[TokenMask, TokenMask]] = {}
 
     @property
     def initial(self) -> State:
-        return self.signed.initial
+        return self.encoded.initial
 
     def mask(self, state: State) -> TokenMask:
-        """The tokens that may come next, as text or through a label."""
-        signed = self.signed.mask(state)
-        known = self._masks.get(id(signed))
-        if known is None:
-            while len(self._masks) >= self._most:
+        """The tokens that may come next, as text or by a label."""
+        encoded = self.encoded.mask(state)
+        cached = self._masks.get(id(encoded))
+        if cached is None:
+            while len(self._masks) >= self._max_masks:
                 self._masks.pop(next(iter(self._masks)), None)  # another thread may be faster
-            known = self._masks[id(signed)] = signed, self._laid_over(signed)
-        return known[1]
+            cached = self._masks[id(encoded)] = encoded, self._with_label_tokens(encoded)
+        return cached[1]
 
-    def _laid_over(self, signed: TokenMask) -> TokenMask:
+    def _with_label_tokens(self, encoded: TokenMask) -> TokenMask:
         size = len(self.vocabulary)
-        bits = signed.bits[: (size + 31) // 32].copy()
+        bits = encoded.bits[: (size + 31) // 32].copy()
         if size % 32:
             bits[-1] &= np.uint32((1 << size % 32) - 1)
-        for one in self._labels:
-            if one.sign in signed:
-                bits |= one.mask.bits
+        for label_tokens in self._labels:
+            if label_tokens.code_id in encoded:
+                bits |= label_tokens.mask.bits
         return TokenMask(bits, size)
 
     def label(self, state: State, token_id: TokenId) -> Label | None:
         """The label that reads a token; None where it is read as text, or not at all."""
-        found = self._read_by(state, token_id)
-        return None if found is None else found.label
+        label_tokens = self._label_tokens_of(state, token_id)
+        return None if label_tokens is None else label_tokens.label
 
-    def _read_by(self, state: State, token_id: TokenId) -> LabelTokens | None:
-        signed = self.signed.mask(state)
-        if token_id not in signed:
-            for one in self._labels:
-                if one.sign in signed and token_id in one.mask:
-                    return one
+    def _label_tokens_of(self, state: State, token_id: TokenId) -> LabelTokens | None:
+        encoded = self.encoded.mask(state)
+        if token_id not in encoded:
+            for label_tokens in self._labels:
+                if label_tokens.code_id in encoded and token_id in label_tokens.mask:
+                    return label_tokens
         return None
 
     def advance(self, state: State, token_id: TokenId) -> State:
@@ -304,29 +308,29 @@ class Labelled:
             raise TokenNotAllowed(
                 f"token {token_id} is not in a vocabulary of {len(self.vocabulary)}"
             )
-        try:  # no mask is asked for: some strategies make none
-            return self.signed.advance(state, token_id)
+        try:  # without a mask, because some strategies never compute one
+            return self.encoded.advance(state, token_id)
         except TokenNotAllowed:
-            for one in self._labels:
-                if token_id in one.mask:
+            for label_tokens in self._labels:
+                if token_id in label_tokens.mask:
                     with suppress(TokenNotAllowed):
-                        return self.signed.advance(state, one.sign)
+                        return self.encoded.advance(state, label_tokens.code_id)
             raise
 
     def read_as(self, state: State, token_id: TokenId) -> bytes:
-        """What the signed machine reads where a token is taken: its bytes, or a label's sign."""
-        found = self._read_by(state, token_id)
-        if found is not None:
-            return SIGNS[found.label.name]
+        """The bytes that the encoded constraint reads for a token: its bytes or a label's code."""
+        label_tokens = self._label_tokens_of(state, token_id)
+        if label_tokens is not None:
+            return SIGNS[label_tokens.label.name]
         return self.vocabulary.tokens[token_id] or b""
 
     def is_final(self, state: State) -> bool:
-        return self.signed.is_final(state)
+        return self.encoded.is_final(state)
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
-        """The bytes every accepted text goes on with, up to a label; no more than ``most``."""
-        if isinstance(self.signed, AutomatonConstraint):  # it makes no more than are asked for
-            forced = self.signed.forced(state, most)
+        """The bytes that every accepted text continues with, up to a label; at most ``most``."""
+        if isinstance(self.encoded, AutomatonConstraint):  # it computes at most ``most``
+            forced = self.encoded.forced(state, most)
         else:
-            forced = self.signed.forced(state)[:most]
+            forced = self.encoded.forced(state)[:most]
         return forced.split(bytes((LEAD,)))[0]

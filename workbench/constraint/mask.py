@@ -1,4 +1,4 @@
-"""TokenMask: the set of tokens that may come next, one bit a token, read-only."""
+"""``TokenMask``: the set of tokens that may come next, one bit for each token, read-only."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy.typing as npt
 class TokenMask:
     """Which of V tokens may come next.
 
-    Bits lie as in vLLM, xgrammar and llguidance, so a mask can be handed to any of
+    The layout is that of vLLM, xgrammar and llguidance, so a mask can be passed to any of
     their samplers: token i is bit ``i % 32`` of word ``i // 32``.
 
-    Constraints remember thousands of masks, so one keeps its bits and, where they are fewer
-    bytes, its ids; of the many ids of wide masks the last ones asked for are kept.
+    Constraints cache thousands of masks, so a mask stores its bits, and its ids only if these
+    take fewer bytes. Of the masks with many ids, only the ids requested last are cached.
 
     Shape: ``bits`` (ceil(V / 32),) uint32, read-only; ``ids`` int32, sorted.
     """
 
-    #: The ids of a mask that allows few tokens, once asked for.
+    #: The ids of a mask that allows few tokens, after the first request.
     _ids: npt.NDArray[np.int32] | None = None
-    #: The wide mask whose ids were asked for last, with them.
+    #: The mask with many ids whose ids were requested last, and these ids.
     _last: ClassVar[tuple[TokenMask, npt.NDArray[np.int32]] | None] = None
 
     def __init__(self, bits: npt.NDArray[np.uint32], size: int) -> None:
@@ -31,12 +31,12 @@ class TokenMask:
             raise ValueError(f"{size} tokens need {(size + 31) // 32} words, not {len(bits)}")
         bits.setflags(write=False)
         self.bits = bits
-        #: V, the vocabulary's size (not how many are allowed: that is ``len``).
+        #: V, the vocabulary's size (``len`` is the number of allowed tokens).
         self.size = size
 
     @staticmethod
     def of(ids: Iterable[int], size: int) -> TokenMask:
-        """The mask that allows exactly these tokens of ``size``."""
+        """The mask that allows exactly these tokens of a vocabulary of ``size``."""
         allowed = np.zeros(size, np.bool_)
         allowed[np.fromiter(ids, np.int64)] = True
         return TokenMask(pack(allowed), size)
@@ -86,7 +86,7 @@ class TokenMask:
 
 
 def pack(allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint32]:
-    """V booleans as ceil(V / 32) words, the padding clear."""
+    """Pack V booleans into ceil(V / 32) words; the padding bits are 0."""
     words = np.zeros((len(allowed) + 31) // 32 * 4, np.uint8)
     packed = np.packbits(allowed, bitorder="little")
     words[: len(packed)] = packed

@@ -1,4 +1,4 @@
-"""The Constraint protocol, and the constraint that allows everything."""
+"""The ``Constraint`` protocol, and the constraint that allows every token."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from workbench.constraint.engine.mask_rows import loop_kernel
 from workbench.constraint.mask import TokenMask, pack
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: A constraint's state: an immutable value, cheap to hash, equal where the constraint stands
-#: at the same place. Rewinding is keeping an old one. Each constraint has its own type of them.
+#: A constraint's state: an immutable value, cheap to hash; equal states allow the same
+#: continuations. To rewind, keep an earlier state. Each constraint has its own type of state.
 State = Any
 
 
 @runtime_checkable
 class Constraint(Protocol):
-    """Which tokens may come next, and where each leads.
+    """Which tokens may come next, and the state after each.
 
-    The rule all exact members keep: a token is in the mask of a state if and only if
-    some accepted text begins with the bytes read so far followed by the token's bytes;
-    the end token is in it if and only if the text so far is accepted. Special tokens
-    never are. (Terminal labels read whole tokens: ``labelled`` says what holds beside them.)
+    All exact constraints keep this rule: a token is in the mask of a state if and only if
+    some accepted text begins with the bytes read followed by the token's bytes;
+    the end token is in the mask if and only if the text read is accepted. Special tokens
+    never are. (Terminal labels match whole tokens; ``labels`` has the rule for them.)
     """
 
     @property
@@ -34,7 +34,7 @@ class Constraint(Protocol):
     def initial(self) -> State: ...
 
     def mask(self, state: State) -> TokenMask:
-        """The tokens that may come next; remembered, so the second call costs nothing."""
+        """The tokens that may come next; cached, so a second call costs nothing."""
         ...
 
     def advance(self, state: State, token_id: TokenId) -> State:
@@ -46,16 +46,16 @@ class Constraint(Protocol):
         ...
 
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         ...
 
     def forced(self, state: State) -> bytes:
-        """The bytes every accepted text goes on with; empty where it branches or may end."""
+        """The bytes that every accepted text continues with; empty at a branch or a final state."""
         ...
 
 
 class Unconstrained:
-    """Every token that spells something may come next, and the end token at any time."""
+    """Allows every token that has bytes, and the end token at any time."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -85,5 +85,5 @@ class Unconstrained:
 
 @cache
 def ready_for_loops() -> None:
-    """The kernel of wide states too, which most grammars need only later on."""
+    """Load or compile the loop kernel, which most grammars need only after the first masks."""
     loop_kernel()

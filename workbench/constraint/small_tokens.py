@@ -1,6 +1,7 @@
-"""SmallTokens: a constraint whose tokens are single characters, over the whole vocabulary.
+"""``SmallTokens``: a constraint that allows only tokens of a single character.
 
-A large token may hold a whole nested text; in small tokens every step pushes or pops few symbols.
+A large token may contain a whole nested text; with small tokens every step pushes or pops few stack
+symbols.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ class SmallTokens:
     """A constraint over the small tokens of a vocabulary, with the ids of the whole vocabulary.
 
     A token is allowed if and only if it is small (``is_small``) and a sequence of small tokens
-    continues it to an accepted text: the constraint that ``make`` builds over the small tokens
-    alone is exact by itself, and its masks are used as they are.
+    continues it to an accepted text. The constraint that ``make`` builds over the small tokens
+    is exact, and its masks are used unchanged.
 
-    Raises: VocabularyError where small tokens spell no accepted text; what ``make`` raises.
+    Raises: VocabularyError where no accepted text can be tokenized with small tokens; errors of
+            ``make``.
     """
 
     def __init__(self, vocabulary: Vocabulary, make: Callable[[Vocabulary], Constraint]) -> None:
@@ -46,7 +48,7 @@ class SmallTokens:
 
 
 def is_small(token: bytes) -> bool:
-    """Whether a token is one character, or one byte: bytes spell the characters without a token."""
+    """Whether a token is one character, or one byte (of a character without a token)."""
     if len(token) == 1:
         return True
     try:
@@ -56,7 +58,7 @@ def is_small(token: bytes) -> bool:
 
 
 def small_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
-    """The vocabulary in which every token that is not small is None, as special tokens are."""
+    """The vocabulary in which all other tokens are None, like special tokens."""
     return replace(
         vocabulary,
         tokens=[token if token and is_small(token) else None for token in vocabulary.tokens],

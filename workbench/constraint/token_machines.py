@@ -1,7 +1,4 @@
-"""Machines over tokens: the shared interface, and walks token by token.
-
-What the older methods share: they keep no steps, and answer for one token without its mask.
-"""
+"""Machines over tokens: their interface, and the base of constraints that step token by token."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 class TokenAutomaton(Protocol):
-    """Numbered states, and tokens that lead from one to another; deterministic."""
+    """A deterministic automaton over tokens, with numbered states."""
 
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -43,34 +40,34 @@ class TokenAutomaton(Protocol):
         ...
 
     def edges(self, state: State) -> Sequence[tuple[TokenId, State]]:
-        """Each token that may come next, with the state it leads to."""
+        """Each token that may come next, with its target state."""
         ...
 
 
 #: The states of a constraint.
-Kept = TypeVar("Kept")
+S = TypeVar("S")
 
 
-class TokenByToken(ABC, Generic[Kept]):
-    """A constraint that says of one token where it leads."""
+class TokenByToken(ABC, Generic[S]):
+    """Base of constraints that can step by one token without computing a mask."""
 
     vocabulary: Vocabulary
 
     @abstractmethod
-    def is_final(self, state: Kept) -> bool:
-        """Whether the text read so far is accepted."""
+    def is_final(self, state: S) -> bool:
+        """Whether the text read is accepted."""
 
     @abstractmethod
-    def target(self, state: Kept, token_id: TokenId) -> Kept | None:
-        """The state after a token other than the end; None where the mask does not have it."""
+    def target(self, state: S, token_id: TokenId) -> S | None:
+        """The state after a token other than the end token; None if it is not allowed."""
 
-    def allows(self, state: Kept, token_id: TokenId) -> bool:
-        """Whether one token is in the mask of a state; the others are not looked at."""
+    def allows(self, state: S, token_id: TokenId) -> bool:
+        """Whether one token is in the mask of a state, without computing the mask."""
         if token_id == self.vocabulary.end:
             return self.is_final(state)
         return self.target(state, token_id) is not None
 
-    def advance(self, state: Kept, token_id: TokenId) -> Kept:
+    def advance(self, state: S, token_id: TokenId) -> S:
         """The state after a token; the end token leads to the same state.
 
         Raises: TokenNotAllowed where the token is not in the mask.
@@ -82,7 +79,7 @@ class TokenByToken(ABC, Generic[Kept]):
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
         return there
 
-    def spelt(self, token_id: TokenId) -> bytes | None:
-        """The bytes of a token; None of one that is special, and of what is no token."""
-        known = 0 <= token_id < len(self.vocabulary)
-        return self.vocabulary.tokens[token_id] if known else None
+    def bytes_of(self, token_id: TokenId) -> bytes | None:
+        """The bytes of a token; None for a special token and for an invalid id."""
+        is_valid = 0 <= token_id < len(self.vocabulary)
+        return self.vocabulary.tokens[token_id] if is_valid else None

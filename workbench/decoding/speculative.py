@@ -308,13 +308,13 @@ def standing(constraint: Constraint) -> Key:
     Of a ``StackConstraint`` α are the states of its automata and β the places that wait for them
     to return, one deep. Without a stack α is all there is.
     """
-    from workbench.constraint.forced_text import Inserting  # it reads merge tables
+    from workbench.constraint.forced_text import ForcedText  # it reads merge tables
 
-    if isinstance(constraint, Inserting):
+    if isinstance(constraint, ForcedText):
         exact = standing(constraint.exact)
         return lambda state: (exact(state[0]), *state[1:])
     if isinstance(constraint, Labelled):
-        return standing(constraint.signed)
+        return standing(constraint.encoded)
     if isinstance(constraint, StackConstraint):
         runner = constraint.runner
 

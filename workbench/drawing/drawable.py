@@ -15,9 +15,13 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.constraint.labels import signed_vocabulary
+from workbench.constraint.labels import label_vocabulary
 from workbench.constraint.methods.proper.proper import ProperConstraint
-from workbench.constraint.methods.proper.proper_methods import SpeltOut, proper, spelt_out
+from workbench.constraint.methods.proper.proper_methods import (
+    ProperAutomaton,
+    proper,
+    proper_automaton,
+)
 from workbench.drawing.connectors import numbered
 from workbench.drawing.edge_labels import written_classes
 from workbench.drawing.graph import Graph
@@ -142,7 +146,7 @@ def _numbers(graph: Graph) -> dict[str, str]:
 def draw_tokens(grammar: Grammar, under: Drawn, vocabulary: Vocabulary, limits: Limits) -> Drawn:
     """The machine over tokens; ``under`` is the machine over characters, or the rules."""
     if labels_of(grammar):
-        grammar, vocabulary = signed(grammar), signed_vocabulary(vocabulary)
+        grammar, vocabulary = signed(grammar), label_vocabulary(vocabulary)
     if under.followed is Followed.RULES:
         rules = RuleTokens(
             grammar.rules, vocabulary, limits, lambda: _token_pda(grammar, vocabulary, limits)
@@ -171,7 +175,7 @@ def _token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Toke
     return TokenPdaParts(machine, note)
 
 
-def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:
+def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> ProperAutomaton:
     """The machine over the tokenizer's own spellings of a regular grammar's texts.
 
     Raises: VocabularyError where nobody can say how the tokenizer spells; LimitError where it is
@@ -180,7 +184,7 @@ def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> 
     few = replace(limits, token_edges=min(limits.token_edges, _SPELT_OUT))
     constraint = proper(grammar, vocabulary, few)
     assert isinstance(constraint, ProperConstraint), "the method asked for"
-    return spelt_out(constraint)
+    return proper_automaton(constraint)
 
 
 def draw_proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:

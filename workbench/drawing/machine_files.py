@@ -46,7 +46,7 @@ from typing import Any
 
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.constraint.engine.compose_pda import TokenPda
-from workbench.constraint.labels import first_sign
+from workbench.constraint.labels import first_label_id
 from workbench.constraint.token_machines import TokenAutomaton
 from workbench.drawing.edge_labels import byte_edges, folded
 from workbench.grammar.label_encoding import named
@@ -212,7 +212,7 @@ def _spelt(vocabulary: Vocabulary, edges: Iterable[Record]) -> Record:
 
 
 def _spellings(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> Iterator[tuple[str, Any]]:
-    first = first_sign(vocabulary)
+    first = first_label_id(vocabulary)
     for token_id in ids:
         token = vocabulary.tokens[token_id] or b""
         if token_id >= first:
@@ -382,7 +382,7 @@ def token_names(vocabulary: Vocabulary) -> dict[int, str]:
     """The names of all tokens by label; special ones and second ones of a spelling by their id."""
     names = {EPSILON: EPSILON_NAME}
     taken = {EPSILON_NAME}
-    first = first_sign(vocabulary)
+    first = first_label_id(vocabulary)
     for token_id, token in enumerate(vocabulary.tokens):
         name = f"\\special{token_id}" if token is None else escaped(token)
         if token is not None and token_id >= first:

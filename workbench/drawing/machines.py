@@ -26,7 +26,7 @@ from workbench.base.dfa import Dfa
 from workbench.base.visible_text import printable, visible
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda, TokenPdaMove
-from workbench.constraint.labels import LabelTokens, first_sign
+from workbench.constraint.labels import LabelTokens, first_label_id
 from workbench.drawing.edge_labels import ByteEdge, CharacterEdges, byte_edges, folded, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.token_edges import (
@@ -395,7 +395,7 @@ def token_pda_edges(
             group = np.concatenate(parts)
             if len(parts) > 1:
                 group = group[np.argsort(place[group])]
-            text = group[group < first_sign(machine.vocabulary)]
+            text = group[group < first_label_id(machine.vocabulary)]
             if len(text):
                 edges.append(_token_edge(machine, state, move, text.tolist(), ids))
             for one in labels_among(machine.vocabulary, group):

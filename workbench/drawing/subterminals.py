@@ -16,7 +16,7 @@ from functools import cache
 from workbench.base.dfa import State
 from workbench.base.limits import LIMITS
 from workbench.base.visible_text import shorten, visible
-from workbench.constraint.methods.domino.domino import DominoConstraint, pruned
+from workbench.constraint.methods.domino.domino import DominoConstraint, allowed_nodes
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, Terminal
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
 from workbench.drawing.edge_labels import folded
@@ -124,7 +124,7 @@ def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Gra
             roots[parser.step(parsed, int(scanner.owner[at]))] = root
         tree = trees.get(at)
         if tree is not None:
-            allowed = set(pruned(tree, parser, parsed))
+            allowed = set(allowed_nodes(tree, parser, parsed))
             kept = {node for node in allowed if tree.depth[node] < constraint.levels}
             marks = {
                 node: "" if node in kept else "deeper" if node in allowed else "refused"

@@ -19,7 +19,7 @@ from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.visible_text import columns, fitted, visible
 from workbench.constraint.engine.compose import TokenFsa
-from workbench.constraint.labels import LabelTokens, SignedVocabulary, first_sign
+from workbench.constraint.labels import LabelTokens, LabelVocabulary, first_label_id
 from workbench.drawing.graph import Edge
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -102,7 +102,7 @@ def _groups(rows: TokenRows, skips: npt.NDArray[np.bool_]) -> Iterator[npt.NDArr
     sources, targets = rows.sources, rows.targets
     if not len(sources):
         return
-    signs = rows.token_ids >= first_sign(rows.vocabulary)
+    signs = rows.token_ids >= first_label_id(rows.vocabulary)
     order = np.lexsort((signs, skips, targets, sources))
     keys = np.stack((sources[order], targets[order], skips[order], signs[order]))
     cuts = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
@@ -192,9 +192,9 @@ def labels_among(
     vocabulary: Vocabulary, token_ids: npt.NDArray[np.int32]
 ) -> tuple[LabelTokens, ...]:
     """The labels whose signs are among some tokens."""
-    if not isinstance(vocabulary, SignedVocabulary):
+    if not isinstance(vocabulary, LabelVocabulary):
         return ()
-    return tuple(one for one in vocabulary.labels if one.sign in token_ids)
+    return tuple(one for one in vocabulary.labels if one.code_id in token_ids)
 
 
 def terminal_edge(source: str, target: str, labels: Sequence[LabelTokens]) -> Edge:

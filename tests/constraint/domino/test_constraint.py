@@ -69,7 +69,7 @@ def grammar_named(name: str) -> Grammar:
 
 
 @pytest.mark.parametrize("name", [*GALLERY, *CASES])
-def test_without_an_end_to_the_lookahead_masks_are_exact(name: str) -> None:
+def test_masks_with_unlimited_lookahead_are_exact(name: str) -> None:
     """Along random walks, which end with a text or after some tokens."""
     grammar, chance = grammar_named(name), random.Random(name)
     exact = compile(grammar, builtin(), "automaton", PATIENT)
@@ -142,7 +142,9 @@ LACKING = toy(("a", "ab", "bb", "bcab", "c", "ca"))
 @pytest.mark.slow
 @slow
 @given(trees(), st.sampled_from((None, 0, 1)), st.lists(st.integers(0, 5), max_size=8))
-def test_no_walk_ends_but_with_a_text(tree: GrammarTree, k: int | None, choices: list[int]) -> None:
+def test_every_walk_ends_with_an_accepted_text(
+    tree: GrammarTree, k: int | None, choices: list[int]
+) -> None:
     """Also where some bytes are no tokens; without an end to k masks are the exact ones even so."""
     grammar = grammar_of(tree)
     try:
@@ -167,14 +169,14 @@ def test_no_walk_ends_but_with_a_text(tree: GrammarTree, k: int | None, choices:
 
 
 def test_a_finite_lookahead_needs_single_bytes() -> None:
-    """ab can be spelt as the token ab alone, which crosses from one terminal into the next."""
+    """ab can be tokenized only as the token ab, which crosses from one terminal into the next."""
     grammar, vocabulary = Grammar.from_kbnf("start ::= 'a' start? 'b';"), toy(("ab", "aab", "a"))
     assert words(compile(grammar, vocabulary, "domino"), b"") == {"ab"}
     with pytest.raises(VocabularyError, match="finite lookahead"):
         compile(grammar, vocabulary, "domino", k=5)
 
 
-def test_without_single_bytes_texts_are_made_of_whole_ones() -> None:
+def test_texts_without_single_byte_tokens() -> None:
     constraint = compile(Grammar.from_regex("(ab)*"), toy(("ab", "aba")), "domino", k=0)
     assert words(constraint, b"") == {"ab", "EOS"}, "nothing could finish aba"
     with pytest.raises(VocabularyError, match="finite lookahead"):
@@ -187,7 +189,7 @@ def test_a_lookahead_is_a_number(k: object) -> None:
         compile(FIGURE_3, FIGURE_3C, "domino", k=k)
 
 
-def test_what_no_vocabulary_spells_is_refused() -> None:
+def test_error_no_text_can_be_tokenized() -> None:
     with pytest.raises(VocabularyError):
         compile(FIGURE_3, toy(("(", "+")), "domino")
 
@@ -198,13 +200,13 @@ def test_a_regex_of_the_empty_text_alone_ends_at_once(k: int | None) -> None:
     assert words(constraint, b"") == {"EOS"}
 
 
-def test_what_accepts_nothing_is_refused() -> None:
+def test_error_empty_language() -> None:
     with pytest.raises(VocabularyError):
         compile(Grammar.from_regex(r"[^\s\S]"), FIGURE_3C, "domino")
 
 
 @pytest.mark.parametrize("k", [0, None])
-def test_a_token_outside_the_mask_is_not_taken(k: int | None) -> None:
+def test_error_token_not_in_the_mask(k: int | None) -> None:
     constraint = compile(FIGURE_3, FIGURE_3C, "domino", k=k)
     plus, crossing = FIGURE_3C.ids("+", "+1")
     for token in (plus, len(FIGURE_3C) - 1, len(FIGURE_3C), -1):
@@ -220,14 +222,14 @@ def test_a_token_outside_the_mask_is_not_taken(k: int | None) -> None:
             constraint.advance(state, crossing)
 
 
-def test_equal_places_are_equal_states() -> None:
+def test_equal_positions_are_equal_states() -> None:
     constraint = domino(FIGURE_3, FIGURE_3C, LIMITS)
     one, two, twelve = FIGURE_3C.ids("1", "2", "12")
     in_steps = constraint.advance(constraint.advance(constraint.initial, one), two)
     assert in_steps == constraint.advance(constraint.initial, twelve)
 
 
-def test_what_speculation_is_learnt_by() -> None:
+def test_keys_of_speculation() -> None:
     """α tells the terminals apart, β the place in the rules; neither how deep brackets nest."""
     constraint = domino(FIGURE_3, FIGURE_3C, LIMITS)
     after = constraint.readings.after

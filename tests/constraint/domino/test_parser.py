@@ -46,7 +46,7 @@ def test_agrees_with_the_oracle(tree: GrammarTree) -> None:
 @pytest.mark.slow
 @slow
 @given(trees())
-def test_whatever_follows_is_among_what_follows(tree: GrammarTree) -> None:
+def test_follows_contains_every_pair_that_occurs(tree: GrammarTree) -> None:
     terminals = terminals_of(grammar_of(tree))
     parser = Parser(terminals, LIMITS)
     for sequence in sequences(terminals, 4):
@@ -54,7 +54,7 @@ def test_whatever_follows_is_among_what_follows(tree: GrammarTree) -> None:
             assert sequence[-1] in parser.follows[sequence[-2]]
 
 
-def test_pairs_that_never_stand_together_do_not_follow() -> None:
+def test_follows_contains_no_impossible_pair() -> None:
     terminals = terminals_of(
         Grammar.from_kbnf("E ::= int | '(' E ')' | E '+' E; int ::= #'[1-9][0-9]*|0+';", "E")
     )
@@ -71,7 +71,7 @@ def test_pairs_that_never_stand_together_do_not_follow() -> None:
     }
 
 
-def test_going_back_is_keeping_an_old_state() -> None:
+def test_old_states_remain_valid() -> None:
     parser = Parser(terminals_of(Grammar.from_kbnf("start ::= 'a' start 'b' | 'c';")), LIMITS)
     once = parser.step(parser.initial, 0)
     twice = parser.step(once, 0)
@@ -80,7 +80,7 @@ def test_going_back_is_keeping_an_old_state() -> None:
     assert parser.step(once, 1) == DEAD
 
 
-def test_substates_do_not_know_what_waits() -> None:
+def test_substates_do_not_depend_on_callers() -> None:
     """After 'a' the parser is at the same place of the rule at every depth."""
     parser = Parser(terminals_of(Grammar.from_kbnf("start ::= 'a' start 'b' | 'c';")), LIMITS)
     once = parser.step(parser.initial, 0)

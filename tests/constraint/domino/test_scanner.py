@@ -49,7 +49,7 @@ def test_lemma_3_1(tree: GrammarTree, tried: list[bytes]) -> None:
         assert not text or not grammar.accepts(text) or scanned.accepts(text)
 
 
-def test_states_lie_side_by_side() -> None:
+def test_states_of_terminals_are_contiguous() -> None:
     scanner = scanner_of(FIGURE_3)
     assert len(scanner) == 1 + sum(len(terminal.dfa) for terminal in scanner.terminals)
     assert scanner.owner[BETWEEN] == -1
@@ -64,7 +64,7 @@ def test_states_lie_side_by_side() -> None:
                 assert scanner.accepting[state] == terminal.dfa.accepts(text)
 
 
-def test_inside_a_terminal_something_is_read_and_more_can_be() -> None:
+def test_inside_states() -> None:
     scanner = scanner_of(FIGURE_3)
     assert [scanner.terminals[scanner.owner[state]].name for state in scanner.inside] == [
         "int",

@@ -42,12 +42,12 @@ def test_terminals(text: str, names: list[str], because: str) -> None:
 
 
 def as_written(text: str) -> Grammar:
-    """A grammar whose own machine nobody asks for."""
+    """The machine of the grammar itself is not built."""
     tree = parse_kbnf(Source(text, "grammar"))
     return Grammar(tree.source, Notation.KBNF, Grammar.from_regex("").reader, tree=tree)
 
 
-def test_what_a_regex_may_not_read_is_left_to_the_rules() -> None:
+def test_optional_terminals_are_optional_in_the_rules() -> None:
     cut = terminals_of(Grammar.from_kbnf("start ::= 'a' #'[0-9]?' 'b';"))
     rules = build(cut.tree, cut.start)
     assert isinstance(rules, Dfa)
@@ -65,7 +65,7 @@ def test_a_regex_is_one_terminal() -> None:
     assert not cut.each[0].dfa.accepts(b""), "the rules say that it may be left out"
 
 
-def test_a_regex_of_nothing_but_the_empty_text_has_none() -> None:
+def test_a_regex_of_the_empty_text_has_no_terminal() -> None:
     assert terminals_of(Grammar.from_regex("")).each == ()
 
 
@@ -76,13 +76,13 @@ def test_codes_are_wider_where_there_are_more_terminals_than_bytes() -> None:
     assert len({cut.code(i) for i in range(301)}) == 301
 
 
-def test_loops_of_rules_that_double_are_not_written_out() -> None:
+def test_loops_of_exploding_rules_are_not_inlined() -> None:
     """What goes round is some texts of up to 2³⁰ letters: the rules as they stand say it shorter."""
     doubling = "".join(f"r{i} ::= r{i + 1} r{i + 1} | 'x';" for i in range(30))
     cut = terminals_of(as_written(f"start ::= 'a' start 'b' | r0*; {doubling} r30 ::= 'y';"))
     assert [terminal.name for terminal in cut.each] == ["'a'", "'b'", "'x'", "'y'"]
 
 
-def test_a_terminal_that_explodes_says_so() -> None:
+def test_error_terminal_too_large() -> None:
     with pytest.raises(LimitError):
         terminals_of(as_written("start ::= 'x' | #'(a|b)*a(a|b){3}';"), Limits(states=8))

@@ -72,8 +72,8 @@ def test_trees_of_shapes(text: str, because: str) -> None:
     check(domino(Grammar.from_kbnf(text), PIECES, LIMITS))
 
 
-def test_nothing_is_kept_that_leads_to_no_token() -> None:
-    """a·b is a sequence, but no token reads so far and abx cannot be read."""
+def test_nodes_without_tokens_are_removed() -> None:
+    """a·b is a sequence, but no token ends there, and abx cannot be read."""
     vocabulary = toy(("a", "b", "x", "abx"))
     constraint = domino(Grammar.from_kbnf("start ::= 'a' start 'b' | 'x';"), vocabulary, LIMITS)
     tree = constraint.trees.get(BETWEEN)
@@ -81,7 +81,7 @@ def test_nothing_is_kept_that_leads_to_no_token() -> None:
     assert sorted(tree.path(node) for node in range(len(tree))) == [(0,), (1,), (2,)]
 
 
-def test_terminals_that_overlap_without_end_say_so() -> None:
+def test_error_terminals_that_overlap_without_limit() -> None:
     """Every letter of a token of 40 can be read as four terminals, in any order."""
     vocabulary = toy(("a", "b", "a" * 40))
     text = "start ::= (#'[a-b]' | #'[a-c]' | #'[ad]' | #'[ae]' | x)*; x ::= 'b' x 'b' | 'bb';"
@@ -110,7 +110,7 @@ def test_with_little_lookahead_terminals_may_overlap(k: int) -> None:
     assert set(constraint.mask(constraint.initial)) == {0, 1, 3}, "the long token reaches further"
 
 
-def test_trees_the_time_does_not_suffice_for_are_made_when_asked_for() -> None:
+def test_trees_past_the_time_limit_are_built_on_demand() -> None:
     constraint = domino(Grammar.from_regex("(ab){1,9}c"), PIECES, LIMITS)
     trie, follows = PIECES.trie, constraint.parser.follows
     hurried = Trees(constraint.scanner, follows, trie, Limits(seconds=1e-9), trie.height)

@@ -43,7 +43,7 @@ def encode(rules: Rules, text: str) -> list[str]:
 
 
 def live_rules(rules: Rules) -> list[tuple[str, str]]:
-    """The rules that can fire, in rank order: those that make a token out of its own text."""
+    """The rules that can fire, in rank order: those whose token is canonical for its text."""
     found = set()
     for left, right in rules:
         pieces = _before_the_last(rules, left + right)

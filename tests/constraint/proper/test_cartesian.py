@@ -9,8 +9,8 @@ import pytest
 
 from tests.constraint.proper.oracles import cases, encode, figures, labels, proper_sequences, toy
 from workbench.constraint.methods.proper.cartesian import cartesian_merge
-from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, smallest
-from workbench.constraint.methods.proper.proper_methods import merged
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive
+from workbench.constraint.methods.proper.proper_methods import merged_automaton
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -23,8 +23,8 @@ def product(regex: str, vocabulary: Vocabulary) -> TokenDfa:
 
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
-def test_least_automata_of_the_case_files(case: dict[str, Any]) -> None:
-    least = smallest(product(case["regex"], toy(case["alphabet"], case["merges"])))
+def test_minimal_automata_of_the_case_files(case: dict[str, Any]) -> None:
+    least = minimal(product(case["regex"], toy(case["alphabet"], case["merges"])))
     assert (len(least), least.edge_count) == (
         case["dfa_min_states"],
         case["dfa_min_transitions"],
@@ -41,13 +41,13 @@ def test_sequences_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
     assert sorted(found) == sorted(labels(tokens) for tokens in case["proper_sequences"])
 
 
-def test_what_a_forbids_leads_nowhere() -> None:
+def test_forbidden_pairs_have_no_edge() -> None:
     """Rule (a, b), regex ab: after a only b could come; both factors are trim, the product not."""
     found = product("ab", toy("ab", [("a", "b")]))
     assert found.edges == {0: {b"ab": 1}, 1: {}}
 
 
-def test_a_language_that_cannot_be_spelt_is_noticed() -> None:
+def test_a_language_that_cannot_be_tokenized_is_empty() -> None:
     assert not product("ac", toy("ab", [])).finals
 
 
@@ -86,5 +86,5 @@ def test_random_tables(seed: int) -> None:
         if Bpe.of(vocabulary).monotone:
             dfa = Grammar.from_regex(regex).dfa
             assert dfa is not None
-            one, other = smallest(found), smallest(merged(dfa, vocabulary))
+            one, other = minimal(found), minimal(merged_automaton(dfa, vocabulary))
             assert (one.edges, one.finals) == (other.edges, other.finals)

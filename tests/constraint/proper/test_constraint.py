@@ -32,7 +32,7 @@ def of_case(case: dict[str, Any]) -> Vocabulary:
 
 
 def sequences(constraint: ProperConstraint, longest: int) -> list[tuple[str, ...]]:
-    """Every sequence the masks lead to, up to a length in characters; none leads nowhere."""
+    """Every sequence that the masks allow, up to a length in characters; none is a dead end."""
     vocabulary, found = constraint.vocabulary, []
     waiting: list[tuple[Any, tuple[int, ...]]] = [(constraint.initial, ())]
     while waiting:
@@ -83,19 +83,19 @@ def test_joined(regex: str, prompt: list[str], wanted: list[str], reason: str) -
     ), reason
 
 
-def test_error_where_nothing_joins() -> None:
+def test_error_when_no_text_joins_the_prompt() -> None:
     vocabulary = toy("ab", [("a", "b")])
     with pytest.raises(VocabularyError, match="all would be merged"):
         proper("b", vocabulary, joined=vocabulary.ids("a"))
 
 
-def test_error_of_a_prompt_the_tokenizer_would_spell_otherwise() -> None:
+def test_error_of_a_prompt_that_is_not_canonical() -> None:
     vocabulary = toy("ab", [("a", "b")])
     with pytest.raises(VocabularyError, match="b'b' joins the token before it"):
         proper("a", vocabulary, joined=vocabulary.ids("a", "b"))
 
 
-def test_what_follows_a_special_token_stands_alone() -> None:
+def test_text_after_a_special_token_is_separate() -> None:
     vocabulary = toy("ab", [("a", "b")])
     assert vocabulary.end is not None
     found = proper("b", vocabulary, joined=[*vocabulary.ids("a"), vocabulary.end])
@@ -128,7 +128,7 @@ def test_forced(regex: str, wanted: bytes, reason: str) -> None:
     assert found.forced(found.initial) == wanted, reason
 
 
-def test_forced_is_what_proper_texts_share() -> None:
+def test_forced_is_the_common_prefix_of_proper_texts() -> None:
     """After a, the text ab would have been one token: only c is left of b and c."""
     vocabulary = toy("abc", [("a", "b")])
     found = proper("a(b|c)", vocabulary)
@@ -144,7 +144,7 @@ def test_a_token_the_mask_forbids_is_refused() -> None:
         found.advance(found.initial, vocabulary.ids("a")[0])
 
 
-def test_equal_places_are_equal_states() -> None:
+def test_equal_positions_are_equal_states() -> None:
     vocabulary = toy("ab", [("a", "b")])
     found = proper("(a|b)*", vocabulary)
     b = vocabulary.ids("b")[0]
@@ -152,18 +152,18 @@ def test_equal_places_are_equal_states() -> None:
     assert found.advance(once, b) == once
 
 
-def test_error_of_a_language_that_cannot_be_spelt() -> None:
+def test_error_of_a_language_that_cannot_be_tokenized() -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         proper("c", toy("ab", [("a", "b")]))
 
 
-def test_two_ids_of_one_text_only_the_tokenizers_own() -> None:
+def test_of_two_ids_of_one_text_only_the_canonical_is_allowed() -> None:
     vocabulary = Vocabulary([b"a", b"a", None], end=2, merges=[])
     found = proper("a", vocabulary)
     assert list(found.mask(found.initial)) == [Bpe.of(vocabulary).encode("a")[0]]
 
 
-#: Alphabet, rules, further tokens, what else the vocabulary is told, what it is there for.
+#: Alphabet, rules, further tokens, other arguments of the vocabulary, the reason.
 OTHERS: list[tuple[str, list[tuple[str, str]], list[str], dict[str, Any], str]] = [
     ("ab", [("b", "a")], ["ab"], {"added": [3]}, "an added token is cut out before merging"),
     ("ab", [("a", "a")], ["aba", "ab"], {"added": [3, 4]}, "the longest of added tokens"),
@@ -172,7 +172,7 @@ OTHERS: list[tuple[str, list[tuple[str, str]], list[str], dict[str, Any], str]] 
 
 
 @pytest.mark.parametrize(("alphabet", "rules", "extra", "told", "reason"), OTHERS)
-def test_every_text_in_its_tokenizers_own_spelling(
+def test_the_canonical_tokenization_of_every_text_is_allowed(
     alphabet: str,
     rules: list[tuple[str, str]],
     extra: list[str],
@@ -190,7 +190,7 @@ def test_every_text_in_its_tokenizers_own_spelling(
     assert found == sorted(wanted), reason
 
 
-def test_byte_fallback_spells_whole_characters_that_are_no_piece() -> None:
+def test_byte_fallback_encodes_whole_unknown_characters() -> None:
     """``é`` is a piece, ``è`` and the line feed are not: bytes only for those, and all of them."""
     pieces = ["a", "b", "é", "ab"]
     vocabulary = Vocabulary(

@@ -22,8 +22,8 @@ from workbench.constraint.methods.proper.direct_merge import (
     Rule,
     TokenDfa,
     direct_merge,
+    minimal,
     permissive,
-    smallest,
     steps,
 )
 from workbench.grammar.grammar import Grammar
@@ -56,7 +56,7 @@ def edges_of(fsa: TokenDfa) -> set[tuple[int, str, int]]:
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
 def test_case_files(case: Any) -> None:
     found = merged(case["regex"], case["alphabet"], case["merges"])
-    least = smallest(found)
+    least = minimal(found)
     assert (len(least), least.edge_count) == (
         case["dfa_min_states"],
         case["dfa_min_transitions"],
@@ -86,7 +86,7 @@ def test_figure_4(figure: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("number", [0, 2], ids=["odd run", "loops"])
 def test_figures_of_a_token_merged_with_itself(number: int) -> None:
-    """Surrounded by a start that leads to 0 and 1 by letters of its own."""
+    """Adds a start state with edges to 0 and 1 by separate letters."""
     figure = figures()["figure_4_same_token"][number]
     rows = rows_of(figure["before"])
     rows[-1] = {b"p": 0, b"r": 1}
@@ -97,7 +97,7 @@ def test_figures_of_a_token_merged_with_itself(number: int) -> None:
     }
 
 
-def test_an_even_run_is_left_alone() -> None:
+def test_an_even_run_does_not_change() -> None:
     """The same piece as the figure's, an a before it: that one merges, the next stays."""
     rows = rows_of(figures()["figure_4_same_token"][1]["before"])
     rows |= {-1: {b"p": 0, b"q": -2}, -2: {b"a": 1}}
@@ -120,7 +120,7 @@ def test_figure_1() -> None:
     wanted = figures()["figure_1"]["proper_token_dfa"]
     rules = [("a", "b"), ("b", "b"), ("a", "a"), ("aa", "aa"), ("ab", "b"), ("aaaa", "aaaa")]
     found = merged("a*b*", "ab", rules)
-    least = smallest(found)
+    least = minimal(found)
     assert (len(least), least.edge_count) == (8, 26)
     assert is_renamed(least, wanted)
     assert found.finals == frozenset(found.edges)
@@ -130,7 +130,7 @@ def is_renamed(fsa: TokenDfa, wanted: dict[str, Any]) -> bool:
     """Whether an automaton is a figure's, up to the names of states."""
     rows = rows_of(wanted["edges"])
     drawn = TokenDfa(wanted["start"], frozenset(wanted["accept"]), rows)
-    one, other = smallest(fsa), smallest(drawn)
+    one, other = minimal(fsa), minimal(drawn)
     return one.edges == other.edges and one.finals == other.finals
 
 
@@ -153,7 +153,7 @@ def test_figure_9() -> None:
     wanted = figures()["figure_9"]["dfa"]
     found = merged("[abc]*", "abc", [("a", "b"), ("a", "a"), ("a", "c")])
     assert is_renamed(found, wanted)
-    assert (len(smallest(found)), smallest(found).edge_count) == (3, 12)
+    assert (len(minimal(found)), minimal(found).edge_count) == (3, 12)
 
 
 def test_every_token_of_one_letter() -> None:
@@ -178,7 +178,7 @@ def test_table_1_rule_by_rule() -> None:
     assert spelt == [[labels(row)] for _, row in table["rows"][1:]]
 
 
-def test_a_step_says_what_became_of_each_state() -> None:
+def test_a_step_records_the_change_of_each_state() -> None:
     (found,) = steps(symbols("(a|c)(b|d)", "abcd"), [(b"a", b"b")])
     (split,) = found.splits
     assert split.case == "both"
@@ -199,7 +199,7 @@ def test_the_four_cases(regex: str, case: Any) -> None:
     assert [split.case for split in found.splits] == [case]
 
 
-def test_a_rule_that_does_nothing_is_a_step_too() -> None:
+def test_a_rule_without_an_effect_is_a_step() -> None:
     before = symbols("ab", "ab")
     (found,) = steps(before, [(b"b", b"a")])
     assert found.splits == ()
@@ -213,7 +213,7 @@ def test_runs_entered_by_another_letter_from_a_concerned_state_are_counted() -> 
     assert not found.accepts([b"b", b"a", b"b", b"b"])
 
 
-def test_primed_states_take_no_part() -> None:
+def test_new_states_are_not_sources() -> None:
     """As printed, Algorithm 2 would accept a, aa."""
     found = merged("a*", "a", [("a", "a")])
     assert found.sequences(3) == [(), (b"a",), (b"aa",), (b"aa", b"a")]

@@ -40,9 +40,9 @@ def test_the_end_token_stays_and_others_are_refused() -> None:
         found.advance(found.initial, TABLE_1.end)
 
 
-def test_error_of_a_vocabulary_that_cuts_text_first() -> None:
+def test_error_of_a_vocabulary_with_a_pre_tokenizer() -> None:
     cuts = toy("ab", [("a", "b")], pattern=r"\w+|\W")
-    with pytest.raises(VocabularyError, match="DirectMerge knows merges alone"):
+    with pytest.raises(VocabularyError, match="DirectMerge supports only merges"):
         wb.compile(Grammar.from_regex("a"), cuts, "direct_merge")
 
 
@@ -59,6 +59,6 @@ def test_error_of_an_automaton_that_grows_too_large() -> None:
         )
 
 
-def test_error_of_a_language_that_cannot_be_spelt() -> None:
+def test_error_of_a_language_that_cannot_be_tokenized() -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         wb.compile(Grammar.from_regex("d"), TABLE_1, "direct_merge")

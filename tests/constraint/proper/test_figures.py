@@ -8,9 +8,9 @@ import pytest
 
 from tests.constraint.proper.oracles import figures
 from workbench.base.dfa import Dfa
-from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, smallest
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive
 from workbench.constraint.methods.proper.proper import ProperConstraint
-from workbench.constraint.methods.proper.proper_methods import spelt_out
+from workbench.constraint.methods.proper.proper_methods import proper_automaton
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -50,7 +50,9 @@ def every_spelling(regex: str) -> TokenDfa:
 
 
 def proper(regex: str) -> TokenDfa:
-    return spelt_out(ProperConstraint(machine(regex), Vocabulary.load("mistral-v1"))).automaton
+    return proper_automaton(
+        ProperConstraint(machine(regex), Vocabulary.load("mistral-v1"))
+    ).automaton
 
 
 def drawn(edges: list[list[Any]], start: int, accept: list[int]) -> TokenDfa:
@@ -59,7 +61,7 @@ def drawn(edges: list[list[Any]], start: int, accept: list[int]) -> TokenDfa:
     for source, label, target in edges:
         rows.setdefault(source, {})[label.replace("▁", " ").encode()] = target
         rows.setdefault(target, {})
-    return smallest(TokenDfa(start, frozenset(accept), rows))
+    return minimal(TokenDfa(start, frozenset(accept), rows))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_states_and_edges(
 def test_figure_1_and_its_trace() -> None:
     figure = FIGURES["figure_1"]["permissive_token_dfa"]
     every = every_spelling("a*b*")
-    assert smallest(every).edges == drawn(figure["edges"], 0, figure["accept"]).edges
+    assert minimal(every).edges == drawn(figure["edges"], 0, figure["accept"]).edges
     here = every.run([b"aaaa", b"aa", b"ab"])
     assert sorted(every.edges[here]) == [b"b", b"bb"]
     few = proper("a*b*")
@@ -90,7 +92,7 @@ def test_figure_2() -> None:
     figure = FIGURES["figure_2"]
     every = every_spelling(figure["regex"])
     wanted = drawn(figure["edges_article_numbering"], figure["start"], figure["accept"])
-    assert smallest(every).edges == wanted.edges
+    assert minimal(every).edges == wanted.edges
     assert len(every.sequences(14)) == 1_369
     lone = [state for state, row in every.edges.items() if len(row) == 1]
     assert len(lone) == len(figure["single_choice_states_article_numbering"])
@@ -109,7 +111,7 @@ def test_challenge_1() -> None:
     every, few = every_spelling(figure["regex"]), proper(figure["regex"])
     for found, told in ((every, "permissive"), (few, "proper")):
         wanted = drawn(figure[told]["edges"], 0, figure[told]["accept"])
-        assert smallest(found).edges == wanted.edges
+        assert minimal(found).edges == wanted.edges
         first = [label.replace("▁", " ").encode() for label in figure[f"first_tokens_{told}"]]
         assert sorted(found.edges[found.initial]) == sorted(first)
     assert len(every.sequences(9)) == 177

@@ -55,7 +55,7 @@ def test_the_encoding_of_every_text_is_allowed(regex: str, reason: str, name: st
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("regex", "reason"), REGEXES)
-def test_what_the_masks_lead_to_is_an_encoding(regex: str, reason: str, name: str) -> None:
+def test_masks_lead_only_to_encodings(regex: str, reason: str, name: str) -> None:
     """Whatever is chosen, an end is reached, and the text encodes to the tokens chosen."""
     constraint, choose = constraint_of(regex, name), random.Random(11)
     vocabulary = constraint.vocabulary

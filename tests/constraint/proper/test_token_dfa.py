@@ -8,7 +8,7 @@ import pytest
 from tests.constraint.proper.oracles import cases, labels
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
-from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive, smallest, trimmed
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive, trimmed
 from workbench.grammar.grammar import Grammar
 
 
@@ -22,7 +22,7 @@ def over(pattern: str, *tokens: str) -> TokenDfa:
 def test_permissive_automata_have_the_case_files_sizes_and_sequences(case: Any) -> None:
     tokens = [*case["alphabet"], *(a + b for a, b in case["merges"])]
     found = over(case["regex"], *tokens)
-    least = smallest(found)
+    least = minimal(found)
     assert len(least) == case["permissive_min_states"]
     assert least.edge_count == case["permissive_min_transitions"]
     if case["all_sequences_count"] > 20_000:
@@ -36,13 +36,13 @@ def test_permissive_automata_have_the_case_files_sizes_and_sequences(case: Any) 
     assert len(counted) == case["all_sequences_count"]
 
 
-def test_what_cannot_be_finished_with_the_tokens_is_cut_off() -> None:
+def test_dead_ends_are_trimmed() -> None:
     found = over("ab|cd", "a", "b", "c")
     assert found.sequences(9) == [(b"a", b"b")]
     assert found.edge_count == 2
 
 
-def test_a_language_the_tokens_cannot_spell_is_one_state() -> None:
+def test_a_language_that_cannot_be_tokenized_is_one_state() -> None:
     found = over("ab", "a")
     assert (len(found), found.edge_count, found.finals) == (1, 0, frozenset())
 
@@ -54,15 +54,15 @@ def test_trimming_keeps_names() -> None:
     assert found.finals == {5}
 
 
-def test_the_least_automaton_is_one_for_a_language() -> None:
+def test_the_minimal_automaton_is_unique() -> None:
     one = TokenDfa(4, frozenset({2, 6}), {4: {b"x": 2, b"y": 6}, 2: {b"x": 2}, 6: {b"x": 6}})
     other = TokenDfa(0, frozenset({1}), {0: {b"x": 1, b"y": 1}, 1: {b"x": 1}})
-    assert smallest(one).edges == smallest(other).edges == {0: {b"x": 1, b"y": 1}, 1: {b"x": 1}}
+    assert minimal(one).edges == minimal(other).edges == {0: {b"x": 1, b"y": 1}, 1: {b"x": 1}}
 
 
-def test_the_least_automaton_of_no_edges_keeps_its_answer() -> None:
-    assert smallest(over("", "a")).finals == {0}
-    assert smallest(over("ab", "a")).finals == frozenset()
+def test_the_minimal_automaton_without_edges() -> None:
+    assert minimal(over("", "a")).finals == {0}
+    assert minimal(over("ab", "a")).finals == frozenset()
 
 
 def test_a_machine_that_grows_too_large_is_stopped() -> None:

@@ -16,10 +16,10 @@ from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.vegas import (
-    Library,
+    RegionCache,
+    adjacent_bytes,
     cuts,
     exact_cuts,
-    neighbours,
     only_guess,
     regions,
 )
@@ -45,7 +45,7 @@ def mistral() -> Bpe:
 def test_cuts_of_figure_6(figure: dict[str, Any]) -> None:
     dfa = machine(figure["regex"])
     found: dict[int, set[int]] = defaultdict(set)
-    for state, column in cuts(dfa, neighbours(mistral())):
+    for state, column in cuts(dfa, adjacent_bytes(mistral())):
         found[state].add(column)
     leaving = {state: set(np.flatnonzero(dfa.table[state] != DEAD).tolist()) for state in found}
     entirely = [state for state in sorted(found) if found[state] == leaving[state]]
@@ -61,10 +61,10 @@ def test_cuts_of_figure_6(figure: dict[str, Any]) -> None:
 @pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
 def test_regions_of_figure_6(figure: dict[str, Any]) -> None:
     bpe = mistral()
-    library = Library.of(bpe)
+    library = RegionCache.of(bpe)
     alike: dict[Any, list[Any]] = defaultdict(list)
     dfa = machine(figure["regex"])
-    for region in regions(dfa, cuts(dfa, neighbours(bpe))):
+    for region in regions(dfa, cuts(dfa, adjacent_bytes(bpe))):
         count = library.region(region).edge_count
         alike[region.key].append([region.entry, list(region.inner), count])
     assert (
@@ -76,20 +76,20 @@ def test_regions_of_figure_6(figure: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
-def test_cuts_by_live_edges_are_no_fewer(figure: dict[str, Any]) -> None:
+def test_cuts_by_live_edges_include_the_others(figure: dict[str, Any]) -> None:
     bpe, dfa = mistral(), machine(figure["regex"])
     guess = only_guess(bpe)
     assert guess is not None
     live = live_edges(dfa, bpe, [guess])
     assert live.edge_count - len(live.dead) == figure["live_token_edges"]
-    assert cuts(dfa, neighbours(bpe)) <= exact_cuts(dfa, live)
+    assert cuts(dfa, adjacent_bytes(bpe)) <= exact_cuts(dfa, live)
 
 
-def test_what_bytes_do_not_tell_live_edges_do() -> None:
+def test_cuts_found_only_by_live_edges() -> None:
     """aa is a token, but in this text the fourth a goes with the b after it: aa, a, ab, …."""
     case = next(case for case in cases("proper.json") if case["regex"] == "aaaabaacac")
     bpe, dfa = Bpe.of(toy(case["alphabet"], case["merges"])), machine(case["regex"])
-    extra = exact_cuts(dfa, live_edges(dfa, bpe, [0])) - cuts(dfa, neighbours(bpe))
+    extra = exact_cuts(dfa, live_edges(dfa, bpe, [0])) - cuts(dfa, adjacent_bytes(bpe))
     assert extra == {(3, int(dfa.classes[ord("a")]))}
 
 
@@ -131,15 +131,15 @@ def test_masks_are_those_of_the_method_proper(regex: str, reason: str, prompt: s
             waiting += [(one.advance(here, i), other.advance(there, i)) for i in some]
 
 
-def test_a_second_grammar_finds_its_regions_made() -> None:
-    library = Library.of(mistral())
+def test_a_second_grammar_uses_cached_regions() -> None:
+    library = RegionCache.of(mistral())
     library.live(machine(r'\{"a": "[a-z]+"\}'))
     known = len(library)
     library.live(machine(r'\{"a": "[a-z]+", "a": "[a-z]+"\}'))
     assert len(library) <= known + 3  # a comma, and what is around it
 
 
-def test_error_of_a_tokenizer_that_cuts_text_first() -> None:
+def test_error_of_a_tokenizer_with_a_pre_tokenizer() -> None:
     with pytest.raises(VocabularyError, match="cuts text before merging"):
         wb.compile(Grammar.from_regex("a"), Vocabulary.load("builtin"), "vegas")
 

@@ -231,7 +231,7 @@ def pruned(world: World, given: Given, *, after: str) -> Film:
     every = {node.id for node in made.graph.nodes}
     kept = {_ROOT}
     for read in made.made.readings[made.state]:
-        kept |= {f"{read[0]}-{node}" for node in made.made.kept(read)}
+        kept |= {f"{read[0]}-{node}" for node in made.made.allowed_nodes(read)}
     depth = {_ROOT: 0}
     for edge in made.graph.edges:
         if len(edge.target.split("-")) == 2:

@@ -388,7 +388,7 @@ def _parser_rows(constraint: LalrConstraint, state: State) -> list[Row]:
     inside = dict.fromkeys(names[terminal] for _, terminal, _ in state if terminal >= 0)
     accepted = dict.fromkeys(
         names[terminal]
-        for stack in reader.ended(state)
+        for stack in reader.after_terminals(state)
         for terminal in reader.parser.accepts(stack)[0]
     )
     return [

@@ -17,8 +17,8 @@ from workbench.base.limits import LIMITS
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.methods.online import ASKING
-from workbench.constraint.methods.recogniser import OfMachine
+from workbench.constraint.methods.online import ENUMERATIONS
+from workbench.constraint.methods.recogniser import MachineRecogniser
 from workbench.constraint.protocol import State
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -28,7 +28,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 class Counting:
     """A recogniser that counts the bytes it is asked about."""
 
-    inner: OfMachine
+    inner: MachineRecogniser
     steps: int = 0
     initial: State = field(init=False)
 
@@ -44,19 +44,19 @@ class Counting:
         """Whether the text may end."""
         return self.inner.is_final(state)
 
-    def leads_on(self, state: State) -> bool:
+    def is_coaccessible(self, state: State) -> bool:
         """Whether whole tokens lead to an accepted text."""
-        return self.inner.leads_on(state)
+        return self.inner.is_coaccessible(state)
 
 
-def recogniser(world: World, vocabulary: Vocabulary) -> OfMachine:
+def recogniser(world: World, vocabulary: Vocabulary) -> MachineRecogniser:
     """The machine of the step's grammar, asked byte by byte."""
     made = compile_constraint(world.grammar, vocabulary)
     assert isinstance(made, AutomatonConstraint), "the usual method"
-    return OfMachine(made)
+    return MachineRecogniser(made)
 
 
-def state_after(machine: OfMachine, text: bytes) -> State:
+def state_after(machine: MachineRecogniser, text: bytes) -> State:
     """Where the recogniser stands after a text.
 
     Raises: LessonError where the text cannot be read.
@@ -75,7 +75,7 @@ def bytes_asked(world: World, vocabulary: Vocabulary, how: str, after: str = "")
     machine = recogniser(world, vocabulary)
     counting = Counting(machine)
     state = state_after(machine, spelt(after))
-    for _ in ASKING[how](counting, vocabulary, state, LIMITS.clock()):
+    for _ in ENUMERATIONS[how](counting, vocabulary, state, LIMITS.clock()):
         pass
     return counting.steps
 
@@ -96,7 +96,7 @@ def asked(world: World, *, after: str = "") -> Table:
             if state is None:
                 break
             read += 1
-        good = state is not None and machine.leads_on(state)
+        good = state is not None and machine.is_coaccessible(state)
         total += counting.steps
         rows.append(
             (
@@ -116,9 +116,9 @@ def costs(world: World, *, states: Sequence[str], vocabulary: str = "builtin") -
     tokens = Vocabulary.load(vocabulary)
     rows = []
     for text in states:
-        counts = [bytes_asked(world, tokens, how, text) for how in ASKING]
+        counts = [bytes_asked(world, tokens, how, text) for how in ENUMERATIONS]
         rows.append((visible(text) or "(nothing)", *(f"{count:,}" for count in counts)))
-    heads = ("after", *(f"bytes tested, {how}" for how in ASKING))
+    heads = ("after", *(f"bytes tested, {how}" for how in ENUMERATIONS))
     return Table(f"One mask over {len(tokens):,} tokens", heads, tuple(rows))
 
 
@@ -148,7 +148,7 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
         else:
             states[prefix] = state
             say = f"{visible(prefix)} can be read."
-            if prefix in words and machine.leads_on(state):
+            if prefix in words and machine.is_coaccessible(state):
                 found.append(visible(prefix))
                 say = f"{visible(prefix)} can be read, and is a token: allowed."
             elif prefix in words:

@@ -29,7 +29,7 @@ from workbench.base.visible_text import count_of, visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.label_reasons import label_reason
-from workbench.constraint.labels import Labelled, read_by, signed_vocabulary
+from workbench.constraint.labels import Labelled, label_vocabulary, read_by
 from workbench.decoding.generate import after as state_after
 from workbench.drawing.drawable import Machine, draw, draw_tokens
 from workbench.drawing.graph import Edge, Graph, Node
@@ -311,7 +311,7 @@ def sizes(world: World, *, vocabularies: Sequence[str]) -> Table:
     rows = [
         (name, one.label.name, f"{len(one.mask):,} of {len(loaded):,}")
         for name, loaded in ((name, Vocabulary.load(name)) for name in vocabularies)
-        for one in signed_vocabulary(loaded).labels
+        for one in label_vocabulary(loaded).labels
     ]
     return Table("What one edge represents", ("vocabulary", "label", "tokens"), tuple(rows))
 

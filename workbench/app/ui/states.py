@@ -23,7 +23,7 @@ from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.source import Span
 from workbench.base.visible_text import visible
-from workbench.constraint.labels import signed_vocabulary
+from workbench.constraint.labels import label_vocabulary
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import calm, fold_counts
@@ -159,7 +159,7 @@ def _tokens(
 def _token(vocabulary: Vocabulary, token_id: TokenId) -> str:
     if token_id < len(vocabulary):
         return visible(vocabulary.tokens[token_id] or b"")
-    read = signed_vocabulary(vocabulary).label_of(token_id)
+    read = label_vocabulary(vocabulary).label_of(token_id)
     assert read is not None, "what lies behind the last token is a sign"
     return f"⟨{read.label.name}: {len(read.mask):,} tokens⟩"
 

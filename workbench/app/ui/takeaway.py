@@ -27,8 +27,8 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.constraint.labels import signed_vocabulary
-from workbench.constraint.methods.proper.proper_methods import SpeltOut
+from workbench.constraint.labels import label_vocabulary
+from workbench.constraint.methods.proper.proper_methods import ProperAutomaton
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token_fsa_att
@@ -93,10 +93,10 @@ def _signed(
     """Both with a sign for each terminal label; the detokenizer has none."""
     if machine is Machine.DETOKENIZER or vocabulary is None or not labels_of(grammar):
         return signed(grammar), vocabulary
-    return signed(grammar), signed_vocabulary(vocabulary)
+    return signed(grammar), label_vocabulary(vocabulary)
 
 
-def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:
+def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> ProperAutomaton:
     _finite(grammar)
     return spelt_properly(grammar, vocabulary, limits)
 

@@ -1,13 +1,12 @@
-"""The exact engine: the mask of a state from one walk of the trie, cached.
+"""The constraints of the exact engine: masks computed when requested, and cached.
 
-In come a byte machine and a ``Vocabulary``; out comes a ``Constraint`` that keeps the exact rule of
-``protocol``. ``DfaConstraint`` runs a plain DFA; ``stack.StackConstraint`` runs a grammar network.
+They keep the exact rule of ``protocol.Constraint``. ``DfaConstraint`` runs a DFA,
+``LazyConstraint`` a DFA that is determinized on demand, ``StackConstraint`` a grammar network. A
+mask is one mask row (``mask_rows``), which equal states share, with the bit of the end token.
 
-In come a ``Network`` and a ``Vocabulary``. A row is one walk of the trie from a situation; the walk
-notes the lowest place of the stack it looked at, and the row is remembered under the states and
-exactly those symbols. So one row serves every depth of nesting. This is Koo's composed machine
-𝒫 ∘ T_V one row at a time: a row is the set of its edges whose pop string is that piece of stack
-(Koo et al. 2024, Algorithm 3).
+This is the composed machine of Koo et al. 2024 one row at a time: A ∘ T_V (Algorithm 2) for a DFA,
+𝒫 ∘ T_V (Algorithm 3) for a network. A row of the latter is the set of edges whose pop string is the
+part of the stack that the walk read, so one row serves every depth of nesting (``row_cache``).
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.coaccessible import Spelling
+from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import cannot_spell, compose
-from workbench.constraint.engine.mask_rows import Marker, Tabled, used_bytes
+from workbench.constraint.engine.mask_rows import MaskRows, TableMachine, used_bytes
 from workbench.constraint.mask import TokenMask
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
@@ -36,26 +35,25 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 class AutomatonConstraint(ABC):
-    """What both exact engines share: remembered masks, steps by token, forced text.
+    """Base of the constraints that run a byte machine: cached masks, steps by token, forced text.
 
-    States are small integers. A mask is computed when its state is first asked for,
-    kept up to ``limits.rows`` of them, and returned as it is. Safe to share between
-    threads.
+    States are small integers. A mask is computed when it is first requested; at most
+    ``limits.rows_of`` masks are cached. Safe to share between threads.
     """
 
     def __init__(self, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         self.vocabulary = vocabulary
         self.limits = limits
         self._size = len(vocabulary)
-        self._most = limits.rows_of(4 * ((self._size + 31) // 32))
+        self._max_masks = limits.rows_of(4 * ((self._size + 31) // 32))
         end = vocabulary.end
         self._end_word = 0 if end is None else end >> 5
         self._end_bit = np.uint32(0 if end is None else 1 << (end & 31))
-        #: Masks by the number of their row, times 2, plus 1 with the end token.
-        self._shared: dict[int, TokenMask] = {}
+        #: Masks by 2 · (number of the row) + (1 with the end token).
+        self._row_masks: dict[int, TokenMask] = {}
         self._masks: dict[State, TokenMask] = {}
         self._steps: dict[tuple[State, TokenId], State] = {}
-        self._growing = threading.RLock()
+        self._lock = threading.RLock()
 
     @property
     @abstractmethod
@@ -63,7 +61,7 @@ class AutomatonConstraint(ABC):
 
     @abstractmethod
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
 
     @abstractmethod
     def step(self, state: State, byte: int) -> State:
@@ -71,36 +69,36 @@ class AutomatonConstraint(ABC):
 
     @abstractmethod
     def _computed(self, state: State) -> TokenMask:
-        """The mask of a state that is not remembered."""
+        """Compute the mask of a state."""
 
     def mask(self, state: State) -> TokenMask:
         """The tokens that may come next."""
-        known = self._masks.get(state)
-        return known if known is not None else self._make_mask(state)
+        cached = self._masks.get(state)
+        return cached if cached is not None else self._compute_mask(state)
 
-    def _make_mask(self, state: State) -> TokenMask:
-        with self._growing:
-            while len(self._masks) >= self._most:
+    def _compute_mask(self, state: State) -> TokenMask:
+        with self._lock:
+            while len(self._masks) >= self._max_masks:
                 del self._masks[next(iter(self._masks))]
-            made = self._masks[state] = self._computed(state)
-        return made
+            computed = self._masks[state] = self._computed(state)
+        return computed
 
-    def _of_row(self, marker: Marker, state: State) -> TokenMask:
-        """The mask of a state by its row, which it may share with others."""
-        if len(self._shared) >= self._most:
-            self._shared.clear()  # very ambiguous grammars need a new row at every step
-            marker.clear()
-        number, bits = marker.row(state)
+    def _mask_of_row(self, rows: MaskRows, state: State) -> TokenMask:
+        """The mask of a state from its row; states with equal rows share the mask."""
+        if len(self._row_masks) >= self._max_masks:
+            self._row_masks.clear()  # very ambiguous grammars need a new row at every step
+            rows.clear()
+        number, bits = rows.row(state)
         key = 2 * number + self.is_final(state)
-        known = self._shared.get(key)
-        if known is None:
-            if bits is None:  # made for a state where the text may end, or where it may not
-                bits = self._shared[key ^ 1].bits.copy()
-            known = self._shared[key] = self._mask_of(bits, ends=bool(key & 1))
-        return known
+        cached = self._row_masks.get(key)
+        if cached is None:
+            if bits is None:  # the row was computed for a state of the other finality
+                bits = self._row_masks[key ^ 1].bits.copy()
+            cached = self._row_masks[key] = self._with_end_bit(bits, ends=bool(key & 1))
+        return cached
 
-    def _mask_of(self, bits: npt.NDArray[np.uint32], *, ends: bool) -> TokenMask:
-        """The mask of a row, the end token in it where the text may end; takes the array."""
+    def _with_end_bit(self, bits: npt.NDArray[np.uint32], *, ends: bool) -> TokenMask:
+        """The mask of a row, the end token included if ``ends``; takes over the array."""
         if self._end_bit:
             if ends:
                 bits[self._end_word] |= self._end_bit
@@ -114,13 +112,13 @@ class AutomatonConstraint(ABC):
         Raises: TokenNotAllowed where the token is not in the mask.
         """
         key = (state, token_id)
-        known = self._steps.get(key)
-        if known is None:
-            known = self._advance(state, token_id)
+        cached = self._steps.get(key)
+        if cached is None:
+            cached = self._advance(state, token_id)
             if len(self._steps) > 16 * self.limits.rows:
                 self._steps.clear()
-            self._steps[key] = known
-        return known
+            self._steps[key] = cached
+        return cached
 
     def _advance(self, state: State, token_id: TokenId) -> State:
         if not 0 <= token_id < len(self.vocabulary):
@@ -130,58 +128,59 @@ class AutomatonConstraint(ABC):
         token = self.vocabulary.tokens[token_id]
         if token_id == self.vocabulary.end and self.is_final(state):
             return state
-        there = None if token is None else self.step_bytes(state, token)
-        if there is None or not self.leads_on(there):
+        target = None if token is None else self.step_bytes(state, token)
+        if target is None or not self.is_coaccessible(target):
             raise TokenNotAllowed(f"token {token_id} ({token!r}) is not allowed here")
-        return there
+        return target
 
-    def leads_on(self, state: State) -> bool:
-        """Whether whole tokens lead from a state to an accepted text."""
+    def is_coaccessible(self, state: State) -> bool:
+        """Whether a state is co-accessible over tokens: whole tokens lead to an accepted text."""
         return True
 
     def step_bytes(self, state: State, data: bytes) -> State | None:
-        """The state after raw bytes, or None where they cannot be read."""
-        with self._growing:
+        """The state after bytes, or None where they cannot be read."""
+        with self._lock:
             for byte in data:
                 if (state := self.step(state, byte)) == DEAD:
                     return None
         return state
 
     def next_bytes(self, state: State) -> list[int]:
-        """The bytes some accepted text goes on with, sorted."""
-        with self._growing:
+        """The bytes that may come next in an accepted text, sorted."""
+        with self._lock:
             return [byte for byte in range(256) if self.step(state, byte) != DEAD]
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
-        """The bytes every accepted text goes on with; empty where it branches or may end.
+        """The bytes that every accepted text continues with; empty at a branch or a final state.
 
-        No more than ``most``: each costs some 50 µs.
+        At most ``most`` bytes: each costs about 50 µs.
         """
         found = bytearray()
         while len(found) < most and not self.is_final(state):
-            following = self.next_bytes(state)
-            if len(following) != 1:
+            next_bytes = self.next_bytes(state)
+            if len(next_bytes) != 1:
                 break
-            found.append(following[0])
-            state = self.step(state, following[0])
+            found.append(next_bytes[0])
+            state = self.step(state, next_bytes[0])
         return bytes(found)
 
 
 class DfaConstraint(AutomatonConstraint):
     """A regular language over tokens; its states are the DFA's.
 
-    Raises: VocabularyError where the vocabulary spells no accepted text.
-    Source: Koo et al. 2024, Algorithm 2, the rows made when they are first asked for.
+    Raises: VocabularyError where no accepted text can be tokenized with the vocabulary.
+    Source: Koo et al. 2024, Algorithm 2, each row computed when it is first requested.
     """
 
     def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.dfa = dfa
-        self._marker = Marker(Tabled(dfa), vocabulary, limits)
+        self._rows = MaskRows(TableMachine(dfa), vocabulary, limits)
         used = used_bytes(dfa.table, dfa.classes)
         if dfa.is_empty:
             raise cannot_spell(vocabulary)
-        #: The explicit machine, made only where single bytes are missing and dead ends threaten.
+        #: The closed form, built only if the vocabulary lacks single-byte tokens: then dead ends
+        #: are possible, and it has none.
         self._trimmed = (
             None if used <= vocabulary.single_bytes else compose(dfa, vocabulary, limits)
         )
@@ -196,28 +195,31 @@ class DfaConstraint(AutomatonConstraint):
     def step(self, state: State, byte: int) -> State:
         return self.dfa.step(state, byte)
 
-    def leads_on(self, state: State) -> bool:
+    def is_coaccessible(self, state: State) -> bool:
         trimmed = self._trimmed
         return trimmed is None or bool(trimmed.finals[state]) or len(trimmed.row(state)) > 0
 
     def _computed(self, state: State) -> TokenMask:
         if self._trimmed is None:
-            return self._of_row(self._marker, state)
+            return self._mask_of_row(self._rows, state)
         bits = TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
-        return self._mask_of(bits, ends=self.is_final(state))
+        return self._with_end_bit(bits, ends=self.is_final(state))
 
 
 class LazyConstraint(AutomatonConstraint):
-    """A regular language whose automaton is made as it is walked.
+    """A regular language whose automaton is determinized on demand.
 
-    For vocabularies that spell every byte the language needs: no token leads to a dead end.
-    Raises: VocabularyError where nothing is accepted; LimitError where too much has been met.
+    Only for vocabularies with single-byte tokens for all bytes of the language: there no token
+    leads to a dead end.
+    Raises: VocabularyError where nothing is accepted; LimitError where too many states were made.
     """
 
     def __init__(self, machine: LazyDfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
-        self.machine = machine = machine.apart()  # walks add to it under this constraint's lock
-        self._marker = Marker(Tabled(machine), vocabulary, limits)
+        self.machine = machine = (
+            machine.apart()
+        )  # a copy: walks add states to it under this constraint's lock
+        self._rows = MaskRows(TableMachine(machine), vocabulary, limits)
         if machine.is_empty:
             raise cannot_spell(vocabulary)
 
@@ -232,23 +234,23 @@ class LazyConstraint(AutomatonConstraint):
         return self.machine.step(state, byte)
 
     def _computed(self, state: State) -> TokenMask:
-        return self._of_row(self._marker, state)
+        return self._mask_of_row(self._rows, state)
 
 
 class StackConstraint(AutomatonConstraint):
-    """A context-free language over tokens; its states are situations of a ``Runner``.
+    """A context-free language over tokens; its states are the situations of a ``Runner``.
 
-    Raises: VocabularyError where the vocabulary spells no accepted text.
+    Raises: VocabularyError where no accepted text can be tokenized with the vocabulary.
     """
 
     def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.runner = Runner(network, limits)
-        self._marker = Marker(self.runner, vocabulary, limits)
+        self._rows = MaskRows(self.runner, vocabulary, limits)
         used = used_bytes(network.table, network.classes[:CALLS])
         complete = used <= vocabulary.single_bytes
-        self._spelling = None if complete else Spelling(network, vocabulary, limits)
-        if not self.leads_on(self.initial):
+        self._coaccessibility = None if complete else Coaccessibility(network, vocabulary, limits)
+        if not self.is_coaccessible(self.initial):
             raise cannot_spell(vocabulary)
 
     @property
@@ -261,29 +263,29 @@ class StackConstraint(AutomatonConstraint):
     def step(self, state: State, byte: int) -> State:
         return self.runner.step(state, byte)
 
-    def leads_on(self, state: State) -> bool:
-        return self._spelling is None or any(
-            self._spelling.finishes(at, self.runner.unstack(node))
+    def is_coaccessible(self, state: State) -> bool:
+        return self._coaccessibility is None or any(
+            self._coaccessibility.is_coaccessible(at, self.runner.unstack(node))
             for at, node in self.runner.configurations(state)
         )
 
     def _computed(self, state: State) -> TokenMask:
-        mask = self._of_row(self._marker, state)
-        if self._spelling is None:
+        mask = self._mask_of_row(self._rows, state)
+        if self._coaccessibility is None:
             return mask
-        # dead ends depend on the whole stack, so these masks are not shared
+        # whether a token leads to a dead end depends on the whole stack: do not share the mask
         leading_on = [i for i in mask if self._reaches(state, i)]
         bits = TokenMask.of(leading_on, len(self.vocabulary)).bits.copy()
-        return self._mask_of(bits, ends=self.is_final(state))
+        return self._with_end_bit(bits, ends=self.is_final(state))
 
     def _reaches(self, state: State, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]
-        there = self.step_bytes(state, token) if token is not None else None
-        return there is not None and self.leads_on(there)
+        target = self.step_bytes(state, token) if token is not None else None
+        return target is not None and self.is_coaccessible(target)
 
 
 def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> AutomatonConstraint:
-    """The exact engine, rows on demand."""
+    """The exact engine with rows on demand: the constraint that fits the grammar's machine."""
     ready()
     match grammar.reader:
         case Dfa() as dfa:
@@ -292,24 +294,28 @@ def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Autom
             return LazyConstraint(lazy, vocabulary, limits)
         case Network() as network:
             return StackConstraint(network, vocabulary, limits)
-    # dead ends are possible, and are found on the whole machine
+    # dead ends are possible; finding them needs the complete DFA
     whole = grammar.dfa
-    assert whole is not None, "a grammar without a stack has one"
+    assert whole is not None, "a grammar without a stack has a DFA"
     return DfaConstraint(whole, vocabulary, limits)
 
 
 @cache
 def ready() -> None:
-    """Ask for every kind of row once; some milliseconds when the compiled kernels are on disk."""
+    """Load or compile the kernels: computes one row of every kind. Some milliseconds if cached."""
     vocabulary = Vocabulary((*(bytes([byte]) for byte in range(256)), b"ab", b"a'"))
-    pattern = Grammar.from_regex("a[ab]*'|b", limits=_PATIENT)
-    nesting = Grammar.from_kbnf("start ::= 'b' start 'b' | #'[0-9]*';", limits=_PATIENT).network
+    pattern = Grammar.from_regex("a[ab]*'|b", limits=_WARM_UP_LIMITS)
+    nesting = Grammar.from_kbnf(
+        "start ::= 'b' start 'b' | #'[0-9]*';", limits=_WARM_UP_LIMITS
+    ).network
     assert pattern.dfa is not None
     assert pattern.regex is not None
     for constraint in (
-        DfaConstraint(pattern.dfa, vocabulary, _PATIENT),
-        LazyConstraint(LazyDfa(thompson(pattern.regex), _PATIENT), vocabulary, _PATIENT),
-        StackConstraint(nesting, vocabulary, _PATIENT),
+        DfaConstraint(pattern.dfa, vocabulary, _WARM_UP_LIMITS),
+        LazyConstraint(
+            LazyDfa(thompson(pattern.regex), _WARM_UP_LIMITS), vocabulary, _WARM_UP_LIMITS
+        ),
+        StackConstraint(nesting, vocabulary, _WARM_UP_LIMITS),
     ):
         state = constraint.initial
         for byte in b"ab":
@@ -317,5 +323,5 @@ def ready() -> None:
             state = constraint.step_bytes(state, bytes([byte])) or state
 
 
-#: A new installation compiles for seconds; that is nobody's grammar's doing.
-_PATIENT = Limits(seconds=600.0)
+#: A new installation compiles for seconds, which must not count against a grammar's time limit.
+_WARM_UP_LIMITS = Limits(seconds=600.0)

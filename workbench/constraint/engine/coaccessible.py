@@ -1,8 +1,8 @@
-"""From which states whole tokens can still reach the end.
+"""Co-accessible configurations: those from which whole tokens can still reach an accepted text.
 
-In come a ``Network`` and a small ``Vocabulary`` that cannot spell every byte the grammar uses; out
-comes the answer whether a configuration (state, stack) reaches an accepted text by whole tokens.
-With it masks are trimmed, so that no mask is empty before the end.
+Needed only for a vocabulary without single-byte tokens for all bytes that the grammar uses: there a
+prefix of an accepted text may be a dead end. The constraints remove tokens that lead to dead ends,
+so that no mask is empty before the end of the text.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from workbench.base.limits import Limits
 from workbench.pushdown.network import Network
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: A place in the trie: between tokens it is the root.
-Place = int
-ROOT: Place = -1
+#: A node of the trie; the root means "between two tokens".
+Node = int
+ROOT: Node = -1
 
-_Facts = dict[tuple[State, Place], set[Place]]
+_Ends = dict[tuple[State, Node], set[Node]]
 
 
-class Spelling:
-    """For every state and place in the trie, the places where its rule can be finished.
+class Coaccessibility:
+    """Decides whether a configuration (state, stack) is co-accessible over tokens.
 
-    ``finish[q, u]`` holds w if and only if the rule of state q, standing at q with the
-    trie at u, can be read to its end so that the trie stands at w. With that, a stack is
-    finished from the top down: what one rule leaves is where the next goes on.
+    For every state q and trie node u, ``ends[q, u]`` is the set of trie nodes w such that the
+    rest of the rule of q can be read from u to w. A stack is then checked from the top down:
+    the nodes in which one rule ends are those in which the next one continues.
 
-    Cost:   at most |Q|·|trie|² facts; meant for vocabularies of some dozens of tokens.
-    Raises: LimitError where that is too many.
+    Cost:   at most |Q| · |trie|² entries; meant for vocabularies of a few dozen tokens.
+    Raises: LimitError where |Q| · |trie| passes ``limits.states``.
     Source: summary edges of recursive state machines (Alur et al. 2005), on 𝒫 × T_V.
     """
 
@@ -46,59 +46,59 @@ class Spelling:
                 "states",
                 "use a vocabulary that holds every single byte",
             )
-        self._finish: _Facts = {
-            (state, place): {place} if network.finals[state] else set()
+        self._ends: _Ends = {
+            (state, node): {node} if network.finals[state] else set()
             for state in range(len(network))
-            for place in self._children
+            for node in self._children
         }
         self._saturate(limits)
 
-    def finishes(self, state: State, stack: Iterable[State]) -> bool:
-        """Whether whole tokens lead from (state, stack) between two tokens to acceptance.
+    def is_coaccessible(self, state: State, stack: Iterable[State]) -> bool:
+        """Whether whole tokens lead from a configuration between two tokens to a final one.
 
-        ``stack`` holds the return states, the innermost first.
+        ``stack`` holds the return states, the top of the stack first.
         """
-        places = self._finish[state, ROOT]
-        for waiting in stack:
-            places = set().union(*(self._finish[waiting, place] for place in places))
-        return ROOT in places
+        nodes = self._ends[state, ROOT]
+        for return_state in stack:
+            nodes = set().union(*(self._ends[return_state, node] for node in nodes))
+        return ROOT in nodes
 
     def _saturate(self, limits: Limits) -> None:
-        """Grow the facts until nothing new follows."""
+        """Add to the sets until a fixed point is reached."""
         clock = limits.clock()
         changed = True
         while changed:
             changed = False
             clock.check()
-            for (state, place), known in self._finish.items():
-                before = len(known)
-                self._read(state, place, known)
-                self._call(state, place, known)
-                changed |= len(known) != before
+            for (state, node), ends in self._ends.items():
+                before = len(ends)
+                self._read(state, node, ends)
+                self._call(state, node, ends)
+                changed |= len(ends) != before
 
-    def _read(self, state: State, place: Place, known: set[Place]) -> None:
-        for byte, followers in self._children[place].items():
+    def _read(self, state: State, node: Node, ends: set[Node]) -> None:
+        for byte, successors in self._children[node].items():
             target = int(self._network.table[state, self._network.classes[byte]])
             if target != DEAD:
-                for follower in followers:
-                    known |= self._finish[target, follower]
+                for successor in successors:
+                    ends |= self._ends[target, successor]
 
-    def _call(self, state: State, place: Place, known: set[Place]) -> None:
-        for rule, waiting in self._network.calling[state]:
-            for left in tuple(self._finish[self._network.initials[rule], place]):
-                known |= self._finish[waiting, left]
+    def _call(self, state: State, node: Node, ends: set[Node]) -> None:
+        for rule, return_state in self._network.calling[state]:
+            for end in tuple(self._ends[self._network.initials[rule], node]):
+                ends |= self._ends[return_state, end]
 
 
-def _children(vocabulary: Vocabulary) -> dict[Place, dict[int, tuple[Place, ...]]]:
-    """For each place of the trie the places a byte leads to; a token's end is also the root."""
+def _children(vocabulary: Vocabulary) -> dict[Node, dict[int, tuple[Node, ...]]]:
+    """For each trie node, the nodes after each byte; the end of a token is also the root."""
     trie = vocabulary.trie
-    children: dict[Place, dict[int, tuple[Place, ...]]] = {ROOT: {}}
-    path: list[Place] = [ROOT]
+    children: dict[Node, dict[int, tuple[Node, ...]]] = {ROOT: {}}
+    path: list[Node] = [ROOT]
     ends = np.diff(trie.first) > 0
     for node in range(len(trie)):
         del path[int(trie.depth[node]) + 1 :]
         children[node] = {}
-        places: tuple[Place, ...] = (node, ROOT) if ends[node] else (node,)
-        children[path[-1]][int(trie.byte[node])] = places
+        nodes: tuple[Node, ...] = (node, ROOT) if ends[node] else (node,)
+        children[path[-1]][int(trie.byte[node])] = nodes
         path.append(node)
     return children

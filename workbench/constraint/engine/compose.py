@@ -1,14 +1,10 @@
-"""The closed form of Algorithm 2: a DFA composed with a vocabulary, every edge.
+"""The closed form of Algorithm 2: a DFA composed with a vocabulary, all edges.
 
-In come the rows of every state; out come those of the states that token paths reach, without the
-edges from which no whole tokens lead to a final state.
+``compose`` returns a ``TokenFsa`` whose states are the DFA's and whose edges are tokens. It is
+trimmed on tokens: from every state that keeps edges, whole tokens lead to an accepted text.
 
-In come a machine's steps, its wide states and the states whose rows are wanted; out comes a
-``Closed``, once all of them are written.
-
-In come a ``Dfa`` and a ``Vocabulary``; out comes a ``TokenFsa`` whose states are the DFA's and
-whose edges are tokens. Dead ends are trimmed on tokens: from every state kept, whole tokens lead
-to an accepted text.
+``RowWriter`` drives the kernel of ``compose_kernel``: it allocates the buffers and enforces the
+limits.
 """
 
 from __future__ import annotations
@@ -24,70 +20,70 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.compose_edges import Closed
+from workbench.constraint.engine.compose_edges import EdgeRows
 from workbench.constraint.engine.compose_kernel import (
     COUNT,
     DONE,
     EDGE,
     EDGE_END,
     EDGES,
-    GROW,
+    LOOP,
     MAP,
     MAP_END,
     MAPS,
+    MIN_SHARED_NODES,
+    NEEDS_STEP,
     NODE,
-    PAUSE,
+    PAUSED,
+    RANGE_COLUMNS,
+    RANGES,
+    RECENT_ROWS,
     ROW_COLUMNS,
-    SMALLEST,
     SPENT,
     START,
-    STAYS,
-    STRETCH_COLUMNS,
-    STRETCHES,
     SUBTREE,
-    TRIED,
     Ints,
+    LoopArrays,
     Records,
-    Room,
+    RowArrays,
+    RowBuffers,
     Steps,
-    Wide,
-    Written,
-    close,
     nodes_of,
+    write_rows,
 )
-from workbench.constraint.engine.compose_loops import WideStates, wide_states
+from workbench.constraint.engine.compose_loops import LoopingStates, looping_states
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 Bools = npt.NDArray[np.bool_]
 
 
-def trimmed(rows: Closed, initial: State, finals: Bools) -> tuple[Closed, Bools]:
-    """The rows without dead ends, and the states that are reached and lead to an end, (Q,).
+def trim(rows: EdgeRows, initial: State, finals: Bools) -> tuple[EdgeRows, Bools]:
+    """Trim the rows; also returns which states are accessible and co-accessible, (Q,) bool.
 
-    Looks at maps alone, which name every state a row leads to; so every edge must be in the
-    slice of its own row, nothing borrowed and nothing staying, and the rows in order.
+    Works on the maps alone, which list every target of a row. So every edge must be in its own
+    row's slice, without shared ranges and self-loops, and the rows must be in order.
     """
-    written, states = rows.written, len(finals)
-    sizes = written.rows[:, MAP_END] - written.rows[:, MAP]
+    arrays, states = rows.arrays, len(finals)
+    sizes = arrays.rows[:, MAP_END] - arrays.rows[:, MAP]
     sources = np.repeat(np.arange(states, dtype=np.int32), sizes)
-    told = rows.tallies > 0  # the walk met more states than tokens end in
-    begins, ends = sources[told], written.maps[told]
+    is_target = rows.token_counts > 0  # the walk also visits states in which no token ends
+    begins, ends = sources[is_target], arrays.maps[is_target]
     start = np.zeros(states, np.bool_)
     start[initial] = True
     reached = _reach(*_by_first(begins, ends, states), start)
-    alive = reached & _reach(*_by_first(ends, begins, states), finals & reached)
-    kept = told & alive[sources] & alive[written.maps]
-    table = written.rows.copy()
-    table[:, COUNT] = np.bincount(sources, rows.tallies * kept, states)
-    table[~alive, EDGE_END] = table[~alive, EDGE]
-    maps = np.where(kept, written.maps, DEAD).astype(np.int32)
-    tallies = np.where(kept, rows.tallies, 0).astype(np.int32)
-    return Closed(rows.trie, written._replace(rows=table, maps=maps), tallies), alive
+    coaccessible = reached & _reach(*_by_first(ends, begins, states), finals & reached)
+    kept = is_target & coaccessible[sources] & coaccessible[arrays.maps]
+    table = arrays.rows.copy()
+    table[:, COUNT] = np.bincount(sources, rows.token_counts * kept, states)
+    table[~coaccessible, EDGE_END] = table[~coaccessible, EDGE]
+    maps = np.where(kept, arrays.maps, DEAD).astype(np.int32)
+    token_counts = np.where(kept, rows.token_counts, 0).astype(np.int32)
+    return EdgeRows(rows.trie, arrays._replace(rows=table, maps=maps), token_counts), coaccessible
 
 
 def _by_first(begins: Ints, ends: Ints, states: int) -> tuple[npt.NDArray[np.int64], Ints]:
-    """Pairs as lists of ends: where those of each state begin, (Q + 1,), and all of them."""
+    """Pairs as adjacency lists: where those of each state begin, (Q + 1,), and all their ends."""
     first = np.zeros(states + 1, np.int64)
     np.cumsum(np.bincount(begins, minlength=states), out=first[1:])
     return first, ends[np.argsort(begins, kind="stable")]
@@ -95,136 +91,142 @@ def _by_first(begins: Ints, ends: Ints, states: int) -> tuple[npt.NDArray[np.int
 
 @njit(cache=True, nogil=True)
 def _reach(first: npt.NDArray[np.int64], ends: Ints, start: Bools) -> Bools:
-    """The states that can be reached from any of ``start``."""
+    """The states reachable from any state of ``start``, (Q,) bool."""
     reached = start.copy()
-    waiting = list(np.flatnonzero(start))
-    while len(waiting) > 0:
-        state = waiting.pop()
+    queue = list(np.flatnonzero(start))
+    while len(queue) > 0:
+        state = queue.pop()
         for k in range(first[state], first[state + 1]):
             if not reached[ends[k]]:
                 reached[ends[k]] = True
-                waiting.append(np.int64(ends[k]))
+                queue.append(np.int64(ends[k]))
     return reached
 
 
 Array = TypeVar("Array", Ints, Records)
 
 
-#: A new installation compiles for seconds; that is nobody's grammar's doing.
-_PATIENT = Limits(seconds=600.0)
+#: A new installation compiles for seconds, which must not count against a grammar's time limit.
+_WARM_UP_LIMITS = Limits(seconds=600.0)
 
 
 @cache
 def ready() -> None:
-    """Have the kernels compiled before a clock runs: one state, to which every byte leads back."""
+    """Load or compile the kernels before a clock runs: one state with a loop on every byte."""
     trie = Trie.of([bytes([byte]) for byte in range(256)])
     table, classes = np.zeros(1, np.int32), np.zeros(256, np.uint16)
     table.flags.writeable = classes.flags.writeable = False
-    steps, found, writer = Steps(table, 1, classes), WideStates(trie), Writer(trie, 1, _PATIENT)
-    for state in wide_states(steps):
-        found.add(steps, state)
-    writer.write(steps, found.arrays(1), np.zeros(1, np.int32))
-    writer.closed(found.arrays(1)).targets(0)
+    steps, looping, writer = (
+        Steps(table, 1, classes),
+        LoopingStates(trie),
+        RowWriter(trie, 1, _WARM_UP_LIMITS),
+    )
+    for state in looping_states(steps):
+        looping.add(steps, state)
+    writer.write(steps, looping.arrays(1), np.zeros(1, np.int32))
+    writer.edge_rows(looping.arrays(1)).targets(0)
 
 
-class Writer:
-    """Writes rows of one machine; rows never asked for stay empty."""
+class RowWriter:
+    """Writes rows of one machine; all rows are empty at first."""
 
     def __init__(self, trie: Trie, states: int, limits: Limits) -> None:
         self._trie = trie
         self._nodes = nodes_of(trie)
         self._limits = limits
         self._clock = limits.clock()
-        at = np.zeros(SPENT + 1, np.int64)
-        at[SUBTREE] = at[NODE] = -1
+        cursor = np.zeros(SPENT + 1, np.int64)
+        cursor[SUBTREE] = cursor[NODE] = -1
         rows = np.zeros((states, ROW_COLUMNS), np.int32)
-        rows[:, STAYS] = -1
-        # the kernel wants room for one row of any size; what it does not touch costs nothing
-        self._room = Room(
+        rows[:, LOOP] = -1
+        # the kernel needs room for one row of any size; untouched memory costs nothing
+        self._buffers = RowBuffers(
             rows=rows,
             maps=np.empty(2 * states + 1024, np.int32),
-            tallies=np.empty(2 * states + 1024, np.int32),
+            token_counts=np.empty(2 * states + 1024, np.int32),
             edges=np.empty(len(trie) + 4096, np.uint64),
-            borrowed=np.empty((len(trie) // SMALLEST + 64, STRETCH_COLUMNS), np.int32),
-            at=at,
+            ranges=np.empty((len(trie) // MIN_SHARED_NODES + 64, RANGE_COLUMNS), np.int32),
+            cursor=cursor,
             path=np.empty(trie.height + 1, np.uint32),
             local=np.full(states, -1, np.int32),
-            tried=np.full(TRIED, -1, np.int32),
+            recent=np.full(RECENT_ROWS, -1, np.int32),
         )
 
-    def write(self, steps: Steps, wide: Wide, starts: Ints) -> bool:
-        """Go on writing the rows of ``starts``; False where a step has to be computed first.
+    def write(self, steps: Steps, loops: LoopArrays, starts: Ints) -> bool:
+        """Write the rows of ``starts``, or continue; False if the step ``missing`` must be added.
 
-        Raises: LimitError past ``limits.token_edges`` edges stored or ``limits.seconds``.
+        Raises: LimitError past ``limits.token_edges`` stored edges or ``limits.seconds``.
         """
-        at = self._room.at
-        while (why := close(steps, self._nodes, wide, starts, self._room)) != DONE:
+        cursor = self._buffers.cursor
+        while (status := write_rows(steps, self._nodes, loops, starts, self._buffers)) != DONE:
             self._clock.check()
-            if why == GROW:
+            if status == NEEDS_STEP:
                 return False
-            if why == PAUSE:
-                at[SPENT] = 0
-                self._check(int(at[EDGES]))
+            if status == PAUSED:
+                cursor[SPENT] = 0
+                self._check(int(cursor[EDGES]))
             else:
-                self._make_room()
-        at[START] = 0
-        self._check(int(at[EDGES]))
+                self._enlarge()
+        cursor[START] = 0
+        self._check(int(cursor[EDGES]))
         return True
 
     def missing(self, steps: Steps) -> tuple[State, int]:
-        """The state and the byte class whose step is not known yet."""
-        node = int(self._room.at[NODE])
-        state = int(self._room.path[self._trie.depth[node]]) // steps.width
+        """The state and the byte class of the ``UNKNOWN`` step that interrupted ``write``."""
+        node = int(self._buffers.cursor[NODE])
+        state = int(self._buffers.path[self._trie.depth[node]]) // steps.width
         return state, int(steps.classes[self._trie.byte[node]])
 
-    def closed(self, wide: Wide) -> Closed:
-        """What is written, in arrays of its own."""
-        so_far = self.closed_so_far(wide)
-        written = so_far.written
-        kept = written._replace(
-            maps=written.maps.copy(), edges=written.edges.copy(), borrowed=written.borrowed.copy()
+    def edge_rows(self, loops: LoopArrays) -> EdgeRows:
+        """The rows written, in copies of the arrays."""
+        so_far = self.edge_rows_so_far(loops)
+        arrays = so_far.arrays
+        kept = arrays._replace(
+            maps=arrays.maps.copy(), edges=arrays.edges.copy(), ranges=arrays.ranges.copy()
         )
-        return Closed(self._trie, kept, so_far.tallies.copy())
+        return EdgeRows(self._trie, kept, so_far.token_counts.copy())
 
-    def closed_so_far(self, wide: Wide) -> Closed:
-        """What is written, in arrays that go on being written."""
-        room, at = self._room, self._room.at
-        written = Written(
-            rows=room.rows,
-            maps=room.maps[: at[MAPS]],
-            edges=room.edges[: at[EDGES]],
-            borrowed=room.borrowed[: at[STRETCHES]],
-            stays=wide.stays,
+    def edge_rows_so_far(self, loops: LoopArrays) -> EdgeRows:
+        """The rows written, in views of the arrays that later calls extend."""
+        buffers, cursor = self._buffers, self._buffers.cursor
+        arrays = RowArrays(
+            rows=buffers.rows,
+            maps=buffers.maps[: cursor[MAPS]],
+            edges=buffers.edges[: cursor[EDGES]],
+            ranges=buffers.ranges[: cursor[RANGES]],
+            loop_members=loops.loop_members,
         )
-        return Closed(self._trie, written, room.tallies[: at[MAPS]])
+        return EdgeRows(self._trie, arrays, buffers.token_counts[: cursor[MAPS]])
 
     def grow(self, states: int) -> None:
-        """Make room for a machine that has become larger."""
-        room, known = self._room, len(self._room.rows)
-        if states <= known:
+        """Enlarge the buffers for a machine that has grown to ``states`` states."""
+        buffers, old_size = self._buffers, len(self._buffers.rows)
+        if states <= old_size:
             return
         rows = np.zeros((states, ROW_COLUMNS), np.int32)
-        rows[:known], rows[known:, STAYS] = room.rows, -1
+        rows[:old_size], rows[old_size:, LOOP] = buffers.rows, -1
         local = np.full(states, -1, np.int32)
-        local[:known] = room.local
-        self._room = room._replace(rows=rows, local=local)
-        self._make_room()
+        local[:old_size] = buffers.local
+        self._buffers = buffers._replace(rows=rows, local=local)
+        self._enlarge()
 
     def _check(self, edges: int) -> None:
         self._limits.check("token_edges", edges, "draw a smaller vocabulary, or a smaller grammar")
 
-    def _make_room(self) -> None:
-        room, at = self._room, self._room.at
-        self._room = room._replace(
-            maps=_longer(room.maps, int(at[MAPS]), len(room.local)),
-            tallies=_longer(room.tallies, int(at[MAPS]), len(room.local)),
-            edges=_longer(room.edges, int(at[EDGES]), len(self._trie)),
-            borrowed=_longer(room.borrowed, int(at[STRETCHES]), len(self._trie) // SMALLEST + 1),
+    def _enlarge(self) -> None:
+        buffers, cursor = self._buffers, self._buffers.cursor
+        self._buffers = buffers._replace(
+            maps=_longer(buffers.maps, int(cursor[MAPS]), len(buffers.local)),
+            token_counts=_longer(buffers.token_counts, int(cursor[MAPS]), len(buffers.local)),
+            edges=_longer(buffers.edges, int(cursor[EDGES]), len(self._trie)),
+            ranges=_longer(
+                buffers.ranges, int(cursor[RANGES]), len(self._trie) // MIN_SHARED_NODES + 1
+            ),
         )
 
 
 def _longer(array: Array, used: int, wanted: int) -> Array:
-    """An array with ``wanted`` places free after the used ones: itself, or one twice as long."""
+    """An array with ``wanted`` free entries after the used ones: itself, or one twice as long."""
     if len(array) - used >= wanted:
         return array
     longer = np.empty_like(array, shape=(max(2 * len(array), used + wanted), *array.shape[1:]))
@@ -236,24 +238,23 @@ def _longer(array: Array, used: int, wanted: int) -> Array:
 class TokenFsa:
     """A finite automaton over tokens, A ∘ T_V.
 
-    Every edge can be read without the DFA and without a walk of the trie, a row at a
-    time or, written out, all at once. What is stored is less: what stays in a circle is
-    the vocabulary's and lies there, for all machines; rows borrow stretches of wide rows;
-    rows that differ in the names of states share their edges. Where single bytes are
-    missing, only the last. States that no token path reaches keep no edges.
+    Every edge can be read without the DFA and without a walk of the trie: by row, or all
+    together in ``first``, ``token_ids`` and ``targets``. The rows are stored compressed, as
+    ``compose_kernel`` explains. If the vocabulary lacks single-byte tokens, only renaming is
+    used. States that no token path reaches have no edges.
 
     Shape: Q states, E edges. ``finals`` (Q,) bool; the edges of state q are
            ``first[q]:first[q + 1]`` of ``token_ids`` and ``targets``, (E,) int32, sorted
            by token id.
-    Raises: LimitError where what is written out, ``first`` and the two others, would have
-            more than ``limits.token_edges``.
+    Raises: LimitError where ``first``, ``token_ids`` and ``targets`` are requested and E is more
+            than ``limits.token_edges``.
     Source: Koo et al. 2024, Algorithm 2 and Figure 5.
     """
 
     vocabulary: Vocabulary
     initial: State
     finals: npt.NDArray[np.bool_]
-    rows: Closed
+    rows: EdgeRows
     limits: Limits = LIMITS
 
     def __len__(self) -> int:
@@ -267,26 +268,26 @@ class TokenFsa:
 
     @property
     def nbytes(self) -> int:
-        """The bytes stored, the vocabulary's own aside."""
+        """The bytes stored, without the arrays that belong to the vocabulary."""
         return self.rows.nbytes + self.finals.nbytes
 
     @property
     def first(self) -> npt.NDArray[np.int32]:
         """Where the edges of each state begin, (Q + 1,)."""
-        return self._written_out[0]
+        return self._all_rows[0]
 
     @property
     def token_ids(self) -> npt.NDArray[np.int32]:
         """The token of each edge, (E,)."""
-        return self._written_out[1]
+        return self._all_rows[1]
 
     @property
     def targets(self) -> npt.NDArray[np.int32]:
-        """Where each edge leads, (E,)."""
-        return self._written_out[2]
+        """The target state of each edge, (E,)."""
+        return self._all_rows[2]
 
     @cached_property
-    def _written_out(
+    def _all_rows(
         self,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         self.limits.check(
@@ -295,7 +296,7 @@ class TokenFsa:
         return self.rows.all_rows()
 
     def row(self, state: State) -> npt.NDArray[np.int32]:
-        """The tokens that may come next, sorted; the end token is not among them."""
+        """The tokens that may come next, sorted, without the end token."""
         return self.rows.row(state)[0]
 
     def edges(self, state: State) -> list[tuple[TokenId, State]]:
@@ -308,7 +309,7 @@ class TokenFsa:
         return self.rows.step(state, token_id)
 
     def accepts(self, token_ids: list[TokenId]) -> bool:
-        """Whether a sequence of tokens (without the end token) spells an accepted text."""
+        """Whether a sequence of tokens (without the end token) is a tokenized accepted text."""
         state = self.initial
         for token_id in token_ids:
             if (state := self.step(state, token_id)) == DEAD:
@@ -317,61 +318,63 @@ class TokenFsa:
 
 
 def compose(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenFsa:
-    """Adapt a byte automaton to a vocabulary: the states stay, edges become tokens.
+    """Compose a byte automaton with a vocabulary: the states remain, the edges become tokens.
 
-    Cost:   at most |Q| times |trie| byte steps; far fewer where states read in circles or
-            differ in name alone.
-    Raises: LimitError past ``limits.token_edges`` edges stored or ``limits.seconds``;
-            VocabularyError if the vocabulary spells no accepted text at all.
+    Cost:   at most |Q| times |trie| byte steps; far fewer for states that loop or that differ
+            only in name.
+    Raises: LimitError past ``limits.token_edges`` stored edges or ``limits.seconds``;
+            VocabularyError if no accepted text can be tokenized with the vocabulary.
     Source: Koo et al. 2024, Algorithm 2, §2.4.
     """
     ready()
-    reads: npt.NDArray[np.bool_] = (dfa.table != DEAD).any(axis=0)[dfa.classes]
+    used: npt.NDArray[np.bool_] = (dfa.table != DEAD).any(axis=0)[dfa.classes]
     if dfa.is_empty:
         raise cannot_spell(vocabulary)
-    if vocabulary.single_bytes.issuperset(np.flatnonzero(reads).tolist()):
+    if vocabulary.single_bytes.issuperset(np.flatnonzero(used).tolist()):
         rows = _rows(dfa, vocabulary.trie, limits)
         return TokenFsa(vocabulary, dfa.initial, dfa.finals, rows, limits)
-    rows, alive = trimmed(_plain_rows(dfa, vocabulary.trie, limits), dfa.initial, dfa.finals)
-    if not alive[dfa.initial]:
+    rows, coaccessible = trim(
+        _uncompressed_rows(dfa, vocabulary.trie, limits), dfa.initial, dfa.finals
+    )
+    if not coaccessible[dfa.initial]:
         raise cannot_spell(vocabulary)
-    return TokenFsa(vocabulary, dfa.initial, dfa.finals & alive, rows, limits)
+    return TokenFsa(vocabulary, dfa.initial, dfa.finals & coaccessible, rows, limits)
 
 
 def cannot_spell(vocabulary: Vocabulary) -> VocabularyError:
-    """The error of a vocabulary that spells nothing the grammar accepts."""
+    """The error of a vocabulary with which no accepted text can be tokenized."""
     return VocabularyError(
         f"no accepted text can be spelled with the tokens of {vocabulary.name}",
         "add the characters the grammar needs to the vocabulary, or choose another one",
     )
 
 
-def _rows(dfa: Dfa, trie: Trie, limits: Limits) -> Closed:
-    """The rows of all states, for a vocabulary that spells every byte: no dead ends threaten.
+def _rows(dfa: Dfa, trie: Trie, limits: Limits) -> EdgeRows:
+    """The rows of all states, for a vocabulary with a single-byte token for every byte used.
 
-    Since every byte is a token, tokens reach every state.
+    Then tokens reach every state, and no token leads to a dead end.
     """
-    steps, found = _steps(dfa), WideStates(trie)
-    circling = wide_states(steps)
-    for state in circling:
-        found.add(steps, state)
+    steps, looping = _steps(dfa), LoopingStates(trie)
+    loop_states = looping_states(steps)
+    for state in loop_states:
+        looping.add(steps, state)
     order = np.arange(len(dfa), dtype=np.int32)
-    if circling:  # rows others borrow from come first
-        order = np.concatenate([np.array(circling, np.int32), np.delete(order, circling)])
-    wide, writer = found.arrays(len(dfa)), Writer(trie, len(dfa), limits)
-    writer.write(steps, wide, order)
-    return writer.closed(wide)
+    if loop_states:  # the owners of shared ranges must come first
+        order = np.concatenate([np.array(loop_states, np.int32), np.delete(order, loop_states)])
+    loops, writer = looping.arrays(len(dfa)), RowWriter(trie, len(dfa), limits)
+    writer.write(steps, loops, order)
+    return writer.edge_rows(loops)
 
 
-def _plain_rows(dfa: Dfa, trie: Trie, limits: Limits) -> Closed:
-    """The rows of all states, each with exactly its targets in its map."""
-    none, writer = WideStates(trie).arrays(len(dfa)), Writer(trie, len(dfa), limits)
-    writer.write(_steps(dfa), none, np.arange(len(dfa), dtype=np.int32))
-    return writer.closed(none)
+def _uncompressed_rows(dfa: Dfa, trie: Trie, limits: Limits) -> EdgeRows:
+    """The rows of all states without self-loops and shared ranges: all targets in their maps."""
+    no_loops, writer = LoopingStates(trie).arrays(len(dfa)), RowWriter(trie, len(dfa), limits)
+    writer.write(_steps(dfa), no_loops, np.arange(len(dfa), dtype=np.int32))
+    return writer.edge_rows(no_loops)
 
 
 def _steps(dfa: Dfa) -> Steps:
-    """The machine as kernels like it: numba takes arrays that may be written for another type."""
+    """The machine as the kernel reads it, read-only: numba has a type for writable arrays."""
     table = dfa.table.reshape(-1)
     table.flags.writeable = False
     return Steps(table, dfa.table.shape[1], dfa.classes)

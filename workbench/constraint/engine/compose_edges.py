@@ -1,10 +1,7 @@
-"""Reads the edges of a closed form from its compressed rows.
+"""Decodes the edges of a closed form from its compressed rows (``compose_kernel.RowArrays``).
 
-In come the arrays of ``closed.Closed`` and a row's number; out come token ids and states.
-
-In comes a state; out come its tokens and where each leads. What is stored is less than what is
-told: wide rows share what stays in their circle, with each other and with the vocabulary, and rows
-that differ in the names of states share their edges.
+A row's edges are its own, those of its self-loop (stored with the vocabulary), and those of the
+shared ranges of looping states' rows. ``EdgeRows`` returns them as token ids and target states.
 """
 
 from __future__ import annotations
@@ -17,59 +14,60 @@ import numpy.typing as npt
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inner, njit
 from workbench.constraint.engine.compose_kernel import (
-    BORROWED,
-    BORROWED_END,
     COUNT,
     EDGE,
     EDGE_END,
     FROM,
-    LENT,
-    LENT_END,
+    LOOP,
     MAP,
     OWNER,
-    STAYS,
+    OWNER_EDGE,
+    OWNER_EDGE_END,
+    RANGE,
+    RANGE_END,
     TO,
     Edges,
     Ints,
+    RowArrays,
     Tokens,
-    Written,
 )
 from workbench.vocabulary.trie import SEVERAL, TOKEN_AT, Trie
 from workbench.vocabulary.vocabulary import TokenId
 
-_NONE, _ONE, _HALF, _PLACE = (np.uint64(n) for n in (0, 1, 32, 2**32 - 1))
+_NONE, _ONE, _HALF, _INDEX = (np.uint64(n) for n in (0, 1, 32, 2**32 - 1))
 _TOKEN_AT, _SEVERAL = np.uint64(TOKEN_AT), np.uint64(SEVERAL)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def tell(written: Written, tokens: Tokens, row: int, edges: Edges, count: int) -> int:
-    """Tell a row's edges after ``count`` others, in no order; how many are told then."""
-    own = written.rows[row]
-    count = _tell_own(written, tokens, own[MAP], own[EDGE], own[EDGE_END], edges, count)
-    if own[STAYS] >= 0:
-        count = _tell_stays(written, tokens, own, 0, len(tokens.records), edges, count)
-    for k in range(own[BORROWED], own[BORROWED_END]):
-        stretch = written.borrowed[k]
-        owner = written.rows[stretch[OWNER]]
-        count = _tell_own(
-            written, tokens, owner[MAP], stretch[LENT], stretch[LENT_END], edges, count
+def decode_row(arrays: RowArrays, tokens: Tokens, row: int, edges: Edges, count: int) -> int:
+    """Append a row's edges to the first ``count``, in any order. Returns the new count."""
+    record = arrays.rows[row]
+    count = _decode_edges(arrays, tokens, record[MAP], record[EDGE], record[EDGE_END], edges, count)
+    if record[LOOP] >= 0:
+        count = _decode_loop(arrays, tokens, record, 0, len(tokens.records), edges, count)
+    for k in range(record[RANGE], record[RANGE_END]):
+        shared = arrays.ranges[k]
+        owner = arrays.rows[shared[OWNER]]
+        count = _decode_edges(
+            arrays, tokens, owner[MAP], shared[OWNER_EDGE], shared[OWNER_EDGE_END], edges, count
         )
-        count = _tell_stays(written, tokens, owner, stretch[FROM], stretch[TO], edges, count)
+        count = _decode_loop(arrays, tokens, owner, shared[FROM], shared[TO], edges, count)
     return count
 
 
 @inner
-def _tell_own(
-    written: Written, tokens: Tokens, base: int, begin: int, end: int, edges: Edges, count: int
+def _decode_edges(
+    arrays: RowArrays, tokens: Tokens, base: int, begin: int, end: int, edges: Edges, count: int
 ) -> int:
+    """Append the edges ``arrays.edges[begin:end]`` of the row whose map begins at ``base``."""
     for k in range(begin, end):
-        edge = written.edges[k]
-        target = written.maps[np.uint64(base) + (edge & _PLACE)]
+        edge = arrays.edges[k]
+        target = arrays.maps[np.uint64(base) + (edge & _INDEX)]
         if target >= 0:
             node = int(np.int64(edge >> _HALF))
             token = (tokens.records[node] >> _TOKEN_AT) & _SEVERAL
             if token == _SEVERAL:
-                count = _tell_several(tokens, node, target, edges, count)
+                count = _decode_same_bytes(tokens, node, target, edges, count)
                 continue
             edges.ids[count], edges.targets[count] = np.int32(token) - 1, target
             count += 1
@@ -77,26 +75,31 @@ def _tell_own(
 
 
 @inner
-def _tell_stays(
-    written: Written, tokens: Tokens, owner: Ints, begin: int, end: int, edges: Edges, count: int
+def _decode_loop(
+    arrays: RowArrays, tokens: Tokens, owner: Ints, begin: int, end: int, edges: Edges, count: int
 ) -> int:
-    """Tell what stays at some nodes; without a branch for the half of them that have no token."""
-    stays, maps, records = written.stays[owner[STAYS]], written.maps[owner[MAP] :], tokens.records
+    """Append the edges inside the loop of ``owner`` at the nodes ``range(begin, end)``.
+
+    Without a branch for the half of the nodes that have no token: an edge without a token is
+    overwritten by the next.
+    """
+    loop_members, maps = arrays.loop_members[owner[LOOP]], arrays.maps[owner[MAP] :]
+    records = tokens.records
     for node in range(begin, end):
-        place = int(stays[node])
+        index = int(loop_members[node])
         token = (records[node] >> _TOKEN_AT) & _SEVERAL
-        if token == _SEVERAL and place >= 0:
-            count = _tell_several(tokens, node, maps[place], edges, count)
+        if token == _SEVERAL and index >= 0:
+            count = _decode_same_bytes(tokens, node, maps[index], edges, count)
             continue
         edges.ids[count] = np.int32(token) - 1
-        edges.targets[count] = maps[place if place >= 0 else 0]
-        count += (token != _NONE) & (place >= 0)
+        edges.targets[count] = maps[index if index >= 0 else 0]
+        count += (token != _NONE) & (index >= 0)
     return count
 
 
 @inner
-def _tell_several(tokens: Tokens, node: int, target: int, edges: Edges, count: int) -> int:
-    """Tokens that are spelt alike."""
+def _decode_same_bytes(tokens: Tokens, node: int, target: int, edges: Edges, count: int) -> int:
+    """Append the edges of all tokens of a node: they have the same bytes."""
     for k in range(tokens.first[node], tokens.first[node + 1]):
         edges.ids[count], edges.targets[count] = tokens.ids[k], target
         count += 1
@@ -104,21 +107,24 @@ def _tell_several(tokens: Tokens, node: int, target: int, edges: Edges, count: i
 
 
 @njit(cache=True, nogil=True)
-def tell_sorted(
-    written: Written, tokens: Tokens, rows: Ints, first: Ints, edges: Edges, by_token: Ints
+def decode_rows_sorted(
+    arrays: RowArrays, tokens: Tokens, rows: Ints, first: Ints, edges: Edges, by_token: Ints
 ) -> None:
-    """Tell rows, each at its place and sorted by token; ``by_token`` (V,) is room, all ``DEAD``."""
+    """Decode rows into ``edges[first[k]:first[k + 1]]``, each sorted by token.
+
+    ``by_token`` (V,) is scratch, all ``DEAD`` before and after.
+    """
     for k in range(len(rows)):
         begin, end = first[k], first[k + 1]
-        tell(written, tokens, rows[k], edges, begin)
+        decode_row(arrays, tokens, rows[k], edges, begin)
         if end - begin > len(by_token) // 64:
-            _sort_many(edges, begin, end, by_token)
+            _sort_by_table(edges, begin, end, by_token)
         else:
-            _sort_few(edges, begin, end)
+            _sort_by_comparison(edges, begin, end)
 
 
 @inner
-def _sort_many(edges: Edges, begin: int, end: int, by_token: Ints) -> None:
+def _sort_by_table(edges: Edges, begin: int, end: int, by_token: Ints) -> None:
     for k in range(begin, end):
         by_token[edges.ids[k]] = edges.targets[k]
     k = begin
@@ -130,143 +136,145 @@ def _sort_many(edges: Edges, begin: int, end: int, by_token: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _sort_few(edges: Edges, begin: int, end: int) -> None:
+def _sort_by_comparison(edges: Edges, begin: int, end: int) -> None:
     order = np.argsort(edges.ids[begin:end])
     edges.ids[begin:end] = edges.ids[begin:end][order]
     edges.targets[begin:end] = edges.targets[begin:end][order]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def target(written: Written, row: int, node: int) -> int:
-    """Where the tokens of a node lead, or ``DEAD``."""
-    own = written.rows[row]
-    there = _own_target(written, own[MAP], own[EDGE], own[EDGE_END], node)
-    if there == DEAD and own[STAYS] >= 0:
-        there = _stays_target(written, own, node)
-    for k in range(own[BORROWED], own[BORROWED_END]):
-        stretch = written.borrowed[k]
-        if stretch[FROM] <= node < stretch[TO]:
-            owner = written.rows[stretch[OWNER]]
-            there = _own_target(written, owner[MAP], stretch[LENT], stretch[LENT_END], node)
-            return there if there != DEAD else _stays_target(written, owner, node)
-    return there
+def edge_target(arrays: RowArrays, row: int, node: int) -> int:
+    """The target of the tokens that end at a node, or ``DEAD``."""
+    record = arrays.rows[row]
+    target = _edge_target(arrays, record[MAP], record[EDGE], record[EDGE_END], node)
+    if target == DEAD and record[LOOP] >= 0:
+        target = _loop_target(arrays, record, node)
+    for k in range(record[RANGE], record[RANGE_END]):
+        shared = arrays.ranges[k]
+        if shared[FROM] <= node < shared[TO]:
+            owner = arrays.rows[shared[OWNER]]
+            target = _edge_target(
+                arrays, owner[MAP], shared[OWNER_EDGE], shared[OWNER_EDGE_END], node
+            )
+            return target if target != DEAD else _loop_target(arrays, owner, node)
+    return target
 
 
 @inner
-def _own_target(written: Written, base: int, begin: int, end: int, node: int) -> int:
-    k = begin + np.searchsorted(written.edges[begin:end], np.uint64(node) << _HALF)
-    if k < end and written.edges[k] >> _HALF == np.uint64(node):
-        return int(written.maps[np.uint64(base) + (written.edges[k] & _PLACE)])
+def _edge_target(arrays: RowArrays, base: int, begin: int, end: int, node: int) -> int:
+    k = begin + np.searchsorted(arrays.edges[begin:end], np.uint64(node) << _HALF)
+    if k < end and arrays.edges[k] >> _HALF == np.uint64(node):
+        return int(arrays.maps[np.uint64(base) + (arrays.edges[k] & _INDEX)])
     return DEAD
 
 
 @inner
-def _stays_target(written: Written, owner: Ints, node: int) -> int:
-    place = written.stays[owner[STAYS], node]
-    return int(written.maps[owner[MAP] + place]) if place >= 0 else DEAD
+def _loop_target(arrays: RowArrays, owner: Ints, node: int) -> int:
+    index = arrays.loop_members[owner[LOOP], node]
+    return int(arrays.maps[owner[MAP] + index]) if index >= 0 else DEAD
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def meet(written: Written, tokens: Tokens, row: int, earliest: Ints) -> None:
-    """The first node, in preorder, whose tokens lead to each state, (Q,), where it is earlier."""
-    own = written.rows[row]
-    maps = written.maps[own[MAP] :]
-    for k in range(own[EDGE], own[EDGE_END]):
-        _meet(maps[written.edges[k] & _PLACE], written.edges[k] >> _HALF, earliest)
-    if own[STAYS] >= 0:
-        _meet_staying(written, tokens, own, 0, len(tokens.records), earliest)
-    for i in range(own[BORROWED], own[BORROWED_END]):
-        stretch = written.borrowed[i]
-        owner = written.rows[stretch[OWNER]]
-        maps = written.maps[owner[MAP] :]
-        for k in range(stretch[LENT], stretch[LENT_END]):
-            _meet(maps[written.edges[k] & _PLACE], written.edges[k] >> _HALF, earliest)
-        _meet_staying(written, tokens, owner, stretch[FROM], stretch[TO], earliest)
+def update_earliest(arrays: RowArrays, tokens: Tokens, row: int, earliest: Ints) -> None:
+    """Lower ``earliest`` (Q,) to the first node, in preorder, whose tokens lead to each state."""
+    record = arrays.rows[row]
+    maps = arrays.maps[record[MAP] :]
+    for k in range(record[EDGE], record[EDGE_END]):
+        _update(maps[arrays.edges[k] & _INDEX], arrays.edges[k] >> _HALF, earliest)
+    if record[LOOP] >= 0:
+        _update_from_loop(arrays, tokens, record, 0, len(tokens.records), earliest)
+    for i in range(record[RANGE], record[RANGE_END]):
+        shared = arrays.ranges[i]
+        owner = arrays.rows[shared[OWNER]]
+        maps = arrays.maps[owner[MAP] :]
+        for k in range(shared[OWNER_EDGE], shared[OWNER_EDGE_END]):
+            _update(maps[arrays.edges[k] & _INDEX], arrays.edges[k] >> _HALF, earliest)
+        _update_from_loop(arrays, tokens, owner, shared[FROM], shared[TO], earliest)
 
 
 @inner
-def _meet_staying(
-    written: Written, tokens: Tokens, owner: Ints, begin: int, end: int, earliest: Ints
+def _update_from_loop(
+    arrays: RowArrays, tokens: Tokens, owner: Ints, begin: int, end: int, earliest: Ints
 ) -> None:
-    stays, maps = written.stays[owner[STAYS]], written.maps[owner[MAP] :]
+    loop_members, maps = arrays.loop_members[owner[LOOP]], arrays.maps[owner[MAP] :]
     for node in range(begin, end):
-        if stays[node] >= 0 and (tokens.records[node] >> _TOKEN_AT) & _SEVERAL != _NONE:
-            _meet(maps[stays[node]], node, earliest)
+        if loop_members[node] >= 0 and (tokens.records[node] >> _TOKEN_AT) & _SEVERAL != _NONE:
+            _update(maps[loop_members[node]], node, earliest)
 
 
 @inner
-def _meet(state: int, node: int, earliest: Ints) -> None:
+def _update(state: int, node: int, earliest: Ints) -> None:
     if state >= 0 and node < earliest[state]:
         earliest[state] = node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closed:
-    """Rows of token edges, by state."""
+class EdgeRows:
+    """Rows of token edges, by state, decoded when requested."""
 
     trie: Trie
-    written: Written
-    #: How many tokens of each row lead to each place in its map, as ``written.maps``.
-    tallies: Ints
+    arrays: RowArrays
+    #: The number of tokens that lead to each entry of ``arrays.maps``, (M,).
+    token_counts: Ints
 
     def __len__(self) -> int:
         """The number of rows."""
-        return len(self.written.rows)
+        return len(self.arrays.rows)
 
     @property
     def counts(self) -> Ints:
-        """How many edges each row has, (Q,)."""
-        return self.written.rows[:, COUNT]
+        """The number of edges of each row, (Q,)."""
+        return self.arrays.rows[:, COUNT]
 
     @property
     def nbytes(self) -> int:
-        """The bytes of what is stored; what is the vocabulary's is not among them."""
-        written = self.written
-        own = (written.rows, written.maps, written.edges, written.borrowed, self.tallies)
-        return sum(array.nbytes for array in own)
+        """The bytes stored, without the arrays that belong to the vocabulary."""
+        arrays = self.arrays
+        stored = (arrays.rows, arrays.maps, arrays.edges, arrays.ranges, self.token_counts)
+        return sum(array.nbytes for array in stored)
 
     def row(self, state: State) -> tuple[Ints, Ints]:
-        """The tokens of a row, sorted, and where each leads."""
-        return self._told(np.array([state], np.int32))[1:]
+        """The tokens of a row, sorted, and their target states."""
+        return self._decode(np.array([state], np.int32))[1:]
 
     def all_rows(self) -> tuple[Ints, Ints, Ints]:
-        """Every row written out: where each begins, (Q + 1,); tokens, sorted by row; targets."""
-        return self._told(np.arange(len(self), dtype=np.int32))
+        """Every row: where each begins, (Q + 1,); the tokens, sorted within a row; the targets."""
+        return self._decode(np.arange(len(self), dtype=np.int32))
 
-    def _told(self, rows: Ints) -> tuple[Ints, Ints, Ints]:
+    def _decode(self, rows: Ints) -> tuple[Ints, Ints, Ints]:
         first = np.zeros(len(rows) + 1, np.int32)
         np.cumsum(self.counts[rows], out=first[1:])
-        # one place more, which the kernel fills in vain
+        # one spare entry, which ``_decode_loop`` may overwrite
         edges = Edges(np.empty(first[-1] + 1, np.int32), np.empty(first[-1] + 1, np.int32))
         by_token = np.full(int(self.trie.token_ids.max(initial=-1)) + 1, DEAD, np.int32)
-        tell_sorted(self.written, self._tokens, rows, first, edges, by_token)
+        decode_rows_sorted(self.arrays, self._tokens, rows, first, edges, by_token)
         return first, edges.ids[:-1], edges.targets[:-1]
 
     def step(self, state: State, token_id: TokenId) -> State:
-        """Where a token leads, or ``DEAD``."""
-        node = self.trie.shared(_Ends).of(self.trie, token_id)
-        return DEAD if node < 0 else int(target(self.written, state, node))
+        """The target state of a token, or ``DEAD``."""
+        node = self.trie.shared(_EndNodes).of(self.trie, token_id)
+        return DEAD if node < 0 else int(edge_target(self.arrays, state, node))
 
     def targets(self, state: State) -> npt.NDArray[np.int32]:
-        """The states a row leads to, those whose tokens come first in the trie first."""
+        """The target states of a row, in the order of their first token in the trie."""
         earliest = np.full(len(self), len(self.trie), np.int32)
-        meet(self.written, self._tokens, state, earliest)
-        met = np.flatnonzero(earliest < len(self.trie))
-        return met[np.argsort(earliest[met], kind="stable")].astype(np.int32)
+        update_earliest(self.arrays, self._tokens, state, earliest)
+        states = np.flatnonzero(earliest < len(self.trie))
+        return states[np.argsort(earliest[states], kind="stable")].astype(np.int32)
 
     @property
     def _tokens(self) -> Tokens:
         return Tokens(self.trie.records, self.trie.first, self.trie.token_ids)
 
 
-class _Ends:
-    """At which node of a vocabulary's trie each token ends."""
+class _EndNodes:
+    """The trie node at which each token of a vocabulary ends, cached with the trie."""
 
     def __init__(self) -> None:
         self._nodes: Ints | None = None
 
     def of(self, trie: Trie, token_id: TokenId) -> int:
-        """The node of a token, or −1 for one that spells nothing."""
+        """The node of a token, or −1 for a token without bytes."""
         if self._nodes is None:
             nodes = np.full(int(trie.token_ids.max(initial=-1)) + 1, -1, np.int32)
             nodes[trie.token_ids] = np.repeat(

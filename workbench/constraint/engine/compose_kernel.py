@@ -1,22 +1,34 @@
-"""The kernel of the closed form, and the arrays it writes.
+"""Resumable numba kernel that writes the rows of the closed form, and its arrays.
 
-What comes in (a machine's steps, a trie, its wide states) and what goes out (rows) are tuples of
-arrays, as kernels take them.
+A row is one walk of the trie from one state. What the walk reads is appended to one stream of
+eight-byte edges ``node << 32 | index``, where the index refers to the row's *map*, the list of the
+states that its walk visited. Three compressions keep the rows small:
 
-In come a row that is written, by the states its walk met, and the state of another; out come the
-names. So a counted repetition has one row and many maps: ``[a-z]{0,200}x`` over 131k tokens has
-6.6 million edges, of which 17 thousand are written.
+1. *Self-loops*: a looping state takes the tokens read inside its loop from the vocabulary's table
+   (``compose_loops``), and walks only below the loop's exits.
+2. *Shared ranges*: where the walk of another state reaches the member of a loop that the loop's own
+   walk has at the same node, the subtree is a reference to that range of nodes of the looping
+   state's row.
+3. *Renaming*: a row whose walk is another row's walk with the states renamed shares that row's
+   edges and has only a map. So a counted repetition has one row and many maps:
+   ``[a-z]{0,200}x`` over 131k tokens has 6.6 million edges, of which 17 thousand are stored.
 
-In come a flat table, the packed trie and the states whose rows are wanted; out come the arrays of
-``closed.Closed``. A row is one walk of the trie; what is read goes into one stream of eight-byte
-edges: the node, and which of the row's own states it leads to. A wide state has what stays with it
-from the vocabulary, and walks only what leaves; where any walk stands as a wide state's would, it
-borrows that stretch of its row; a row that is another with states renamed is that one, renamed.
+``write_rows`` is resumable: ``RowBuffers.cursor`` holds its state between calls::
 
-Over 131k tokens a schema's 166 rows take 0.1 ms, 8,192 small ones 4. Tried and lost: two walks a
-state, to count and to fill, and Python between them, 44 ms; a branch for nodes without a token,
-wrong every second time, twice the walk; counting tokens while walking, half as much again; kernels
-that count references to the arrays they are given, 0.2 µs a call, 0.8 ms instead of 0.1.
+    begin row ──► NEEDS_ROOM   (buffers may be too small for a row: enlarge them, resume)
+        │    ──► PAUSED        (check the limits, set cursor[SPENT] to 0, resume)
+        │    ──► row renamed: next row
+        ▼
+    walk subtrees ──► NEEDS_STEP   (the step of ``RowWriter.missing`` is UNKNOWN: add it, resume)
+        │
+        ▼
+    end row ──► next row, or DONE
+
+Measured: over 131k tokens the 166 rows of a schema take 0.1 ms, 8,192 small rows 4 ms. Slower
+alternatives: two walks for each state, to count and to fill, with Python between them, 44 ms; a
+branch for nodes without a token, mispredicted every second time, twice the time of the walk;
+counting tokens during the walk, half as much again; kernels that count references to their arrays,
+0.2 µs a call, 0.8 ms instead of 0.1.
 """
 
 from __future__ import annotations
@@ -38,19 +50,36 @@ Offsets = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 
-#: A row: its slices of the maps, of the edges and of the borrowed stretches, the row of ``stays``
-#: it shares (or −1), and how many tokens it has.
-MAP, MAP_END, EDGE, EDGE_END, BORROWED, BORROWED_END, STAYS, COUNT = range(8)
+#: The columns of ``rows``:
+#:
+#: ================ =========================================================================
+#: MAP, MAP_END     the row's slice of ``maps``
+#: EDGE, EDGE_END   its slice of ``edges``
+#: RANGE, RANGE_END its slice of ``ranges``
+#: LOOP             the row of ``loop_members`` that it shares, or −1
+#: COUNT            the number of its tokens
+#: ================ =========================================================================
+MAP, MAP_END, EDGE, EDGE_END, RANGE, RANGE_END, LOOP, COUNT = range(8)
 ROW_COLUMNS = 8
-#: A borrowed stretch: the state whose row it is, the nodes, the slice of that row's edges there.
-OWNER, FROM, TO, LENT, LENT_END = range(5)
-STRETCH_COLUMNS = 5
-#: Where the work stands: the number of the start, its subtree and the node there (−1: not begun),
-#: what is written of edges, maps and stretches, and how much since the clock was looked at.
-START, SUBTREE, NODE, EDGES, MAPS, STRETCHES, SPENT = range(7)
-#: Why the kernel came back: all is written; a step has to be computed; the next row may need more
-#: room; it is time to look at the clock.
-DONE, GROW, ROOM, PAUSE = range(4)
+#: The columns of ``ranges``: the state whose row is shared, the range of nodes, and the slice of
+#: that row's edges at these nodes.
+OWNER, FROM, TO, OWNER_EDGE, OWNER_EDGE_END = range(5)
+RANGE_COLUMNS = 5
+#: Indexes into ``RowBuffers.cursor``:
+#:
+#: ================ =========================================================================
+#: START            the index of the current state in ``starts``
+#: SUBTREE          the index of the current subtree of its walk, −1: row not begun
+#: NODE             the next node of that subtree, −1: subtree not begun
+#: EDGES            the number of edges written
+#: MAPS             the number of map entries written
+#: RANGES           the number of shared ranges written
+#: SPENT            the work since the limits were checked, in edges
+#: ================ =========================================================================
+START, SUBTREE, NODE, EDGES, MAPS, RANGES, SPENT = range(7)
+#: The statuses of ``write_rows``: all rows are written; a step of the machine must be computed; the
+#: next row may need larger buffers; the limits must be checked.
+DONE, NEEDS_STEP, NEEDS_ROOM, PAUSED = range(4)
 
 
 class Steps(NamedTuple):
@@ -61,50 +90,62 @@ class Steps(NamedTuple):
     classes: Classes
 
 
-class Nodes(NamedTuple):
-    """A trie: its packed records (N,), where the tokens of each node begin (N + 1,), its roots."""
+class TrieNodes(NamedTuple):
+    """A trie as the kernels read it.
+
+    Shape: ``records`` (N,), packed; ``first`` (N + 1,), where the tokens of each node begin;
+           ``roots`` the nodes of first bytes.
+    """
 
     records: Records
     first: Ints
     roots: Ints
 
 
-class Wide(NamedTuple):
-    """The wide states of a machine, numbered j.
+class LoopArrays(NamedTuple):
+    """The looping states of a machine (``compose_loops``), numbered j.
 
-    Shape: ``held`` (Q,) is ``j << 8 | member`` for their members, −1 for other states;
-           ``members`` (J, M), ``sizes`` (J,) of them; ``loops`` (J,) rows of ``stays`` (L, N);
-           ``tallied`` (J, M) how many tokens stay, by the member they end in; what leaves j is
-           ``leaving[j]:leaving[j + 1]`` of ``left``, from the members ``left_from``.
+    Shape: ``loop_of`` (Q,) is ``j << 8 | member`` for the members of loop j, −1 for other states;
+           ``members`` (J, M) and ``sizes`` (J,), the states of each loop; ``loop_rows`` (J,), its
+           row in ``loop_members`` (L, N), which has the member at each trie node, or −1;
+           ``member_tokens`` (J, M), the number of tokens read inside the loop, by the member in
+           which they end; the exits of loop j are ``exit_starts[j]:exit_starts[j + 1]`` of
+           ``exits`` (X,), left from the members ``exit_members`` (X,).
     """
 
-    held: Ints
+    loop_of: Ints
     members: Ints
     sizes: Ints
-    loops: Ints
-    tallied: Ints
-    leaving: Ints
-    left: Ints
-    left_from: Local
-    stays: Local
+    loop_rows: Ints
+    member_tokens: Ints
+    exit_starts: Ints
+    exits: Ints
+    exit_members: Local
+    loop_members: Local
 
 
-class Room(NamedTuple):
-    """What is written, by state and from the left, and room for one row's paths and states."""
+class RowBuffers(NamedTuple):
+    """The arrays that the kernel fills (see ``RowArrays``), and working memory for one row.
+
+    Shape: ``cursor`` (7,) int64, see ``START``; ``path`` (height + 1,) uint32, the offset in the
+           table after each byte; ``local`` (Q,) int32, the index in ``maps`` of each state
+           visited by the current row (entries of earlier rows are below the row's ``MAP``);
+           ``recent`` int32, the states of the last large rows, the newest first, or −1.
+    """
 
     rows: Ints
     maps: Ints
-    tallies: Ints
+    token_counts: Ints
     edges: Records
-    borrowed: Ints
-    at: Numbers
+    ranges: Ints
+    cursor: Numbers
     path: Offsets
     local: Ints
-    tried: Ints
+    recent: Ints
 
 
 class _Roots:
-    """The first nodes of a trie, remembered with it."""
+    """The nodes of a trie's first bytes, cached with the trie."""
 
     def __init__(self) -> None:
         self._nodes: Ints | None = None
@@ -115,25 +156,26 @@ class _Roots:
         return self._nodes
 
 
-def nodes_of(trie: Trie) -> Nodes:
-    """The trie as kernels read it."""
-    return Nodes(trie.records, trie.first, trie.shared(_Roots).of(trie))
+def nodes_of(trie: Trie) -> TrieNodes:
+    """A trie as the kernels read it."""
+    return TrieNodes(trie.records, trie.first, trie.shared(_Roots).of(trie))
 
 
-class Written(NamedTuple):
-    """The arrays of a closing; their columns are told in ``closing``.
+class RowArrays(NamedTuple):
+    """The rows of a closed form, compressed.
 
-    Shape: ``rows`` (Q, 8) int32; ``maps`` (M,) int32, states, or ``DEAD`` where a row lacks what
-           it would share; ``edges`` (E,) uint64, ``node << 32 | place in the row's map``, sorted
-           within a row; ``borrowed`` (B, 5) int32; ``stays`` (L, N) int8, the vocabulary's: the
-           place in the map at each node, or −1.
+    Shape: ``rows`` (Q, 8) int32, see ``MAP``; ``maps`` (M,) int32, target states, or ``DEAD`` where
+           a row lacks tokens of the row whose edges it shares; ``edges`` (E,) uint64, ``node << 32
+           | index in the row's map``, sorted within a row; ``ranges`` (B, 5) int32, see ``OWNER``;
+           ``loop_members`` (L, N) int8, owned by the vocabulary: the index in the map of a
+           looping state's row at each node, or −1.
     """
 
     rows: Ints
     maps: Ints
     edges: Records
-    borrowed: Ints
-    stays: Local
+    ranges: Ints
+    loop_members: Local
 
 
 class Tokens(NamedTuple):
@@ -145,28 +187,30 @@ class Tokens(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Room for edges told, and one more: tokens, and where they lead."""
+    """Buffers for decoded edges, with one spare entry: the tokens and their target states."""
 
     ids: Ints
     targets: Ints
 
 
-#: A state that has no name yet.
+#: In a map under construction: the state has no name yet.
 _NAMELESS = -3
 
 
 @inner
-def rename(
+def rename_row(
     table: Ints, width: int, begin: int, end: int, start: int, maps: Ints, local: Ints, to: int
 ) -> int:
-    """Write names ``maps[to:]`` for the states ``maps[begin:end]``; how many, 0 if there are none.
+    """Rename a row: write to ``maps[to:]`` names for the states ``maps[begin:end]``.
 
-    A walk from state 0 of the row meets these states and no others, so it is enough that each
-    step between them is one between their names. A state may be renamed to ``DEAD``, if so is
-    all that follows it: then the other row lacks its tokens. What the walk met first stands
-    first, so the name of each is known when its steps are compared.
+    Returns the number of names, or 0 if the row of ``start`` is not this row renamed.
 
-    Cost: the number of states times C; most differ at the first step.
+    The walk of the row visits only these states, so it suffices that each step between them is a
+    step between their names. A state may be named ``DEAD`` if all its successors are: then the
+    new row lacks its tokens. States are in the order of the first visit, so each has its name
+    when its steps are compared.
+
+    Cost: the number of states times C; most pairs of rows differ at the first step.
     """
     here, there = maps[begin] * width, start * width
     for column in range(width):
@@ -186,11 +230,11 @@ def rename(
                     return 0
                 continue
             if state < 0 or renamed < DEAD:
-                return 0  # a step that is not known yet
-            met = local[state]
-            if met < begin or met >= end or maps[met] != state:
-                continue  # no token goes on this way
-            its = to + met - begin
+                return 0  # the step is UNKNOWN
+            index = local[state]
+            if index < begin or index >= end or maps[index] != state:
+                continue  # no token continues with this step
+            its = to + index - begin
             if maps[its] == _NAMELESS:
                 maps[its] = renamed
             elif maps[its] != renamed:
@@ -199,149 +243,158 @@ def rename(
 
 
 # numba mixes unsigned numbers with signed ones to floats, so every constant is unsigned here
-_NONE, _ONE, _BYTES, _HALF, _PLACE = (np.uint64(n) for n in (0, 1, 255, 32, 2**32 - 1))
+_NONE, _ONE, _BYTES, _HALF, _INDEX = (np.uint64(n) for n in (0, 1, 255, 32, 2**32 - 1))
 _DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
 _TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint64(SIZE_AT)
 
-#: A subtree of fewer nodes is written out rather than borrowed.
-SMALLEST = 16
-_SMALLEST = np.uint64(SMALLEST)
-#: Rows of fewer edges are not worth looking for others like them, and so many last ones are tried.
-_WORTH, TRIED = 32, 8
-#: Edges between two looks at the clock.
-_SPELL = 1 << 21
+#: A subtree of fewer nodes is written, not shared.
+MIN_SHARED_NODES = 16
+_MIN_SHARED_NODES = np.uint64(MIN_SHARED_NODES)
+#: Rows with fewer edges are not kept for renaming.
+_MIN_RENAMED_EDGES = 32
+#: How many of the last large rows are tried for renaming.
+RECENT_ROWS = 8
+#: The number of edges written between two checks of the limits.
+_EDGES_PER_PAUSE = 1 << 21
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def close(steps: Steps, nodes: Nodes, wide: Wide, starts: Ints, room: Room) -> int:
-    """Write the rows of ``starts`` from where ``room.at`` says; why it came back.
+def write_rows(
+    steps: Steps, nodes: TrieNodes, loops: LoopArrays, starts: Ints, buffers: RowBuffers
+) -> int:
+    """Write the rows of ``starts``, continuing from ``buffers.cursor``. Returns a status.
 
-    A wide state whose row others borrow from has to come before them.
+    A looping state must come before the states that share ranges of its row.
     """
-    at = room.at
-    while at[START] < len(starts):
-        start = starts[at[START]]
-        held = wide.held[start]
-        number = held >> 8 if held >= 0 and held & 255 == 0 else -1
-        if at[SUBTREE] < 0:
-            if _is_full(nodes, room):
-                return ROOM
-            if at[SPENT] > _SPELL:
-                return PAUSE
-            if number < 0 and _renamed(steps, start, room):
-                at[START] += 1
+    cursor = buffers.cursor
+    while cursor[START] < len(starts):
+        start = starts[cursor[START]]
+        loop_of = loops.loop_of[start]
+        number = loop_of >> 8 if loop_of >= 0 and loop_of & 255 == 0 else -1
+        if cursor[SUBTREE] < 0:
+            if _may_overflow(nodes, buffers):
+                return NEEDS_ROOM
+            if cursor[SPENT] > _EDGES_PER_PAUSE:
+                return PAUSED
+            if number < 0 and _write_renamed(steps, start, buffers):
+                cursor[START] += 1
                 continue
-            _begin(wide, number, start, room)
-        if not _walk_row(steps, nodes, wide, number, start, room):
-            return GROW
-        _end(nodes, wide, number, start, steps.width, room)
-        at[START] += 1
+            _begin_row(loops, number, start, buffers)
+        if not _walk_row(steps, nodes, loops, number, start, buffers):
+            return NEEDS_STEP
+        _end_row(nodes, loops, number, start, steps.width, buffers)
+        cursor[START] += 1
     return DONE
 
 
 @inner
-def _is_full(nodes: Nodes, room: Room) -> bool:
-    """Whether a row might not find room."""
+def _may_overflow(nodes: TrieNodes, buffers: RowBuffers) -> bool:
+    """Whether a row might need more space than the buffers have left."""
     return bool(
-        len(room.edges) - room.at[EDGES] < len(nodes.records)
-        or len(room.maps) - room.at[MAPS] < len(room.local)
-        or len(room.borrowed) - room.at[STRETCHES] < len(nodes.records) // SMALLEST + 1
+        len(buffers.edges) - buffers.cursor[EDGES] < len(nodes.records)
+        or len(buffers.maps) - buffers.cursor[MAPS] < len(buffers.local)
+        or len(buffers.ranges) - buffers.cursor[RANGES] < len(nodes.records) // MIN_SHARED_NODES + 1
     )
 
 
 @inner
-def _renamed(steps: Steps, start: int, room: Room) -> bool:
-    """Whether the row is one of the last large ones with states renamed; then it is written."""
-    at, row = room.at, room.rows[start]
-    for i in range(TRIED):
-        if room.tried[i] < 0:
+def _write_renamed(steps: Steps, start: int, buffers: RowBuffers) -> bool:
+    """Write the row if it is a recent large row with its states renamed; whether it is."""
+    cursor, row = buffers.cursor, buffers.rows[start]
+    for i in range(RECENT_ROWS):
+        if buffers.recent[i] < 0:
             return False
-        other = room.rows[room.tried[i]]
-        count = rename(
-            steps.table, steps.width, other[MAP], other[MAP_END], start, room.maps, room.local,
-            at[MAPS],
+        other = buffers.rows[buffers.recent[i]]
+        count = rename_row(
+            steps.table, steps.width, other[MAP], other[MAP_END], start, buffers.maps,
+            buffers.local, cursor[MAPS],
         )  # fmt: skip
-        kept = 0
+        tokens_kept = 0
         for k in range(count):
-            alive = room.maps[at[MAPS] + k] >= 0
-            tokens = room.tallies[other[MAP] + k] if alive else 0
-            room.tallies[at[MAPS] + k] = tokens
-            kept += tokens
-        # what is mostly dead would be read slower than it is written
-        if 2 * kept > other[COUNT]:
+            is_alive = buffers.maps[cursor[MAPS] + k] >= 0
+            tokens = buffers.token_counts[other[MAP] + k] if is_alive else 0
+            buffers.token_counts[cursor[MAPS] + k] = tokens
+            tokens_kept += tokens
+        # reading a row that is mostly dead would take longer than writing a new one
+        if 2 * tokens_kept > other[COUNT]:
             for k in range(ROW_COLUMNS):
                 row[k] = other[k]
-            row[MAP], row[MAP_END], row[COUNT] = at[MAPS], at[MAPS] + count, kept
-            at[MAPS] += count
-            at[SPENT] += count
+            row[MAP], row[MAP_END], row[COUNT] = cursor[MAPS], cursor[MAPS] + count, tokens_kept
+            cursor[MAPS] += count
+            cursor[SPENT] += count
             return True
     return False
 
 
 @inner
-def _begin(wide: Wide, number: int, start: int, room: Room) -> None:
-    """A row without edges; its first states are its own, of a wide one all members."""
-    at, row = room.at, room.rows[start]
-    row[MAP], row[EDGE], row[BORROWED] = at[MAPS], at[EDGES], at[STRETCHES]
-    row[STAYS], row[COUNT] = -1, 0
-    at[SUBTREE] = 0
+def _begin_row(loops: LoopArrays, number: int, start: int, buffers: RowBuffers) -> None:
+    """Begin a row without edges; its map begins with the state or, in a loop, all members."""
+    cursor, row = buffers.cursor, buffers.rows[start]
+    row[MAP], row[EDGE], row[RANGE] = cursor[MAPS], cursor[EDGES], cursor[RANGES]
+    row[LOOP], row[COUNT] = -1, 0
+    cursor[SUBTREE] = 0
     if number < 0:
-        room.maps[at[MAPS]] = start
-        room.local[start] = at[MAPS]
-        at[MAPS] += 1
+        buffers.maps[cursor[MAPS]] = start
+        buffers.local[start] = cursor[MAPS]
+        cursor[MAPS] += 1
         return
-    row[STAYS] = wide.loops[number]
-    for k in range(wide.sizes[number]):
-        state = wide.members[number, k]
-        room.maps[at[MAPS]] = state
-        room.tallies[at[MAPS]] = wide.tallied[number, k]
-        room.local[state] = at[MAPS]
-        at[MAPS] += 1
+    row[LOOP] = loops.loop_rows[number]
+    for k in range(loops.sizes[number]):
+        state = loops.members[number, k]
+        buffers.maps[cursor[MAPS]] = state
+        buffers.token_counts[cursor[MAPS]] = loops.member_tokens[number, k]
+        buffers.local[state] = cursor[MAPS]
+        cursor[MAPS] += 1
 
 
 @inner
-def _walk_row(steps: Steps, nodes: Nodes, wide: Wide, number: int, start: int, room: Room) -> bool:
-    """Walk all subtrees where a row may differ from what it shares; False at an unknown step."""
-    table, classes, records, at = steps.table, steps.classes, nodes.records, room.at
+def _walk_row(
+    steps: Steps, nodes: TrieNodes, loops: LoopArrays, number: int, start: int, buffers: RowBuffers
+) -> bool:
+    """Walk the subtrees that the row does not share; False at an ``UNKNOWN`` step.
+
+    These are the exits of a looping state's loop, and the whole trie for other states.
+    """
+    table, classes, records, cursor = steps.table, steps.classes, nodes.records, buffers.cursor
     width = np.uint32(steps.width)
     begin, end = 0, len(nodes.roots)
     subtrees = nodes.roots
     if number >= 0:
-        begin, end = wide.leaving[number], wide.leaving[number + 1]
-        subtrees = wide.left
+        begin, end = loops.exit_starts[number], loops.exit_starts[number + 1]
+        subtrees = loops.exits
     origin = np.uint32(start) * width
-    for k in range(begin + at[SUBTREE], end):
+    for k in range(begin + cursor[SUBTREE], end):
         node = np.uint64(subtrees[k])
         record = records[node]
         if number >= 0:
-            origin = np.uint32(wide.members[number, wide.left_from[k]]) * width
+            origin = np.uint32(loops.members[number, loops.exit_members[k]]) * width
         if table[origin + classes[record & _BYTES]] == DEAD:
-            at[NODE] = -1  # it may have stood here, before this step was known
+            cursor[NODE] = -1  # this may be the node of the interruption, whose step was UNKNOWN
             continue
         stop = node + (record >> _SIZE_AT)
-        if at[NODE] < 0:
-            room.path[(record >> _DEPTH_AT) & _DEPTHS] = origin
+        if cursor[NODE] < 0:
+            buffers.path[(record >> _DEPTH_AT) & _DEPTHS] = origin
         else:
-            node = np.uint64(at[NODE])
-        node = _walk(steps, nodes, wide, room.rows[start], node, stop, number < 0, room)
+            node = np.uint64(cursor[NODE])
+        node = _walk(steps, nodes, loops, buffers.rows[start], node, stop, number < 0, buffers)
         if node < stop:
-            at[SUBTREE], at[NODE] = k - begin, np.int64(node)
+            cursor[SUBTREE], cursor[NODE] = k - begin, np.int64(node)
             return False
-        at[NODE] = -1
-    at[SUBTREE] = -1
+        cursor[NODE] = -1
+    cursor[SUBTREE] = -1
     return True
 
 
 @inner
 def _walk(
-    steps: Steps, nodes: Nodes, wide: Wide, row: Ints, node: np.uint64, stop: np.uint64,
-    borrows: bool, room: Room,
+    steps: Steps, nodes: TrieNodes, loops: LoopArrays, row: Ints, node: np.uint64, stop: np.uint64,
+    may_share: bool, buffers: RowBuffers,
 ) -> np.uint64:  # fmt: skip
-    """Write the edges of a subtree; where the walk stands: at its end or an unknown step."""
+    """Write the edges of a subtree. Returns the next node: ``stop``, or that of an unknown step."""
     table, classes, records = steps.table, steps.classes, nodes.records
-    maps, local, path, edges = room.maps, room.local, room.path, room.edges
+    maps, local, path, edges = buffers.maps, buffers.local, buffers.path, buffers.edges
     base, width = row[MAP], np.uint32(steps.width)
-    count, known = np.uint64(room.at[EDGES]), np.int32(room.at[MAPS])
+    count, next_name = np.uint64(buffers.cursor[EDGES]), np.int32(buffers.cursor[MAPS])
     while node < stop:
         record = records[node]
         level = (record >> _DEPTH_AT) & _DEPTHS
@@ -351,83 +404,89 @@ def _walk(
                 break
             node += record >> _SIZE_AT
             continue
-        if borrows and record >> _SIZE_AT >= _SMALLEST and wide.held[state] >= 0:
-            held = wide.held[state]
-            if wide.stays[wide.loops[held >> 8], node] == held & 255:
+        if may_share and record >> _SIZE_AT >= _MIN_SHARED_NODES and loops.loop_of[state] >= 0:
+            loop = loops.loop_of[state]
+            if loops.loop_members[loops.loop_rows[loop >> 8], node] == loop & 255:
                 end = node + (record >> _SIZE_AT)
-                _borrow(row, wide.members[held >> 8, 0], node, end, room)
+                _share_range(row, loops.members[loop >> 8, 0], node, end, buffers)
                 node = end
                 continue
         here = local[state]
         if here < base:
-            here = known
-            local[state], maps[known] = known, state
-            known += 1
+            here = next_name
+            local[state], maps[next_name] = next_name, state
+            next_name += 1
         path[level + _ONE] = np.uint32(state) * width
-        # every second node has no token: a branch here took twice the time
+        # half of the nodes have no token: a branch here took twice the time
         edges[count] = node << _HALF | np.uint64(here - base)
         count += np.uint64((record >> _TOKEN_AT) & _SEVERAL != _NONE)
         node += _ONE
-    room.at[EDGES], room.at[MAPS] = count, known
+    buffers.cursor[EDGES], buffers.cursor[MAPS] = count, next_name
     return node
 
 
 @inner
-def _borrow(row: Ints, owner: int, node: np.uint64, end: np.uint64, room: Room) -> None:
-    """Write down a stretch of a wide state's row, or make the row's last one longer."""
-    count = room.at[STRETCHES]
-    last = room.borrowed[max(count - 1, 0)]
-    if count > row[BORROWED] and last[OWNER] == owner and last[TO] == node:
+def _share_range(
+    row: Ints, owner: int, node: np.uint64, end: np.uint64, buffers: RowBuffers
+) -> None:
+    """Append a shared range of a looping state's row, or extend the current row's last one."""
+    count = buffers.cursor[RANGES]
+    last = buffers.ranges[max(count - 1, 0)]
+    if count > row[RANGE] and last[OWNER] == owner and last[TO] == node:
         last[TO] = end
         return
-    stretch = room.borrowed[count]
-    stretch[OWNER], stretch[FROM], stretch[TO] = owner, node, end
-    room.at[STRETCHES] += 1
+    shared = buffers.ranges[count]
+    shared[OWNER], shared[FROM], shared[TO] = owner, node, end
+    buffers.cursor[RANGES] += 1
 
 
 @inner
-def _end(nodes: Nodes, wide: Wide, number: int, start: int, width: int, room: Room) -> None:
-    """What is known of a row once it is written; large ones are kept in mind."""
-    at, row = room.at, room.rows[start]
-    row[MAP_END], row[EDGE_END], row[BORROWED_END] = at[MAPS], at[EDGES], at[STRETCHES]
-    shared = wide.sizes[number] if number >= 0 else 0
-    room.tallies[row[MAP] + shared : row[MAP_END]] = 0
+def _end_row(
+    nodes: TrieNodes, loops: LoopArrays, number: int, start: int, width: int, buffers: RowBuffers
+) -> None:
+    """Complete a row: its slices, its token counts; large rows are kept for renaming."""
+    cursor, row = buffers.cursor, buffers.rows[start]
+    row[MAP_END], row[EDGE_END], row[RANGE_END] = cursor[MAPS], cursor[EDGES], cursor[RANGES]
+    shared = loops.sizes[number] if number >= 0 else 0
+    buffers.token_counts[row[MAP] + shared : row[MAP_END]] = 0
     for k in range(row[EDGE], row[EDGE_END]):
-        node = room.edges[k] >> _HALF
-        place = np.uint64(row[MAP]) + (room.edges[k] & _PLACE)
-        room.tallies[place] += nodes.first[node + _ONE] - nodes.first[node]
+        node = buffers.edges[k] >> _HALF
+        index = np.uint64(row[MAP]) + (buffers.edges[k] & _INDEX)
+        buffers.token_counts[index] += nodes.first[node + _ONE] - nodes.first[node]
     for k in range(row[MAP], row[MAP_END]):
-        row[COUNT] += room.tallies[k]
-    for k in range(row[BORROWED], row[BORROWED_END]):
-        row[COUNT] += _lend(nodes, wide, room.borrowed[k], room)
+        row[COUNT] += buffers.token_counts[k]
+    for k in range(row[RANGE], row[RANGE_END]):
+        row[COUNT] += _find_owner_edges(nodes, loops, buffers.ranges[k], buffers)
     size = row[EDGE_END] - row[EDGE]
-    at[SPENT] += _WORTH + size
+    cursor[SPENT] += _MIN_RENAMED_EDGES + size
     if (
         number < 0
-        and row[BORROWED] == row[BORROWED_END]
-        and size >= max(_WORTH, (row[MAP_END] - row[MAP]) * width)
+        and row[RANGE] == row[RANGE_END]
+        and size >= max(_MIN_RENAMED_EDGES, (row[MAP_END] - row[MAP]) * width)
     ):
-        for k in range(TRIED - 1, 0, -1):
-            room.tried[k] = room.tried[k - 1]
-        room.tried[0] = start
+        for k in range(RECENT_ROWS - 1, 0, -1):
+            buffers.recent[k] = buffers.recent[k - 1]
+        buffers.recent[0] = start
 
 
 @inner
-def _lend(nodes: Nodes, wide: Wide, stretch: Ints, room: Room) -> int:
-    """Find the owner's edges of a stretch; how many tokens the stretch has."""
-    owner = room.rows[stretch[OWNER]]
-    edges = room.edges[owner[EDGE] : owner[EDGE_END]]
-    begin = np.searchsorted(edges, np.uint64(stretch[FROM]) << _HALF)
-    end = np.searchsorted(edges, np.uint64(stretch[TO]) << _HALF)
-    stretch[LENT], stretch[LENT_END] = owner[EDGE] + begin, owner[EDGE] + end
-    count = nodes.first[stretch[TO]] - nodes.first[stretch[FROM]]
+def _find_owner_edges(
+    nodes: TrieNodes, loops: LoopArrays, shared: Ints, buffers: RowBuffers
+) -> int:
+    """Find the owner's edges of a shared range. Returns the number of tokens in the range."""
+    owner = buffers.rows[shared[OWNER]]
+    edges = buffers.edges[owner[EDGE] : owner[EDGE_END]]
+    begin = np.searchsorted(edges, np.uint64(shared[FROM]) << _HALF)
+    end = np.searchsorted(edges, np.uint64(shared[TO]) << _HALF)
+    shared[OWNER_EDGE], shared[OWNER_EDGE_END] = owner[EDGE] + begin, owner[EDGE] + end
+    count = nodes.first[shared[TO]] - nodes.first[shared[FROM]]
     for k in range(begin, end):
         node = edges[k] >> _HALF
         count += nodes.first[node + _ONE] - nodes.first[node]
-    # all tokens stay but those that leave
-    number = wide.held[stretch[OWNER]] >> 8
-    left = wide.left[wide.leaving[number] : wide.leaving[number + 1]]
-    for k in range(np.searchsorted(left, stretch[FROM]), np.searchsorted(left, stretch[TO])):
-        node = np.uint64(left[k])
+    # all tokens of the range are in the loop, except those below its exits
+    number = loops.loop_of[shared[OWNER]] >> 8
+    exits = loops.exits[loops.exit_starts[number] : loops.exit_starts[number + 1]]
+    for k in range(np.searchsorted(exits, shared[FROM]), np.searchsorted(exits, shared[TO])):
+        node = np.uint64(exits[k])
         count -= nodes.first[node + (nodes.records[node] >> _SIZE_AT)] - nodes.first[node]
     return int(count)

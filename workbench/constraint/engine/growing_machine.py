@@ -1,10 +1,12 @@
-"""The machine of a walk that is built during the walk: its tables, and what the walk asks of it.
+"""A machine that grows during the trie walk: its arrays, and the kernels that add missing steps.
 
-In come a trie, a machine's byte classes and its tables; out come tuples of arrays, since a kernel
-is called faster with few arguments, and read more easily.
+A step of the machine that is ``UNKNOWN`` is computed when the walk reaches it: from the rules of a
+network, or by the subset construction. The arguments of these kernels are bundled in NamedTuples of
+arrays, because a kernel with few arguments is faster to call and easier to read.
 
-In come the tables of a machine and where a walk stands; out come the same tables with the step that
-was missing, made by the machine's rules or out of the sets of its states.
+The kernels that can fail to add a step return a negative status below ``DEAD`` (the ``FULL_…``,
+``PAUSED`` and ``TOO_DEEP`` codes of ``pushdown.buffers`` and ``lazy_dfa.FULL_SETS``). The caller
+then makes room or checks the clock, and calls the kernel again.
 """
 
 from __future__ import annotations
@@ -17,85 +19,110 @@ from workbench.automata.lazy_dfa import UNKNOWN, fill_row
 from workbench.base.dfa import DEAD
 from workbench.base.kernels import inlined, inner, int64
 from workbench.constraint.engine import self_loops
-from workbench.constraint.engine.self_loops import Local, find
+from workbench.constraint.engine.self_loops import Local, find_self_loop
 from workbench.constraint.engine.trie_walk import (
     Classes,
     Ints,
     Offsets,
     Records,
     Words,
-    mark,
-    set_tokens,
+    mark_tokens,
+    set_token_bits,
 )
 from workbench.pushdown.buffers import Growth, Longs, Room
 from workbench.pushdown.stepping import successor
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
 
-#: Where a walk stands, in ``Scratch.stand``: the part and the node to go on with, the lowest stack
-#: depth looked at, the state at the beginning of the part; the loop that is wanted, and how many
-#: states it has. Then how many rows
-#: were made, whether a loop helped, and of the last row without one: the number, the state, and
-#: how many bytes deep its walk came.
-PART, NODE, FLOOR, STATE, COUNT, MADE, LOOPED, LAST, LAST_STATE, DEEPEST = range(10)
+#: Indexes into ``Scratch.cursor``, the state of an interrupted row computation.
+#:
+#: ============== ===========================================================================
+#: PART           the part of the trie that is being walked (a row of ``TrieView.runs``)
+#: NODE           the next trie node of that part; 0 if the part is not begun
+#: FLOOR          the lowest stack depth read
+#: STATE          the machine's state at the beginning of the part, or ``DEAD``
+#: LOOP_SIZE      the number of member states of the self-loop that the caller must look up
+#: ROWS_COMPUTED  the number of rows computed (machines without a stack)
+#: USED_LOOP      1 if a self-loop contributed to this row
+#: LAST_ROW       the number of the last row computed without a self-loop, or −1
+#: LAST_STATE     the state of that row
+#: LAST_DEPTH     the depth, in bytes, of the walk that computed it
+#: ============== ===========================================================================
+(
+    PART,
+    NODE,
+    FLOOR,
+    STATE,
+    LOOP_SIZE,
+    ROWS_COMPUTED,
+    USED_LOOP,
+    LAST_ROW,
+    LAST_STATE,
+    LAST_DEPTH,
+) = range(10)
 
-#: Above every stack depth.
+#: Greater than every stack depth.
 NO_FLOOR = 2**31 - 1
 
-#: Stretches of nodes an entered loop is remembered to agree on; more are walked.
-_STRETCHES = 2_048
-#: Pairs of states that are compared before two rows are called different.
-_PAIRS = 1_024
+#: The most node ranges recorded on which an entered loop and the state agree; the others are
+#: walked.
+_MAX_AGREED_RANGES = 2_048
+#: The most pairs of states compared before two rows are considered different.
+_MAX_COMPARED_PAIRS = 1_024
 
 
-class Nodes(NamedTuple):
-    """The trie of a vocabulary as the walks read it, and the byte classes of the machine."""
+class TrieView(NamedTuple):
+    """The trie of a vocabulary as arrays for kernels, and the byte classes of the machine."""
 
     records: Records
     first: Ints
     token_ids: Ints
-    #: The parts it is walked in, as ``Parts`` tells them.
+    #: ``runs`` and ``children`` are those of ``self_loops.Parts``.
     runs: Ints
     children: Ints
     classes: Classes
 
     @staticmethod
-    def of(trie: Trie, classes: Classes) -> Nodes:
-        """The nodes of a trie."""
-        runs, children = trie.shared(self_loops.Loops).parts(trie)
-        return Nodes(trie.records, trie.first, trie.token_ids, runs, children, classes)
+    def of(trie: Trie, classes: Classes) -> TrieView:
+        """The view of a trie for a machine with these byte classes."""
+        runs, children = trie.shared(self_loops.SelfLoopCache).parts(trie)
+        return TrieView(trie.records, trie.first, trie.token_ids, runs, children, classes)
 
 
 class Scratch(NamedTuple):
-    """Room for one walk at a time.
+    """Working memory of one walk at a time.
 
-    Shape: ``path`` (height + 1,) the places in the table on the way of a token; ``beside``
-           (height + 1,) the local states of a loop on the same way; ``members`` the states of
-           that loop, ``local`` (members, 256) where bytes lead among them; ``agreed`` (n, 2)
-           stretches of nodes on which a state and the loop agree; ``partner`` (Q,), ``pairs``
-           (n, 2) for comparing states, where rows are compared; ``stand`` (12,) int64.
+    Shape: ``path`` (height + 1,) uint32, the offset in the table after each byte of the current
+           token; ``loop_path`` (height + 1,) int8, the member of a self-loop after the same bytes;
+           ``members`` (M,) int32, the states of that self-loop; ``local`` (M, 256) int8, the
+           member each byte leads to; ``agreed`` (n, 2) int32, the node ranges on which the state
+           and the self-loop read the same tokens; ``partner`` (Q,) and ``pairs`` (n, 2) int32,
+           for ``row_cache.bisimilar``; ``cursor`` (10,) int64, see ``PART``.
     """
 
     path: Offsets
-    beside: Local
+    loop_path: Local
     members: Ints
     local: Local
     agreed: Ints
     partner: Ints
     pairs: Ints
-    stand: Longs
+    cursor: Longs
 
     @staticmethod
     def of(height: int, states: int) -> Scratch:
-        """Scratch for tokens of at most ``height`` bytes; rows of ``states`` are compared."""
+        """Scratch for tokens of at most ``height`` bytes and rows of ``states`` states.
+
+        With ``states`` 0, rows are not compared.
+        """
         return Scratch(
             path=np.empty(height + 1, np.uint32),
-            beside=np.zeros(height + 1, np.int8),
-            members=np.empty(self_loops.MEMBERS, np.int32),
-            local=np.empty((self_loops.MEMBERS, 256), np.int8),
-            agreed=np.empty((_STRETCHES, 2), np.int32),
+            loop_path=np.zeros(height + 1, np.int8),
+            members=np.empty(self_loops.MAX_MEMBERS, np.int32),
+            local=np.empty((self_loops.MAX_MEMBERS, 256), np.int8),
+            agreed=np.empty((_MAX_AGREED_RANGES, 2), np.int32),
             partner=np.zeros(states, np.int32),
-            pairs=np.empty((_PAIRS, 2), np.int32),
-            stand=np.zeros(12, np.int64),
+            pairs=np.empty((_MAX_COMPARED_PAIRS, 2), np.int32),
+            cursor=np.zeros(10, np.int64),
         )
 
 
@@ -104,89 +131,97 @@ _DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.ui
 
 
 @inner
-def make_step(growth: Growth, room: Room, state: int, byte_class: int) -> int:
-    """Make a step of a machine that grows: where it leads, or why it could not be made."""
+def compute_step(growth: Growth, room: Room, state: int, byte_class: int) -> int:
+    """Compute a missing step: the target state or ``DEAD``; a status below ``DEAD`` on failure."""
     if len(growth.rules.flags) > 0:
         return successor(growth.rules, room, state, byte_class)
-    told = fill_row(growth.subsets, room.table, state)
-    if told < 0:
-        return told
+    status = fill_row(growth.subsets, room.table, state)
+    if status < 0:
+        return status
     return int64(room.table[state * room.groups.shape[1] + byte_class])
 
 
 @inlined
 def step_by(
-    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, state: int, byte: int
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, byte: int
 ) -> int:
-    """Where a state leads by a byte, or why that could not be found out."""
+    """The target of a byte, computed if missing; a status below ``DEAD`` on failure."""
     byte_class = int64(nodes.classes[byte])
     target = int64(room.table[state * room.groups.shape[1] + byte_class])
     if target == UNKNOWN:
-        target = make_step(growth, room, state, byte_class)
+        target = compute_step(growth, room, state, byte_class)
     return target
 
 
 @inlined
-def read_below(
-    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, node: int, state: int, begin: int,
-    bits: Words,
+def walk_below(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, state: int,
+    begin: int, bits: Words,
 ) -> int:  # fmt: skip
-    """Set the bits of what is read from a node on that leads to a state; 0, or why it stopped.
+    """Set the bits of the tokens at and below a node whose byte leads to ``state``.
 
-    Below the node it goes on from ``begin``.
+    Below the node the walk continues from ``begin``. Returns 0, or a status below ``DEAD``.
     """
-    stand, record = scratch.stand, nodes.records[node]
+    cursor, record = scratch.cursor, nodes.records[node]
     level = int64((record >> _DEPTH_AT) & _DEPTHS)
     scratch.path[level + 1] = state * room.groups.shape[1]
     if len(room.floors) > 0:
-        stand[FLOOR] = min(stand[FLOOR], room.floors[state])
-    set_tokens(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
+        cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
+    set_token_bits(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
     end = node + int64(record >> _SIZE_AT)
     if begin >= end:
         return 0
-    return read_on(growth, room, nodes, scratch, begin, end, bits)
+    return walk_nodes(growth, room, nodes, scratch, begin, end, bits)
 
 
 @inlined
-def grow(growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, node: int) -> int:
-    """Make the step a walk stands before."""
-    record = nodes.records[node]
-    place = int64(scratch.path[np.int64((record >> _DEPTH_AT) & _DEPTHS)])
-    byte_class = int64(nodes.classes[np.int64(record & _BYTES)])
-    return make_step(growth, room, place // room.groups.shape[1], byte_class)
-
-
-@inlined
-def read_on(
-    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, node: int, end: int, bits: Words
+def compute_missing_step(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int
 ) -> int:
-    """Set the bits of all that is read at some nodes; 0, or why it had to stop."""
-    stand = scratch.stand
-    floor = int(stand[FLOOR])
+    """Compute the step from ``scratch.path`` into a trie node, as ``compute_step`` does."""
+    record = nodes.records[node]
+    offset = int64(scratch.path[np.int64((record >> _DEPTH_AT) & _DEPTHS)])
+    byte_class = int64(nodes.classes[np.int64(record & _BYTES)])
+    return compute_step(growth, room, offset // room.groups.shape[1], byte_class)
+
+
+@inlined
+def walk_nodes(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, end: int, bits: Words
+) -> int:
+    """Set the bits of the tokens readable at ``range(node, end)``, adding missing steps.
+
+    Returns 0, or a status below ``DEAD``; then ``cursor[NODE]`` is the node to continue from.
+    """
+    cursor = scratch.cursor
+    floor = int(cursor[FLOOR])
     while node < end:
-        node, floor = mark(
+        node, floor = mark_tokens(
             room.table, room.groups.shape[1], nodes.classes, room.floors, nodes.records,
             nodes.first, nodes.token_ids, scratch.path, node, end, floor, bits,
         )  # fmt: skip
-        stand[NODE], stand[FLOOR] = node, floor
+        cursor[NODE], cursor[FLOOR] = node, floor
         if node < end:
-            told = grow(growth, room, nodes, scratch, node)
-            if told < DEAD:
-                return told
+            status = compute_missing_step(growth, room, nodes, scratch, node)
+            if status < DEAD:
+                return status
     return 0
 
 
 @inlined
 def find_loop(
-    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, state: int
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int
 ) -> tuple[int, int]:
-    """The loop of a state, as ``loops.find`` tells it, with every step made that it needs."""
+    """``self_loops.find_self_loop``, with the missing steps added that it needs.
+
+    Returns its first two results, or a status below ``DEAD`` and 0.
+    """
     while True:
-        count, there, byte_class = find(
+        count, there, byte_class = find_self_loop(
             room.table, room.groups.shape[1], nodes.classes, state, scratch.members, scratch.local
         )
         if count >= 0:
             return count, there
-        told = make_step(growth, room, there, byte_class)
-        if told < DEAD:
-            return told, 0
+        status = compute_step(growth, room, there, byte_class)
+        if status < DEAD:
+            return status, 0

@@ -1,18 +1,33 @@
-"""Kernels that compute one mask row, by the cheapest exact way.
+"""Computes the mask row of one state: the tokens that a machine can read from it.
 
-In come the bits of the loop, a machine and a part of the trie; out come the bits of the state. A
-state that enters a loop is walked beside it: where both stand in the same state they agree on all
-that follows, but for the nodes at which the loop is left, which are looked at byte by byte.
+A row is obtained in the cheapest exact way of three:
 
-In come how a machine grows, its tables, a trie and a state; out come the bits of the tokens that
-can be read, and the number of the row. A walk that has to stop, for want of room or for a loop
-of the vocabulary, says why and is called again.
+1. From the row cache: a row with the same states and the same part of the stack (``row_cache``), or
+   the previous row, if the two states are bisimilar as deep as its walk went.
+2. From the self-loop cache of the vocabulary, for a state that loops on many bytes or enters such a
+   state (``self_loops``). The row of the loop is corrected at the trie nodes where a path leaves
+   the loop. A state that enters the loop is walked together with it: where both paths reach the
+   same state, the row of the loop is right for all tokens below, except at those nodes.
+3. From a walk of the trie (``trie_walk``). Missing steps of the machine are added during the walk
+   (``growing_machine``).
 
-In come a ``Machine``, complete or growing while it is walked, and one of its states; out come the
-bits of the tokens it can read. One call of a kernel for most rows: it looks the row up among those
-that looked at the same piece of stack, else walks the trie, the machine growing inside the walk. A
-state that reads in a circle, or leads into one, takes its row from the loops of the vocabulary.
-Inside a JSON string of 131k tokens: 20 µs by the loop, 1,000 µs by the walk.
+The trie is walked in one or two parts (``self_loops.Parts``), so that a state which enters a loop
+by a space is also served by the cache. Most rows need one kernel call. Inside a JSON string, over
+131k tokens: 20 µs with the self-loop cache, 1,000 µs with the walk.
+
+The row kernel is resumable. ``Scratch.cursor`` holds its state between calls, and it returns one of
+the statuses of ``CACHED``::
+
+    is_new ──► look up the row ──► CACHED                      (done: the row's number)
+                     │ not found
+                     ▼
+          ┌──► begin part ──► IN_LOOP, ENTERS_LOOP             (the caller runs the loop kernel,
+          │        │                                            which completes the part, or
+          │        │                                            needs the part to begin again)
+          │        ▼
+          │    walk part  ──► status < DEAD                    (the caller makes room or checks
+          │        │                                            the clock; resume)
+          └─ next part ─────► COMPUTED                         (done after the last part)
 """
 
 from __future__ import annotations
@@ -28,29 +43,35 @@ from workbench.automata.lazy_dfa import UNKNOWN, LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.kernels import direct, inlined, int64, njit
 from workbench.base.limits import Clock, Limits
-from workbench.constraint.engine import growing_machine, self_loops
 from workbench.constraint.engine.growing_machine import (
-    COUNT,
-    DEEPEST,
     FLOOR,
-    LAST,
+    LAST_DEPTH,
+    LAST_ROW,
     LAST_STATE,
-    LOOPED,
+    LOOP_SIZE,
     NO_FLOOR,
     NODE,
     PART,
+    ROWS_COMPUTED,
     STATE,
-    Nodes,
+    USED_LOOP,
     Scratch,
+    TrieView,
+    compute_missing_step,
     find_loop,
-    grow,
-    read_below,
-    read_on,
     step_by,
+    walk_below,
+    walk_nodes,
 )
-from workbench.constraint.engine.row_cache import Cuts, alike, keep_row, known_row, larger
-from workbench.constraint.engine.self_loops import BEGIN, LEVEL, SEVERAL, Loop
-from workbench.constraint.engine.trie_walk import Classes, Words, mark, set_tokens
+from workbench.constraint.engine.row_cache import RowCache, bisimilar, doubled, find_row, store_row
+from workbench.constraint.engine.self_loops import (
+    BEGIN,
+    LEVEL,
+    SEVERAL_TOKENS,
+    SelfLoop,
+    SelfLoopCache,
+)
+from workbench.constraint.engine.trie_walk import Classes, Words, mark_tokens, set_token_bits
 from workbench.pushdown.buffers import Growth, Room
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -60,84 +81,95 @@ _DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.ui
 
 
 @inlined
-def enter(growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, bits: Words) -> int:
-    """Turn the bits of a loop into those of a state whose paths enter it, for a part.
+def _enter_loop(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bits: Words) -> int:
+    """Correct the bits of a loop for a state whose paths enter the loop, within one part.
 
-    Returns how many stretches of nodes the two agree on, or why it had to stop.
+    Returns the number of node ranges in ``scratch.agreed``, on which the state and the loop agree,
+    or a status below ``DEAD``.
     """
-    stand, part = scratch.stand, scratch.stand[PART]
+    cursor, part = scratch.cursor, scratch.cursor[PART]
     level = int64(nodes.runs[part, LEVEL])
     agreed = int64(0)
     for byte in range(256):
         node = int64(nodes.children[part, byte])
         if node < 0:
             continue
-        state = step_by(growth, room, nodes, scratch, stand[STATE], byte)
+        state = step_by(growth, room, nodes, scratch, cursor[STATE], byte)
         if state < DEAD:
             return state
         if state != DEAD or scratch.local[0, byte] >= 0:
-            scratch.path[level] = stand[STATE] * room.groups.shape[1]
-            scratch.beside[level] = 0
+            scratch.path[level] = cursor[STATE] * room.groups.shape[1]
+            scratch.loop_path[level] = 0
             end = node + int64(nodes.records[node] >> _SIZE_AT)
-            agreed = _beside(growth, room, nodes, scratch, node, end, agreed, bits)
+            agreed = _walk_with_loop(growth, room, nodes, scratch, node, end, agreed, bits)
             if agreed < 0:
                 return agreed
     return agreed
 
 
 @inlined
-def _beside(
-    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, begin: int, end: int, agreed: int,
-    bits: Words,
+def _walk_with_loop(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, begin: int, end: int,
+    agreed: int, bits: Words,
 ) -> int:  # fmt: skip
-    """The same for a run of nodes, the loop walked beside the state."""
-    width, stand = room.groups.shape[1], scratch.stand
+    """The same for ``range(begin, end)``: walks the state and the loop together.
+
+    Invariant: ``path[d]`` is the state after d bytes, ``loop_path[d]`` the member of the loop
+    after the same bytes, or −1 if the loop cannot read them.
+    """
+    width, cursor = room.groups.shape[1], scratch.cursor
     at, stop = np.uint64(begin), np.uint64(end)
-    path, beside = scratch.path, scratch.beside
+    path, loop_path = scratch.path, scratch.loop_path
     while at < stop:
         record = nodes.records[at]
         level, byte = (record >> _DEPTH_AT) & _DEPTHS, record & _BYTES
         past = at + (record >> _SIZE_AT)
         state = int64(room.table[path[level] + nodes.classes[byte]])
         if state == UNKNOWN:
-            state = grow(growth, room, nodes, scratch, int64(at))
+            state = compute_missing_step(growth, room, nodes, scratch, int64(at))
             if state < DEAD:
                 return state
-        here = beside[level]
+        here = loop_path[level]
         there = scratch.local[here, byte] if here >= 0 else np.int8(-1)
         if there >= 0 and state == scratch.members[there] and agreed < len(scratch.agreed):
             scratch.agreed[agreed, 0], scratch.agreed[agreed, 1] = at, past
             agreed += 1
             at = past
             continue
-        if there >= 0:  # the loop's tokens from here on are not this state's
-            _take_back(nodes, at, past if state < 0 else at + _ONE, bits)
+        if there >= 0:  # the state leads elsewhere than the loop, or cannot read the byte
+            _clear_token_bits(nodes, at, past if state < 0 else at + _ONE, bits)
         if state < 0:
             at = past
             continue
-        path[level + _ONE], beside[level + _ONE] = state * width, there
+        path[level + _ONE], loop_path[level + _ONE] = state * width, there
         if len(room.floors) > 0:
-            stand[FLOOR] = min(stand[FLOOR], room.floors[state])
-        set_tokens(record, at, nodes.first, nodes.token_ids, bits)
+            cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
+        set_token_bits(record, at, nodes.first, nodes.token_ids, bits)
         at += _ONE
     return agreed
 
 
 @inlined
-def _take_back(nodes: Nodes, begin: np.uint64, end: np.uint64, bits: Words) -> None:
-    """Clear the bits of the tokens that end at some nodes."""
+def _clear_token_bits(nodes: TrieView, begin: np.uint64, end: np.uint64, bits: Words) -> None:
+    """Clear the bits of the tokens that end at the nodes ``range(begin, end)``."""
     for k in range(nodes.first[begin], nodes.first[end]):
         token = nodes.token_ids[k]
         bits[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
 
 
 @inlined
-def leave(
-    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, loop: Loop, agreed: int, bits: Words
+def _exit_loop(
+    growth: Growth,
+    room: Room,
+    nodes: TrieView,
+    scratch: Scratch,
+    loop: SelfLoop,
+    agreed: int,
+    bits: Words,
 ) -> int:
-    """Set the bits of what is read past the nodes where a loop is left, within ``agreed``.
+    """Set the bits of the tokens whose path leaves the loop, within the ``agreed`` node ranges.
 
-    Returns 0, or why it had to stop.
+    Returns 0, or a status below ``DEAD``.
     """
     for group in range(len(loop.groups)):
         here = int64(scratch.members[loop.groups[group, 0]])
@@ -146,88 +178,97 @@ def leave(
             return state
         if state != DEAD:
             begin, end = int64(loop.groups[group, 2]), int64(loop.groups[group, 3])
-            told = _leave_by(growth, room, nodes, scratch, loop, begin, end, agreed, state, bits)
-            if told < 0:
-                return told
+            status = _exit_group(
+                growth, room, nodes, scratch, loop, begin, end, agreed, state, bits
+            )
+            if status < 0:
+                return status
     return 0
 
 
 @inlined
-def _leave_by(
-    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, loop: Loop, begin: int, end: int,
-    agreed: int, state: int, bits: Words,
+def _exit_group(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, loop: SelfLoop, begin: int,
+    end: int, agreed: int, state: int, bits: Words,
 ) -> int:  # fmt: skip
-    """The same for a group of nodes that all lead to one state."""
+    """The same for the exit nodes ``range(begin, end)``, which all lead to ``state``."""
     if len(room.floors) > 0:
-        scratch.stand[FLOOR] = min(scratch.stand[FLOOR], room.floors[state])
-    goes_on, stretch, width = _goes_on(room, state), 0, room.groups.shape[1]
+        scratch.cursor[FLOOR] = min(scratch.cursor[FLOOR], room.floors[state])
+    has_steps, index, width = _has_steps(room, state), 0, room.groups.shape[1]
     for k in range(begin, end):
         node = int64(loop.nodes[k])
-        while stretch < agreed and scratch.agreed[stretch, 1] <= node:
-            stretch += 1
-        if stretch == agreed:
+        while index < agreed and scratch.agreed[index, 1] <= node:
+            index += 1
+        if index == agreed:
             return 0
-        if scratch.agreed[stretch, 0] > node:
+        if scratch.agreed[index, 0] > node:
             continue
         token = loop.tokens[k]
         if token >= 0:
             bits[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
-        elif token == SEVERAL:
-            set_tokens(nodes.records[node], np.uint64(node), nodes.first, nodes.token_ids, bits)
-        if not goes_on or loop.sizes[k] == 1:
+        elif token == SEVERAL_TOKENS:
+            set_token_bits(nodes.records[node], np.uint64(node), nodes.first, nodes.token_ids, bits)
+        if not has_steps or loop.sizes[k] == 1:
             continue
         level = (nodes.records[node] >> _DEPTH_AT) & _DEPTHS
         scratch.path[level + _ONE] = state * width
         past = node + int64(loop.sizes[k])
-        # with fewer arrays handed over than by ``read_on``, which goes on where a step is missing
-        at, scratch.stand[FLOOR] = mark(
+        # a direct call passes fewer arrays; ``walk_nodes`` continues where a step is missing
+        at, scratch.cursor[FLOOR] = mark_tokens(
             room.table, width, nodes.classes, room.floors, nodes.records, nodes.first,
-            nodes.token_ids, scratch.path, node + 1, past, scratch.stand[FLOOR], bits,
+            nodes.token_ids, scratch.path, node + 1, past, scratch.cursor[FLOOR], bits,
         )  # fmt: skip
         if at < past:
-            told = read_on(growth, room, nodes, scratch, at, past, bits)
-            if told < 0:
-                return told
+            status = walk_nodes(growth, room, nodes, scratch, at, past, bits)
+            if status < 0:
+                return status
     return 0
 
 
 @inlined
-def _goes_on(room: Room, state: int) -> bool:
-    """Whether a state has any step that is not known to be dead."""
+def _has_steps(room: Room, state: int) -> bool:
+    """Whether a state has any step that is not ``DEAD`` (it may be ``UNKNOWN``)."""
     width, column = room.groups.shape[1], 0
     while column < width and room.table[state * width + column] == DEAD:
         column += 1
     return bool(column < width)
 
 
-_MADE_ROWS = growing_machine.MADE
-#: No place in any table.
+#: An entry of ``Scratch.path`` that the walk has not written; no offset in any table.
 _UNTOUCHED = np.uint32(2**32 - 1)
 
-#: What the kernels say: the row is known, is made now, or takes a loop the state is in or enters;
-KNOWN, MADE, AROUND, INTO = range(4)
-#: there is no room for another row.
-FULL = -30
+#: Statuses of the row kernel. Statuses below ``DEAD`` that are not listed here come from
+#: ``growing_machine``.
+#:
+#: ============== ============================================================================
+#: CACHED         done; the row was computed before
+#: COMPUTED       done; ``bits`` is the row
+#: IN_LOOP        a self-loop covers the current part: the loop kernel must compute this part
+#: ENTERS_LOOP    the same for a state that enters a self-loop
+#: FULL_ROW_CACHE the row cache must be enlarged before the call is repeated
+#: ============== ============================================================================
+CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP = range(4)
+FULL_ROW_CACHE = -30
 
 
-class _Example(NamedTuple):
-    """Values of the types that all machines have in common."""
+class _KernelArguments(NamedTuple):
+    """Arguments of the types that the kernels have for every machine."""
 
     growth: Growth
     room: Room
-    nodes: Nodes
+    nodes: TrieView
     scratch: Scratch
     bits: Words
 
     @staticmethod
-    def make() -> _Example:
+    def make() -> _KernelArguments:
         trie, classes = Trie.of([b"a"]), np.zeros(256, np.uint16)
         runs, children = np.zeros((1, 5), np.int32), np.zeros((1, 256), np.int32)
         arrays = (trie.records.copy(), trie.first.copy(), trie.token_ids.copy())
-        return _Example(
+        return _KernelArguments(
             Growth.of(),
             Room.of_table(np.zeros((1, 1), np.int32)),
-            Nodes(*arrays, runs, children, classes),
+            TrieView(*arrays, runs, children, classes),
             Scratch.of(1, 1),
             np.zeros(1, np.uint32),
         )
@@ -235,176 +276,184 @@ class _Example(NamedTuple):
 
 @cache
 def row_kernel() -> Any:  # noqa: ANN401  # numba's own type
-    """The kernel for the types of all machines, called without a look at these."""
-    growth, room, nodes, scratch, bits = _Example.make()
-    return direct(_row, growth, room, Cuts.of(1), nodes, scratch, 0, True, bits)
+    """The row kernel ``_row``, compiled for the types of all machines (``kernels.direct``)."""
+    growth, room, nodes, scratch, bits = _KernelArguments.make()
+    return direct(_row, growth, room, RowCache.of(1), nodes, scratch, 0, True, bits)
 
 
 @cache
 def loop_kernel() -> Any:  # noqa: ANN401
-    """The same for loops; compiled where the first one is met."""
-    growth, room, nodes, scratch, bits = _Example.make()
-    loop = Loop(bits, *(np.zeros(1, np.int32),) * 3, np.zeros((1, 4), np.int32))
-    return direct(_by_loop, growth, room, nodes, scratch, loop, True, bits)
+    """The loop kernel ``_part_by_loop``, likewise; compiled for the first state that needs it."""
+    growth, room, nodes, scratch, bits = _KernelArguments.make()
+    loop = SelfLoop(bits, *(np.zeros(1, np.int32),) * 3, np.zeros((1, 4), np.int32))
+    return direct(_part_by_loop, growth, room, nodes, scratch, loop, True, bits)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _row(
-    growth: Growth, room: Room, cuts: Cuts, nodes: Nodes, scratch: Scratch, state: int,
-    begins: bool, bits: Words,
+    growth: Growth, room: Room, row_cache: RowCache, nodes: TrieView, scratch: Scratch, state: int,
+    is_new: bool, bits: Words,
 ) -> tuple[int, int]:  # fmt: skip
-    """Begin with the row of a state, or go on with it from where ``scratch.stand`` says.
+    """Compute the row of a state, or continue from ``scratch.cursor`` unless ``is_new``.
 
-    Returns what was done, and the number of the row; or why somebody else has to do something
-    before it is called again.
+    Returns a status and the number of the row, which is valid with ``CACHED`` and ``COMPUTED``.
+    The module's docstring has the state diagram.
     """
-    stand, stacked = scratch.stand, len(growth.rules.flags) > 0
-    if begins:
-        stand[PART], stand[NODE], stand[FLOOR], stand[LOOPED] = 0, 0, NO_FLOOR, 0
+    cursor, has_stack = scratch.cursor, len(growth.rules.flags) > 0
+    if is_new:
+        cursor[PART], cursor[NODE], cursor[FLOOR], cursor[USED_LOOP] = 0, 0, NO_FLOOR, 0
         scratch.path[:] = _UNTOUCHED
         scratch.path[0] = 0
-        known = _known(room, cuts, scratch, state, stacked)
+        known = _cached_row(room, row_cache, scratch, state, has_stack)
         if known >= 0:
-            return KNOWN, known
-    if stacked and cuts.used[0] == len(cuts.rows):
-        return FULL, 0
-    while stand[PART] < len(nodes.runs):
-        told = _begin_part(growth, room, nodes, scratch, state, bits)
-        if told != MADE:
-            return told, 0
-        if stand[STATE] >= 0:
-            told = _walk_part(growth, room, nodes, scratch, bits)
-            if told != MADE:
-                return told, 0
-        stand[PART] += 1
-        stand[NODE] = 0
-    if stacked:
-        return MADE, keep_row(room, cuts, state, stand[FLOOR])
-    stand[_MADE_ROWS] += 1
-    if not stand[LOOPED]:
-        stand[LAST], stand[LAST_STATE] = stand[_MADE_ROWS] - 1, state
-        stand[DEEPEST] = len(scratch.path)
-        while scratch.path[stand[DEEPEST] - 1] == _UNTOUCHED:
-            stand[DEEPEST] -= 1
-    return MADE, int64(stand[_MADE_ROWS]) - 1
+            return CACHED, known
+    if has_stack and row_cache.used[0] == len(row_cache.rows):
+        return FULL_ROW_CACHE, 0
+    while cursor[PART] < len(nodes.runs):
+        status = _begin_part(growth, room, nodes, scratch, state, bits)
+        if status != COMPUTED:
+            return status, 0
+        if cursor[STATE] >= 0:
+            status = _walk_part(growth, room, nodes, scratch, bits)
+            if status != COMPUTED:
+                return status, 0
+        cursor[PART] += 1
+        cursor[NODE] = 0
+    if has_stack:
+        return COMPUTED, store_row(room, row_cache, state, cursor[FLOOR])
+    cursor[ROWS_COMPUTED] += 1
+    if not cursor[USED_LOOP]:
+        cursor[LAST_ROW], cursor[LAST_STATE] = cursor[ROWS_COMPUTED] - 1, state
+        cursor[LAST_DEPTH] = len(scratch.path)
+        while scratch.path[cursor[LAST_DEPTH] - 1] == _UNTOUCHED:
+            cursor[LAST_DEPTH] -= 1
+    return COMPUTED, int64(cursor[ROWS_COMPUTED]) - 1
 
 
 @inlined
-def _known(room: Room, cuts: Cuts, scratch: Scratch, state: int, stacked: bool) -> int:
-    """The number of a row that is that of a state, or −1 where none is known to be."""
-    if stacked:
-        return known_row(room, cuts, state)
-    stand = scratch.stand
-    if stand[LAST] < 0 or len(scratch.partner) == 0 or not alike(
-        room.table, room.groups.shape[1], stand[LAST_STATE], state, stand[DEEPEST],
+def _cached_row(
+    room: Room, row_cache: RowCache, scratch: Scratch, state: int, has_stack: bool
+) -> int:
+    """The number of a computed row that equals the row of a state, or −1."""
+    if has_stack:
+        return find_row(room, row_cache, state)
+    cursor = scratch.cursor
+    if cursor[LAST_ROW] < 0 or len(scratch.partner) == 0 or not bisimilar(
+        room.table, room.groups.shape[1], cursor[LAST_STATE], state, cursor[LAST_DEPTH],
         scratch.partner, scratch.pairs,
     ):  # fmt: skip
         return -1
-    return int64(stand[LAST])
+    return int64(cursor[LAST_ROW])
 
 
 @inlined
 def _begin_part(
-    growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, state: int, bits: Words
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, bits: Words
 ) -> int:
-    """Find the state a part begins in, and whether a loop covers it.
+    """Find the state at the beginning of the current part, and whether a loop covers the part.
 
-    A part that was begun before is gone on with.
+    Returns ``COMPUTED`` if the part must be walked, ``IN_LOOP`` or ``ENTERS_LOOP``, or a status
+    below ``DEAD``. Does nothing if the walk of the part has begun.
     """
-    stand = scratch.stand
-    if stand[NODE] > 0:
-        return MADE
-    if nodes.runs[stand[PART], LEVEL] == 1:
-        node = nodes.runs[stand[PART], BEGIN] - 1
+    cursor = scratch.cursor
+    if cursor[NODE] > 0:
+        return COMPUTED
+    if nodes.runs[cursor[PART], LEVEL] == 1:
+        node = nodes.runs[cursor[PART], BEGIN] - 1
         record = nodes.records[node]
         target = step_by(growth, room, nodes, scratch, state, int64(record & _BYTES))
         if target < DEAD:
             return target
-        stand[STATE] = target
+        cursor[STATE] = target
         if target == DEAD:
-            return MADE
+            return COMPUTED
         if len(room.floors) > 0:
-            stand[FLOOR] = min(stand[FLOOR], room.floors[target])
-        set_tokens(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
+            cursor[FLOOR] = min(cursor[FLOOR], room.floors[target])
+        set_token_bits(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
         scratch.path[1] = target * room.groups.shape[1]
         state = target
-    stand[STATE] = state
-    at_hand = scratch.members[0] if stand[LOOPED] else int64(DEAD)  # the loop of the part before
-    if state == at_hand:
-        return AROUND
+    cursor[STATE] = state
+    # the first member of the loop that the previous part used
+    previous = scratch.members[0] if cursor[USED_LOOP] else int64(DEAD)
+    if state == previous:
+        return IN_LOOP
     count, there = find_loop(growth, room, nodes, scratch, state)
-    told = AROUND
+    status = IN_LOOP
     if count == 0 and there >= 0:
-        told = INTO
-        if there == at_hand:
-            return told
+        status = ENTERS_LOOP
+        if there == previous:
+            return status
         count, there = find_loop(growth, room, nodes, scratch, there)
     if count < 0:
         return count
-    stand[COUNT] = count
-    return told if count > 0 else MADE
+    cursor[LOOP_SIZE] = count
+    return status if count > 0 else COMPUTED
 
 
 @inlined
-def _walk_part(growth: Growth, room: Room, nodes: Nodes, scratch: Scratch, bits: Words) -> int:
-    """Set the bits of all that is read in a part, below each first byte that can be read.
+def _walk_part(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bits: Words) -> int:
+    """Walk the current part, below each first byte that the state can read.
 
-    A walk of the first bytes' nodes took twice as long: they lie far apart.
+    Walking the nodes of the first bytes like all others took twice as long: they are far apart.
+    Returns ``COMPUTED``, or a status below ``DEAD``.
     """
-    stand, children = scratch.stand, nodes.children[scratch.stand[PART]]
+    cursor, children = scratch.cursor, nodes.children[scratch.cursor[PART]]
     for byte in range(256):
         node = int64(children[byte])
-        if node < 0 or node < stand[NODE] >= node + int64(nodes.records[node] >> _SIZE_AT):
-            continue  # read before the walk was interrupted
-        target = step_by(growth, room, nodes, scratch, stand[STATE], byte)
+        if node < 0 or node < cursor[NODE] >= node + int64(nodes.records[node] >> _SIZE_AT):
+            continue  # walked before the interruption
+        target = step_by(growth, room, nodes, scratch, cursor[STATE], byte)
         if target < DEAD:
             return target
         if target != DEAD:
-            begin = max(node + 1, stand[NODE])
-            told = read_below(growth, room, nodes, scratch, node, target, begin, bits)
-            if told < 0:
-                return told
-    return MADE
+            begin = max(node + 1, cursor[NODE])
+            status = walk_below(growth, room, nodes, scratch, node, target, begin, bits)
+            if status < 0:
+                return status
+    return COMPUTED
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _by_loop(
+def _part_by_loop(
     growth: Growth,
     room: Room,
-    nodes: Nodes,
+    nodes: TrieView,
     scratch: Scratch,
-    loop: Loop,
+    loop: SelfLoop,
     inside: bool,
     bits: Words,
 ) -> int:
-    """The bits of a part from those of a loop; then the walk stands at the next part."""
-    stand = scratch.stand
+    """Correct the bits of a part, which are those of ``loop``, for the current state.
+
+    Then moves the cursor to the next part. Returns ``COMPUTED``, or a status below ``DEAD``.
+    """
+    cursor = scratch.cursor
     if len(room.floors) > 0:
-        for k in range(stand[COUNT]):
-            stand[FLOOR] = min(stand[FLOOR], room.floors[scratch.members[k]])
+        for k in range(cursor[LOOP_SIZE]):
+            cursor[FLOOR] = min(cursor[FLOOR], room.floors[scratch.members[k]])
     if inside:
-        run = nodes.runs[stand[PART]]
+        run = nodes.runs[cursor[PART]]
         for k in range(2):
             scratch.agreed[k, 0], scratch.agreed[k, 1] = run[1 + 2 * k], run[2 + 2 * k]
-        told = int64(2)
+        status = int64(2)
     else:
-        told = enter(growth, room, nodes, scratch, bits)
-    stand[LOOPED] = 1
-    if told >= 0:
-        told = leave(growth, room, nodes, scratch, loop, told, bits)
-    stand[NODE] = 0
-    if told < 0:
-        return told
-    stand[PART] += 1
-    return MADE
+        status = _enter_loop(growth, room, nodes, scratch, bits)
+    cursor[USED_LOOP] = 1
+    if status >= 0:
+        status = _exit_loop(growth, room, nodes, scratch, loop, status, bits)
+    cursor[NODE] = 0
+    if status < 0:
+        return status
+    cursor[PART] += 1
+    return COMPUTED
 
 
 class Machine(Protocol):
-    """A deterministic machine over bytes, as tables that may be others after it has grown."""
+    """A deterministic byte machine as arrays. The arrays may be replaced when it grows."""
 
     @property
     def growth(self) -> Growth:
-        """How it grows inside a kernel; empty where it does not."""
+        """The rules that kernels use to add steps; empty for a complete machine."""
         ...
 
     @property
@@ -415,15 +464,15 @@ class Machine(Protocol):
 
     @property
     def states(self) -> int:
-        """How many states it has for good, 0 where it grows."""
+        """The number of states of a complete machine, 0 for a growing one."""
         ...
 
     def resolve(self, status: int, clock: Clock) -> None:
-        """Make room, or look at the clock, as a kernel that gave up asked for."""
+        """Make room or check the clock, as a kernel's status below ``DEAD`` requires."""
         ...
 
 
-class Tabled:
+class TableMachine:
     """A machine without a stack: a Dfa, or a LazyDfa that grows."""
 
     def __init__(self, dfa: Dfa | LazyDfa) -> None:
@@ -437,81 +486,83 @@ class Tabled:
         self.room = Room.of_table(self._dfa.table)
 
     def resolve(self, status: int, clock: Clock) -> None:
-        """Make room for more sets.
+        """Make room for more sets of NFA states.
 
         Raises: LimitError
         """
-        assert isinstance(self._dfa, LazyDfa), f"a Dfa never asks for anything, {status}"
+        assert isinstance(self._dfa, LazyDfa), f"unexpected status {status} of a complete DFA"
         clock.check()
         if len(self._dfa.table) * self.room.groups.shape[1] == len(self.room.table):
             self._dfa.grow()
         self._hold()
 
 
-class Marker:
-    """Makes rows of one machine with one vocabulary. One row at a time: the caller holds a lock."""
+class MaskRows:
+    """Computes the mask rows of one machine with one vocabulary.
+
+    Equal rows have one number. Not thread-safe: the caller must hold a lock.
+    """
 
     def __init__(self, machine: Machine, vocabulary: Vocabulary, limits: Limits) -> None:
         self._machine = machine
-        self._limits = replace(limits, began=None)  # a row has seconds of its own
+        self._limits = replace(limits, began=None)  # the time limit applies to each row
         self._trie = vocabulary.trie
         self._words = (len(vocabulary) + 31) // 32
-        self._nodes = Nodes.of(vocabulary.trie, np.ascontiguousarray(machine.classes))
+        self._nodes = TrieView.of(vocabulary.trie, np.ascontiguousarray(machine.classes))
         self._scratch = Scratch.of(vocabulary.trie.height, machine.states)
         self._row = row_kernel()
         self.clear()
 
     def clear(self) -> None:
-        """Forget which rows were made; their numbers begin again."""
-        self._cuts = Cuts.of(64)
-        self._scratch.stand[growing_machine.MADE], self._scratch.stand[growing_machine.LAST] = 0, -1
+        """Empty the row cache; the numbers of rows start again at 0."""
+        self._row_cache = RowCache.of(64)
+        self._scratch.cursor[ROWS_COMPUTED], self._scratch.cursor[LAST_ROW] = 0, -1
 
     def row(self, state: State) -> tuple[int, Words | None]:
-        """The number of a row and its bits; None where the row of that number was made before.
+        """The number of a state's row and its bits, None if that row was returned before.
 
+        Shape: the bits are (W,) uint32, one bit for each token, as in ``TokenMask``; the bit of the
+               end token is clear.
         Raises: LimitError
         """
-        machine, bits, begins = self._machine, np.zeros(self._words, np.uint32), True
+        machine, bits, is_new = self._machine, np.zeros(self._words, np.uint32), True
         clock: Clock | None = None
         while True:
-            told, number = self._row(
-                machine.growth, machine.room, self._cuts, self._nodes, self._scratch, state,
-                begins, bits,
+            status, number = self._row(
+                machine.growth, machine.room, self._row_cache, self._nodes, self._scratch, state,
+                is_new, bits,
             )  # fmt: skip
-            if told == MADE:
+            if status == COMPUTED:
                 return number, bits
-            if told == KNOWN:
+            if status == CACHED:
                 return number, None
-            begins = False
-            if told in (AROUND, INTO):
-                told = self._looped(told == AROUND, bits)
-            if told < 0:
+            is_new = False
+            if status in (IN_LOOP, ENTERS_LOOP):
+                status = self._by_cached_loop(status == IN_LOOP, bits)
+            if status < 0:
                 clock = clock or self._limits.clock()
-                self._resolve(told, clock)
+                self._resolve(status, clock)
 
-    def _looped(self, inside: bool, bits: Words) -> int:
-        """The bits of a part of the trie by the loop that was just found."""
-        part, count = (
-            int(self._scratch.stand[growing_machine.PART]),
-            int(self._scratch.stand[growing_machine.COUNT]),
-        )
-        known = self._trie.shared(self_loops.Loops)
-        loop = known.of(self._scratch.local[:count], self._trie, self._words, part)
+    def _by_cached_loop(self, inside: bool, bits: Words) -> int:
+        """Compute the current part with the self-loop that the row kernel found."""
+        part, count = int(self._scratch.cursor[PART]), int(self._scratch.cursor[LOOP_SIZE])
+        loops = self._trie.shared(SelfLoopCache)
+        loop = loops.of(self._scratch.local[:count], self._trie, self._words, part)
         bits |= loop.bits
         machine = self._machine
-        told: int = loop_kernel()(
+        status: int = loop_kernel()(
             machine.growth, machine.room, self._nodes, self._scratch, loop, inside, bits
         )
-        return told
+        return status
 
-    def _resolve(self, told: int, clock: Clock) -> None:
-        if told == FULL:
-            self._cuts = larger(self._cuts)
+    def _resolve(self, status: int, clock: Clock) -> None:
+        if status == FULL_ROW_CACHE:
+            self._row_cache = doubled(self._row_cache)
         else:
-            self._machine.resolve(told, clock)
+            self._machine.resolve(status, clock)
 
 
 def used_bytes(table: npt.NDArray[np.int32], classes: npt.NDArray[np.uint16]) -> set[int]:
-    """The bytes that some state of a machine reads."""
+    """The bytes that at least one state of a machine reads."""
     reads = np.asarray((table >= 0).any(axis=0))
     return set(np.flatnonzero(reads[classes]).tolist())

@@ -1,14 +1,15 @@
-"""Equal rows of a stack machine, found without a walk.
+"""Finds equal mask rows without walking the trie.
 
-In come two states of one machine and how many bytes deep the walk from the first one came; out
-comes whether the walk from the second would come by the same ways. Inside ``[a-z]{0,200}`` every
-state but the last ones has the row of the one before; found out in 1 µs instead of 80.
+For a machine without a stack, ``bisimilar`` compares a state with that of the last computed row, as
+deep as that row's walk went. Inside ``[a-z]{0,200}`` every state except the last ones has the row
+of its predecessor; the comparison takes 1 µs, the walk 80.
 
-In comes a situation; out comes the number of a row known to be its own. A row depends on the states
-of a situation and on the stack symbols its walk looked at, on nothing below. Both together are a
-*cut*: the stack symbols above the stack all configurations share, and as many of that stack as
-were looked at. So one row serves every depth of nesting (Koo et al. 2024, Algorithm 3: the edges
-of the composed machine whose pop string is that piece of stack).
+For a machine with a stack, ``RowCache`` maps a *stack context* to a row. A situation is a set of
+configurations (state, stack). Its row depends on the states and on the stack symbols that the walk
+read, not on the symbols below these. The stack context consists of both: all symbols above the
+stack that the configurations share, and the topmost symbols of that shared stack, as many as the
+walk read. So one row serves every depth of nesting (Koo et al. 2024, Algorithm 3: the edges of the
+composed machine whose pop string is that part of the stack).
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from workbench.pushdown.stepping import mixed
 
 
 @inner
-def alike(
+def bisimilar(
     table: Ints, width: int, left: int, right: int, depth: int, partner: Ints, pairs: Ints
 ) -> bool:
-    """Whether two states are bisimilar for ``depth`` bytes; may say no where they are.
+    """Whether two states are bisimilar for ``depth`` bytes. False may be wrong, True is not.
 
-    ``partner`` (Q,) is all 0 before and after, ``pairs`` (n, 2) is scratch.
-    Source: bisimulation by pairs, as in Hopcroft & Karp 1971, cut at a depth.
+    ``partner`` (Q,) is all 0 before and after the call; ``pairs`` (n, 2) is scratch.
+    Source: bisimulation by pairs, as in Hopcroft & Karp 1971, up to a depth.
     """
     pairs[0, 0], pairs[0, 1], partner[left] = left, right, right + 1
-    count, at, result = 1, 0, True
+    count, next_pair, result = 1, 0, True
     for _level in range(depth):
         level_end = count
-        while at < level_end and result:
+        while next_pair < level_end and result:
             for column in range(width):
-                one = table[pairs[at, 0] * width + column]
-                other = table[pairs[at, 1] * width + column]
+                one = table[pairs[next_pair, 0] * width + column]
+                other = table[pairs[next_pair, 1] * width + column]
                 if one < 0 or other < 0:
                     result &= one == other == DEAD
                 elif partner[one] == 0 and count < len(pairs):
@@ -48,24 +49,26 @@ def alike(
                     count += 1
                 else:
                     result &= partner[one] == other + 1
-            at += 1
+            next_pair += 1
     for k in range(count):
         partner[pairs[k, 0]] = 0
     return result
 
 
+#: The half of a packed configuration that holds its stack node.
 _LOW = 0xFFFFFFFF
-#: Taken into a hash where a configuration ends, and where the stack does.
+#: Hashed at the end of each configuration, and at the bottom of the stack.
 _NEXT, _BOTTOM = 1 << 33, 1 << 34
 
 
-class Cuts(NamedTuple):
-    """The rows known by what they looked at.
+class RowCache(NamedTuple):
+    """The computed rows of a stack machine, by their stack context.
 
-    Shape: ``rows`` (capacity, 2) int32: a situation the row was made for, and how many symbols of
-           the shared stack it looked at, the bottom counted as one; ``hashes`` (capacity,) int64;
-           ``slots`` the hash table of row numbers, −1 where free; ``used`` (2,) int64: how many
-           rows there are, and the most symbols any looked at.
+    Shape: ``rows`` (capacity, 2) int32: the situation for which a row was computed, and how many
+           symbols of the shared stack its walk read (the bottom counts as one); ``hashes``
+           (capacity,) int64, of the contexts; ``slots`` (4 · capacity,) int32, a hash table of row
+           numbers with linear probing, −1 where free; ``used`` (2,) int64: the number of rows, and
+           the most symbols of the shared stack that any of them read.
     """
 
     rows: Ints
@@ -74,9 +77,9 @@ class Cuts(NamedTuple):
     used: Longs
 
     @staticmethod
-    def of(capacity: int) -> Cuts:
-        """Room for that many rows."""
-        return Cuts(
+    def of(capacity: int) -> RowCache:
+        """An empty cache for ``capacity`` rows, a power of two."""
+        return RowCache(
             np.empty((capacity, 2), np.int32),
             np.empty(capacity, np.int64),
             np.full(4 * capacity, -1, np.int32),
@@ -84,18 +87,19 @@ class Cuts(NamedTuple):
         )
 
 
-def larger(cuts: Cuts) -> Cuts:
-    """The same rows with room for twice as many."""
-    wider = Cuts.of(2 * len(cuts.rows))
-    count = int(cuts.used[0])
-    wider.rows[:count], wider.hashes[:count] = cuts.rows[:count], cuts.hashes[:count]
-    wider.used[:] = cuts.used
-    _enter(wider.hashes, wider.slots, count)
+def doubled(cache: RowCache) -> RowCache:
+    """A copy of a row cache with twice the capacity."""
+    wider = RowCache.of(2 * len(cache.rows))
+    count = int(cache.used[0])
+    wider.rows[:count], wider.hashes[:count] = cache.rows[:count], cache.hashes[:count]
+    wider.used[:] = cache.used
+    _insert_all(wider.hashes, wider.slots, count)
     return wider
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _enter(hashes: Longs, slots: Ints, count: int) -> None:
+def _insert_all(hashes: Longs, slots: Ints, count: int) -> None:
+    """Enter the first ``count`` rows into the hash table."""
     for row in range(count):
         slot = hashes[row] & (len(slots) - 1)
         while slots[slot] >= 0:
@@ -104,58 +108,58 @@ def _enter(hashes: Longs, slots: Ints, count: int) -> None:
 
 
 @inner
-def known_row(room: Room, cuts: Cuts, situation: int) -> int:
-    """The number of the row of a situation, or −1 where none looked at the same."""
+def find_row(room: Room, cache: RowCache, situation: int) -> int:
+    """The number of the row with the same stack context as a situation, or −1."""
     base = _base(room, situation)
-    marks, node = _hash_above(room, situation, base), base
-    deepest = int(cuts.used[1])
-    for looked in range(deepest + 1):
-        slot = marks & (len(cuts.slots) - 1)
-        while cuts.slots[slot] >= 0:
-            row = cuts.slots[slot]
+    key, node = _hash_above(room, situation, base), base
+    max_depth = int(cache.used[1])
+    for depth in range(max_depth + 1):
+        slot = key & (len(cache.slots) - 1)
+        while cache.slots[slot] >= 0:
+            row = cache.slots[slot]
             if (
-                cuts.hashes[row] == marks
-                and cuts.rows[row, 1] == looked
-                and _same_cut(room, situation, base, int64(cuts.rows[row, 0]), looked)
+                cache.hashes[row] == key
+                and cache.rows[row, 1] == depth
+                and _same_context(room, situation, base, int64(cache.rows[row, 0]), depth)
             ):
                 return int(row)
-            slot = (slot + 1) & (len(cuts.slots) - 1)
+            slot = (slot + 1) & (len(cache.slots) - 1)
         if node < 0:
             return -1
-        marks, node = _below(room, marks, node)
+        key, node = _below(room, key, node)
     return -1
 
 
 @inner
-def keep_row(room: Room, cuts: Cuts, situation: int, floor: int) -> int:
-    """Remember that a row was made for a situation, whose walk looked down to ``floor``."""
+def store_row(room: Room, cache: RowCache, situation: int, floor: int) -> int:
+    """Add a row computed for a situation, whose walk read the stack down to depth ``floor``."""
     base = _base(room, situation)
-    marks, node = _hash_above(room, situation, base), base
-    looked = max(0, int(room.nodes[base, DEPTH]) - floor)
-    for _ in range(looked):
-        marks, node = _below(room, marks, node)
-    row = int(cuts.used[0])
-    slot = marks & (len(cuts.slots) - 1)
-    while cuts.slots[slot] >= 0:
-        slot = (slot + 1) & (len(cuts.slots) - 1)
-    cuts.slots[slot] = row
-    cuts.rows[row, 0], cuts.rows[row, 1], cuts.hashes[row] = situation, looked, marks
-    cuts.used[0] += 1
-    cuts.used[1] = max(int(cuts.used[1]), looked)
+    key, node = _hash_above(room, situation, base), base
+    depth = max(0, int(room.nodes[base, DEPTH]) - floor)
+    for _ in range(depth):
+        key, node = _below(room, key, node)
+    row = int(cache.used[0])
+    slot = key & (len(cache.slots) - 1)
+    while cache.slots[slot] >= 0:
+        slot = (slot + 1) & (len(cache.slots) - 1)
+    cache.slots[slot] = row
+    cache.rows[row, 0], cache.rows[row, 1], cache.hashes[row] = situation, depth, key
+    cache.used[0] += 1
+    cache.used[1] = max(int(cache.used[1]), depth)
     return row
 
 
 @inner
-def _below(room: Room, marks: int, node: int) -> tuple[int, int]:
-    """The hash with one symbol more of the shared stack, and what is below; −1 past the bottom."""
+def _below(room: Room, key: int, node: int) -> tuple[int, int]:
+    """The hash extended by the top symbol of a stack, and the stack below; −1 below the bottom."""
     if node == 0:
-        return mixed(marks, int64(_BOTTOM)), -1
-    return mixed(marks, int64(room.nodes[node, SYMBOL])), int64(room.nodes[node, PARENT])
+        return mixed(key, int64(_BOTTOM)), -1
+    return mixed(key, int64(room.nodes[node, SYMBOL])), int64(room.nodes[node, PARENT])
 
 
 @inner
 def _base(room: Room, situation: int) -> int:
-    """The largest stack that all configurations of a situation have at their bottoms."""
+    """The largest common lower part of the stacks of all configurations of a situation."""
     nodes, begin = room.nodes, room.about[situation, FROM]
     base = room.configurations[begin] & _LOW
     for k in range(begin + 1, room.about[situation, TO]):
@@ -170,21 +174,21 @@ def _base(room: Room, situation: int) -> int:
 
 @inner
 def _hash_above(room: Room, situation: int, base: int) -> int:
-    """A hash of the configurations above the stack they share."""
-    marks = int64(1)
+    """A hash of the states, and of the stack symbols above the shared stack ``base``."""
+    key = int64(1)
     for k in range(room.about[situation, FROM], room.about[situation, TO]):
-        marks = mixed(marks, room.configurations[k] >> 32)
+        key = mixed(key, room.configurations[k] >> 32)
         node = room.configurations[k] & _LOW
         while node != base:
-            marks = mixed(marks, int64(room.nodes[node, SYMBOL]))
+            key = mixed(key, int64(room.nodes[node, SYMBOL]))
             node = int64(room.nodes[node, PARENT])
-        marks = mixed(marks, int64(_NEXT))
-    return marks
+        key = mixed(key, int64(_NEXT))
+    return key
 
 
 @inner
-def _same_cut(room: Room, left: int, left_base: int, right: int, looked: int) -> bool:
-    """Whether two situations agree in all of their cuts."""
+def _same_context(room: Room, left: int, left_base: int, right: int, depth: int) -> bool:
+    """Whether two situations have the same stack context, with ``depth`` symbols of the base."""
     right_base = _base(room, right)
     begin, other = room.about[left, FROM], room.about[right, FROM]
     count = room.about[left, TO] - begin
@@ -196,12 +200,12 @@ def _same_cut(room: Room, left: int, left_base: int, right: int, looked: int) ->
             return False
         if not _same_above(room, int(one & _LOW), left_base, int(two & _LOW), right_base):
             return False
-    return _same_below(room, left_base, right_base, looked)
+    return _same_below(room, left_base, right_base, depth)
 
 
 @inner
 def _same_above(room: Room, left: int, left_base: int, right: int, right_base: int) -> bool:
-    """Whether two stacks are equal above the nodes given."""
+    """Whether two stacks are equal above the given nodes."""
     nodes = room.nodes
     while left != left_base and right != right_base:
         if nodes[left, SYMBOL] != nodes[right, SYMBOL]:
@@ -211,10 +215,10 @@ def _same_above(room: Room, left: int, left_base: int, right: int, right_base: i
 
 
 @inner
-def _same_below(room: Room, left: int, right: int, looked: int) -> bool:
-    """Whether the topmost symbols of two stacks are equal, the bottom counted as one."""
+def _same_below(room: Room, left: int, right: int, depth: int) -> bool:
+    """Whether the ``depth`` topmost symbols of two stacks are equal; the bottom counts as one."""
     nodes = room.nodes
-    for _ in range(looked):
+    for _ in range(depth):
         if left == right:
             return True
         if left == 0 or right == 0 or nodes[left, SYMBOL] != nodes[right, SYMBOL]:

@@ -1,10 +1,12 @@
-"""Loops: what a state that reads on in a circle shares with every such state of a vocabulary.
+"""The self-loop cache: what all states that loop on the same byte set share, for one vocabulary.
 
-In come a state and its machine; out comes its row, but for a few nodes of the trie. Inside a
-string nearly every token can be read, and a walk would visit nearly every node. But while a path
-stays with the state and the middles of its characters, only the bytes that keep it there count:
-the tokens made of them alone, and the nodes where a path first leaves, are found once for a
-vocabulary and a set of bytes. What Koo et al. 2024, §2.5, call terminal labels, made exact.
+Inside a string nearly every token can be read, so a walk would visit nearly every node of the trie.
+But such a state loops: most bytes lead back to it, directly or through the states in the middle of
+a multi-byte character (the *members* of the loop). Which bytes keep a path inside the loop
+determines most of the row: the tokens read entirely inside, and the trie nodes where a path first
+leaves the loop (its *exits*). Both are computed once for a vocabulary and a table of members and
+bytes, and shared by all grammars. Koo et al. 2024, §2.5, call this idea terminal labels; here it is
+exact.
 """
 
 from __future__ import annotations
@@ -18,54 +20,55 @@ import numpy.typing as npt
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD
 from workbench.base.kernels import inner, int64, njit
-from workbench.constraint.engine.trie_walk import Classes, Ints, Records, Words, set_tokens
+from workbench.constraint.engine.trie_walk import Classes, Ints, Records, Words, set_token_bits
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
 
 _ONE, _BYTES = np.uint64(1), np.uint64(255)
 _DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
 
-#: The states of a loop: the state itself and the middles of characters; a class like ``\w`` has
-#: some 250 and is left to the plain walk beyond its first state.
-MEMBERS = 16
-#: How many ASCII bytes must stay for a loop to be worth it; digits are read faster plainly.
-WIDE = 16
-#: Loops a vocabulary remembers.
-_REMEMBERED = 128
-#: A first byte below which more than this share of the trie lies makes a part of its own.
-_LARGE = 0.25
+#: The most members of a loop: the state itself and the states in the middle of a character. A
+#: class like ``\w`` has about 250; beyond the maximum they are walked as exits of the loop.
+MAX_MEMBERS = 16
+#: The least ASCII bytes that must lead back to a state for the cache to be used; a walk is faster
+#: for fewer, such as the digits.
+MIN_LOOP_BYTES = 16
+#: The most loops cached for a vocabulary.
+_MAX_CACHED_LOOPS = 128
+#: The trie below one first byte is a separate part if it holds more than this share of the nodes.
+_MIN_PART_SHARE = 0.25
 
-#: What stands for a token where several end at a node.
-SEVERAL = -2
+#: In ``SelfLoop.tokens``: several tokens end at the node.
+SEVERAL_TOKENS = -2
 
-#: The columns of ``Parts.runs``, after how many bytes are read before the part.
+#: The columns of ``Parts.runs``: the number of bytes read before the part, and its two node ranges.
 LEVEL, BEGIN, END, BEGIN_2, END_2 = range(5)
 
 Local = npt.NDArray[np.int8]
 
 
 class Parts(NamedTuple):
-    """The parts of a trie.
+    """The one or two parts in which a trie is walked.
 
-    In most vocabularies over half of the trie lies below the space, which many grammars allow
-    before a name: from there a path that enters a loop is a case of its own.
+    In most vocabularies over half of the trie is below the space, and many grammars allow a space
+    before a name. With the nodes below the space as a separate part, the state after the space is
+    looked up in the self-loop cache too.
 
-    Shape: ``runs`` (P, 5) int32: how many bytes are read before a part, and the two runs of nodes
-           it consists of; ``children`` (P, 256) int32: the node of each first byte, or −1.
+    Shape: ``runs`` (P, 5) int32, see ``LEVEL``; ``children`` (P, 256) int32, the node of each
+           first byte of the part, or −1.
     """
 
     runs: Ints
     children: Ints
 
 
-class Loop(NamedTuple):
-    """A circle over bytes, walked through a part of one trie.
+class SelfLoop(NamedTuple):
+    """A self-loop walked through one part of a trie.
 
-    Shape: ``bits`` (W,) the tokens that stay; ``nodes`` (L,) int32 the trie nodes at which a path
-           first leaves, sorted by where it was and by byte, those of a group in preorder;
-           ``tokens`` (L,) int32 the token that ends at each of them, −1 where none does and
-           ``SEVERAL``; ``sizes`` (L,) int32 how many nodes lie below each, itself counted;
-           ``groups`` (G, 4) int32: the local state and the byte of a group of them, and its
-           slice of ``nodes``.
+    Shape: ``bits`` (W,) uint32, the tokens read inside the loop; ``nodes`` (X,) int32, its exits,
+           the trie nodes at which a path first leaves, sorted by member, byte and preorder;
+           ``tokens`` (X,) int32, the token that ends at each exit, −1 or ``SEVERAL_TOKENS``;
+           ``sizes`` (X,) int32, the size of its subtree, itself included; ``groups`` (G, 4)
+           int32, the exits by member and byte: the member, the byte, and the slice of ``nodes``.
     """
 
     bits: Words
@@ -75,34 +78,36 @@ class Loop(NamedTuple):
     groups: Ints
 
 
-class Loops:
-    """The loops of a vocabulary, by what stays in them; safe to share between threads."""
+class SelfLoopCache:
+    """The self-loops of a vocabulary, by part and local table; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, bytes], Loop] = {}
+        self._loops: dict[tuple[int, bytes], SelfLoop] = {}
         self._parts: Parts | None = None
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many are remembered."""
-        return len(self._known)
+        """The number of cached loops."""
+        return len(self._loops)
 
     def parts(self, trie: Trie) -> Parts:
-        """The parts of a trie that are walked one after the other."""
+        """The parts in which the trie is walked, one after the other."""
         if self._parts is None:
             self._parts = _parts(trie)
         return self._parts
 
-    def of(self, local: Local, trie: Trie, words: int, part: int) -> Loop:
-        """The loop of a table of local states in a part, walked when it is first met."""
+    def of(self, local: Local, trie: Trie, words: int, part: int) -> SelfLoop:
+        """The self-loop of a local table (M, 256) in a part, walked at the first request."""
         key = (part, local.tobytes())
         with self._lock:
-            known = self._known.get(key)
-            if known is None:
-                while len(self._known) >= _REMEMBERED:
-                    del self._known[next(iter(self._known))]
-                known = self._known[key] = _walked(local, trie, words, self.parts(trie).runs[part])
-        return known
+            loop = self._loops.get(key)
+            if loop is None:
+                while len(self._loops) >= _MAX_CACHED_LOOPS:
+                    del self._loops[next(iter(self._loops))]
+                loop = self._loops[key] = _compute_loop(
+                    local, trie, words, self.parts(trie).runs[part]
+                )
+        return loop
 
 
 def _parts(trie: Trie) -> Parts:
@@ -110,7 +115,7 @@ def _parts(trie: Trie) -> Parts:
     firsts = np.flatnonzero(trie.depth == 0)
     sizes = trie.skip[firsts] - firsts
     largest = int(sizes.argmax()) if size else 0
-    if not size or sizes[largest] <= _LARGE * size:
+    if not size or sizes[largest] <= _MIN_PART_SHARE * size:
         runs = [[0, 0, size, size, size]]
         below = np.empty(0, np.int64)
     else:
@@ -124,7 +129,7 @@ def _parts(trie: Trie) -> Parts:
     return Parts(np.array(runs, np.int32), children)
 
 
-def _walked(local: Local, trie: Trie, words: int, part: Ints) -> Loop:
+def _compute_loop(local: Local, trie: Trie, words: int, part: Ints) -> SelfLoop:
     bits = np.zeros(words, np.uint32)
     nodes, states = np.empty(len(trie), np.int32), np.empty(len(trie), np.int32)
     path, count = np.zeros(trie.height + 1, np.int8), 0
@@ -136,14 +141,16 @@ def _walked(local: Local, trie: Trie, words: int, part: Ints) -> Loop:
     left = states[:count] << 8 | trie.byte[nodes[:count]]
     order = np.argsort(left, kind="stable")
     values, starts = np.unique(left[order], return_index=True)
-    stops = np.append(starts[1:], count)[: len(starts)]  # none where no path leaves
+    stops = np.append(starts[1:], count)[: len(starts)]  # empty where no path leaves
     groups = np.stack([values >> 8, values & 255, starts, stops], axis=1).astype(np.int32)
     nodes = nodes[:count][order]
     ending = trie.first[nodes + 1] - trie.first[nodes]
     tokens = np.append(trie.token_ids, 0)[trie.first[nodes]]
-    tokens = np.where(ending == 0, -1, np.where(ending == 1, tokens, SEVERAL)).astype(np.int32)
+    tokens = np.where(ending == 0, -1, np.where(ending == 1, tokens, SEVERAL_TOKENS)).astype(
+        np.int32
+    )
     sizes = trie.skip[nodes] - nodes
-    return Loop(bits, nodes, tokens, sizes, np.ascontiguousarray(groups))
+    return SelfLoop(bits, nodes, tokens, sizes, np.ascontiguousarray(groups))
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -151,7 +158,10 @@ def _walk(
     local: Local, records: Records, first: Ints, token_ids: Ints, path: Local, bits: Words,
     nodes: Ints, states: Ints, begin: int, end: int, count: int,
 ) -> int:  # fmt: skip
-    """Mark the tokens that stay in a loop; the nodes where paths leave it, and from which state."""
+    """Set the bits of the tokens read inside a loop; append its exits and the members left there.
+
+    Returns the number of exits.
+    """
     at, stop = np.uint64(begin), np.uint64(end)
     while at < stop:
         record = records[at]
@@ -164,36 +174,41 @@ def _walk(
             at += record >> _SIZE_AT
             continue
         path[level + _ONE] = there
-        set_tokens(record, at, first, token_ids, bits)
+        set_token_bits(record, at, first, token_ids, bits)
         at += _ONE
     return count
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def find(
+def find_self_loop(
     table: Ints, width: int, classes: Classes, state: int, members: Ints, local: Local
 ) -> tuple[int, int, int]:
-    """The loop of a state: the states that belong to it, and where bytes lead among them.
+    """Find the self-loop of a state: fill ``members`` (M,) and ``local`` (M, 256), see ``Scratch``.
 
-    Returns how many they are; 0 where there is no loop worth it, with the state of the one that
-    is entered by most bytes, or −1; or −1 and the state and byte class of a step that is not
-    known yet.
+    Returns one of:
+
+    * the number of members, 0, 0;
+    * 0, s, 0 if too few bytes lead back to the state; s is the state that at least
+      ``MIN_LOOP_BYTES`` ASCII bytes lead to (it may have a self-loop), or −1;
+    * −1, s, c if the step of state s by byte class c is ``UNKNOWN`` and needed first.
     """
+    # 1. count the bytes that lead back, and find the majority target
     stays, most, votes = 0, int64(-1), 0
     for byte in range(128):
         target = int64(table[state * width + classes[byte]])
         if target == UNKNOWN:
             return -1, state, int64(classes[byte])
         stays += target == state
-        if target >= 0:  # the majority, if there is one: Boyer & Moore 1991
+        if target >= 0:  # the majority target, if any: Boyer & Moore 1991
             if votes == 0:
                 most = target
             votes += 1 if target == most else -1
-    if stays < WIDE:
+    if stays < MIN_LOOP_BYTES:
         entering = 0
         for byte in range(128):
             entering += table[state * width + classes[byte]] == most
-        return 0, most if most >= 0 and entering >= WIDE else -1, 0
+        return 0, most if most >= 0 and entering >= MIN_LOOP_BYTES else -1, 0
+    # 2. collect the members: the states reached by up to three bytes of a multi-byte character
     members[0] = state
     count, from_level, level_end = int64(1), 0, 1
     for _level in range(3):
@@ -202,29 +217,30 @@ def find(
                 target = int64(table[members[i] * width + classes[byte]])
                 if target == UNKNOWN:
                     return -1, int64(members[i]), int64(classes[byte])
-                if target >= 0 and count < MEMBERS and _place(members, count, target) < 0:
+                if target >= 0 and count < MAX_MEMBERS and _index_of(members, count, target) < 0:
                     members[count] = target
                     count += 1
         from_level, level_end = level_end, count
+    # 3. keep those that lead to members only, and fill the local table
     for i in range(1, count):
         for column in range(width):
             if table[members[i] * width + column] == UNKNOWN:
                 return -1, int64(members[i]), column
-    count = _closed(table, width, members, count)
+    count = _keep_closed_members(table, width, members, count)
     for i in range(count):
         for byte in range(256):
             its_class = classes[byte]
-            if byte > 0 and its_class == classes[byte - 1]:  # most bytes are like their neighbours
+            if byte > 0 and its_class == classes[byte - 1]:  # most bytes share their neighbour's
                 local[i, byte] = local[i, byte - 1]
             else:
                 target = int64(table[members[i] * width + its_class])
-                local[i, byte] = _place(members, count, target)
+                local[i, byte] = _index_of(members, count, target)
     return count, 0, 0
 
 
 @inner
-def _place(members: Ints, count: int, state: int) -> int:
-    """Where a state stands among the first ``count`` members, or −1."""
+def _index_of(members: Ints, count: int, state: int) -> int:
+    """The index of a state among the first ``count`` members, or −1."""
     for i in range(count):
         if members[i] == state:
             return i
@@ -232,19 +248,19 @@ def _place(members: Ints, count: int, state: int) -> int:
 
 
 @inner
-def _closed(table: Ints, width: int, members: Ints, count: int) -> int:
-    """Keep, besides the first, only members all of whose steps lead to members."""
+def _keep_closed_members(table: Ints, width: int, members: Ints, count: int) -> int:
+    """Drop all members but the first that have a step out of the loop; returns the new count."""
     changed = True
     while changed:
         changed = False
         kept = int64(1)
         for i in range(1, count):
-            stays = True
+            is_closed = True
             for column in range(width):
                 target = int64(table[members[i] * width + column])
-                if target != DEAD and _place(members, count, target) < 0:
-                    stays = False
-            if stays:
+                if target != DEAD and _index_of(members, count, target) < 0:
+                    is_closed = False
+            if is_closed:
                 members[kept] = members[i]
                 kept += 1
         changed = kept < count

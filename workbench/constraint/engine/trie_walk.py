@@ -1,11 +1,10 @@
-"""Walks the trie with a machine and marks the tokens it reads.
+"""The trie walk: marks the tokens that a machine can read from one state.
 
-In come a table over byte classes and a ``Trie``; out come the tokens a state can read. This is the
-composed machine A ∘ T_V one row at a time (Koo et al. 2024, §2.4 and Algorithm 2): a byte that
-cannot be read cuts off every token below it.
+This computes the composed machine A ∘ T_V one row at a time (Koo et al. 2024, §2.4 and Algorithm
+2): where the machine cannot read a byte, the walk skips every token below that trie node.
 
-The trie lies in preorder, so the walk is one loop without a stack: ``path[d]`` holds the state
-after d bytes of the token at hand.
+The trie is stored in preorder, so the walk is one loop without a stack: ``path[d]`` holds the
+state after the first d bytes of the current token.
 """
 
 from __future__ import annotations
@@ -30,21 +29,24 @@ Records = npt.NDArray[np.uint64]
 
 
 @inner
-def mark(
+def mark_tokens(
     table: Ints, width: int, classes: Classes, floors: Ints, records: Records, first: Ints,
     token_ids: Ints, path: Offsets, node: int, end: int, floor: int, bits: Words,
 ) -> tuple[int, int]:  # fmt: skip
-    """Set the bit of every token that can be read, from trie node ``node`` to before ``end``.
+    """Set the bit of every readable token that ends at a node of ``range(node, end)``.
 
-    ``table`` lies flat, a path holds places in it; unsigned numbers all the way, since an index
-    that may be negative is tested for it; with ``set_tokens`` as a call or ``lowest`` of 64 bits
-    the loop took twice as long. ``floors`` may be empty: a machine without a stack.
+    ``table`` is flat (Q · C,), and ``path`` holds offsets into it (state · C). ``floors[q]`` is the
+    lowest stack depth that the step into state q has read; it is empty for a machine without a
+    stack.
 
-    Returns where the walk stands and the lowest floor met: (end, floor) when it is through; the
-    node whose step is ``UNKNOWN`` when the machine has to grow first.
+    All indexes are unsigned, because numba tests signed ones for negative values. The loop took
+    twice as long with ``set_token_bits`` as a real call, and with a 64-bit ``lowest``.
+
+    Returns the next node and the lowest stack depth read. The next node is ``end`` when
+    the walk is complete; otherwise it is the node whose step is ``UNKNOWN``.
     """
     at, stop = np.uint64(node), np.uint64(end)
-    floored, lowest = len(floors) > 0, np.int32(floor)
+    has_stack, lowest = len(floors) > 0, np.int32(floor)
     while at < stop:
         record = records[at]
         level = (record >> _DEPTH_AT) & _DEPTHS
@@ -55,15 +57,15 @@ def mark(
             at += record >> _SIZE_AT
             continue
         path[level + _ONE] = np.uint32(state) * np.uint32(width)
-        if floored:
+        if has_stack:
             lowest = min(lowest, floors[state])
-        set_tokens(record, at, first, token_ids, bits)
+        set_token_bits(record, at, first, token_ids, bits)
         at += _ONE
     return int(np.int64(at)), int(lowest)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def set_tokens(
+def set_token_bits(
     record: np.uint64, node: np.uint64, first: Ints, token_ids: Ints, bits: Words
 ) -> None:
     """Set the bits of the tokens that end at a node."""

@@ -1,7 +1,7 @@
-"""The method ``composed``: decoding by the closed form, Algorithms 2 and 3 to the letter.
+"""The method ``composed``: decoding by the closed form, as Algorithms 2 and 3 describe it.
 
-In come a machine and a vocabulary, composed once and for all; a state is a state of the token
-machine, with a stack where there is one. Held equal to the rows on demand by the tests.
+The machine and the vocabulary are composed once. A state is a state of the token machine, with a
+stack for a token PDA. The tests compare the masks with the rows on demand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import DfaConstraint, StackConstraint
-from workbench.constraint.engine.coaccessible import Spelling
+from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import TokenPdaMove, compose_pda
 from workbench.constraint.engine.mask_rows import used_bytes
@@ -41,13 +41,13 @@ def composed(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constr
 
 
 class ComposedFsa:
-    """Algorithm 2 of Koo et al. 2024: the mask is the labels of the edges that leave a state."""
+    """Algorithm 2 of Koo et al. 2024: the mask has the tokens of the edges that leave a state."""
 
     def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> None:
         self.fsa = compose(dfa, vocabulary, limits)
         self.vocabulary = vocabulary
         self.initial: State = dfa.initial
-        self._bytewise = DfaConstraint(dfa, vocabulary, limits)
+        self._byte_constraint = DfaConstraint(dfa, vocabulary, limits)
         self.mask = lru_cache(maxsize=4096)(self._mask)
 
     def _mask(self, state: State) -> TokenMask:
@@ -59,93 +59,95 @@ class ComposedFsa:
     def advance(self, state: State, token_id: TokenId) -> State:
         if token_id == self.vocabulary.end and self.is_final(state):
             return state
-        there = self.fsa.step(state, token_id)
-        if there == DEAD:
+        target = self.fsa.step(state, token_id)
+        if target == DEAD:
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        return there
+        return target
 
     def is_final(self, state: State) -> bool:
         return bool(self.fsa.finals[state])
 
     def forced(self, state: State) -> bytes:
-        return self._bytewise.forced(state)
+        return self._byte_constraint.forced(state)
 
 
 class ComposedState(NamedTuple):
-    """Where a composed PDA stands: its configurations, and the situation the bytes lead to."""
+    """The configurations of the token PDA, and the situation of the byte machine."""
 
     configurations: frozenset[Configuration]
     situation: Situation
 
 
 class ComposedPda:
-    """Algorithm 3 of Koo et al. 2024, carrying a set of configurations where it branches.
+    """Algorithm 3 of Koo et al. 2024, with a set of configurations for nondeterminism.
 
-    An edge can be taken where the stack ends with what it pops. The edges of the
-    closed form are not trimmed of dead ends (that depends on the whole stack), so where
-    single bytes are missing every configuration is asked whether tokens can finish it.
+    An edge can be taken if the top of the stack equals its pop string. The closed form may have
+    edges into dead ends, because these depend on the whole stack. So if the vocabulary lacks
+    single-byte tokens, each configuration is tested for co-accessibility.
     """
 
     def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits) -> None:
         self.pda = compose_pda(network, vocabulary, limits)
         self.vocabulary = vocabulary
-        self._bytewise = StackConstraint(network, vocabulary, limits)
+        self._byte_constraint = StackConstraint(network, vocabulary, limits)
         used = used_bytes(network.table, network.classes[:CALLS])
         complete = used <= vocabulary.single_bytes
-        self._spelling = None if complete else Spelling(network, vocabulary, limits)
+        self._coaccessibility = None if complete else Coaccessibility(network, vocabulary, limits)
         self.initial = ComposedState(
-            frozenset({(self.pda.initial, (BOTTOM,))}), self._bytewise.initial
+            frozenset({(self.pda.initial, (BOTTOM,))}), self._byte_constraint.initial
         )
         self.mask = lru_cache(maxsize=4096)(self._mask)
 
     def _mask(self, state: ComposedState) -> TokenMask:
         allowed = np.zeros(len(self.vocabulary), np.bool_)
-        for at, stack in state.configurations:
-            ids, choices = self.pda.row(at)
+        for pda_state, stack in state.configurations:
+            ids, choices = self.pda.row(pda_state)
             possible = [
                 choice
                 for choice in np.unique(choices).tolist()
-                if any(self._taken(self.pda.choices[choice], stack))
+                if any(self._targets(self.pda.choices[choice], stack))
             ]
             allowed[ids[np.isin(choices, possible)]] = True
         if self.vocabulary.end is not None and self.is_final(state):
             allowed[self.vocabulary.end] = True
         return TokenMask(pack(allowed), len(self.vocabulary))
 
-    def _taken(
+    def _targets(
         self, moves: Iterable[TokenPdaMove], stack: tuple[int, ...]
     ) -> Iterator[Configuration]:
-        """Where the moves that a stack allows lead."""
+        """The configurations after the moves that a stack allows."""
         for move in moves:
-            kept = len(stack) - len(move.pops)
-            if kept >= 0 and stack[kept:][::-1] == move.pops:
-                there = move.target, (*stack[:kept], *move.pushes)
-                if self._alive(there):
-                    yield there
+            rest = len(stack) - len(move.pops)
+            if rest >= 0 and stack[rest:][::-1] == move.pops:
+                configuration = move.target, (*stack[:rest], *move.pushes)
+                if self._is_coaccessible(configuration):
+                    yield configuration
 
-    def _alive(self, configuration: Configuration) -> bool:
-        at, stack = configuration
-        if self._spelling is None or at in self.pda.finals:
+    def _is_coaccessible(self, configuration: Configuration) -> bool:
+        pda_state, stack = configuration
+        if self._coaccessibility is None or pda_state in self.pda.finals:
             return True
-        waiting = [self.pda.network_symbols[s] for s in reversed(stack) if s != BOTTOM]
-        return self._spelling.finishes(self.pda.network_states[at], waiting)
+        return_states = [self.pda.network_symbols[s] for s in reversed(stack) if s != BOTTOM]
+        return self._coaccessibility.is_coaccessible(
+            self.pda.network_states[pda_state], return_states
+        )
 
     def advance(self, state: ComposedState, token_id: TokenId) -> ComposedState:
         if token_id == self.vocabulary.end and self.is_final(state):
             return state
-        there = frozenset(
+        targets = frozenset(
             configuration
-            for at, stack in state.configurations
-            for configuration in self._taken(self.pda.moves(at, token_id), stack)
+            for pda_state, stack in state.configurations
+            for configuration in self._targets(self.pda.moves(pda_state, token_id), stack)
         )
-        if not there:
+        if not targets:
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        return ComposedState(there, self._bytewise.advance(state.situation, token_id))
+        return ComposedState(targets, self._byte_constraint.advance(state.situation, token_id))
 
     def is_final(self, state: ComposedState) -> bool:
-        if state == self.initial:  # nothing is read yet, so no edge has taken S off the stack
-            return self._bytewise.is_final(state.situation)
-        return any(at in self.pda.finals for at, _ in state.configurations)
+        if state == self.initial:  # nothing is read, so no edge has popped S
+            return self._byte_constraint.is_final(state.situation)
+        return any(pda_state in self.pda.finals for pda_state, _ in state.configurations)
 
     def forced(self, state: ComposedState) -> bytes:
-        return self._bytewise.forced(state.situation)
+        return self._byte_constraint.forced(state.situation)

@@ -1,15 +1,13 @@
-"""llama.cpp's recogniser: grammar elements and sets of stacks.
+"""llama.cpp's recogniser: grammar elements, and sets of stacks of them.
 
-In comes a grammar; out come its pieces by number, so that a stack of them is a pair of numbers.
+It builds no automaton. Rules are expanded during recognition, until the top of every stack is an
+element that reads a character. Elements and stacks are interned, so a stack is a pair of numbers.
 
-In comes a grammar, out comes a recogniser that makes no machine of it: rules are expanded as they
-are met, until something that reads a character is on top of every stack.
-
-Source: the grammars of llama.cpp (``llama_grammar_advance_stack``, ``llama_grammar_accept``). As
-there left recursion is refused, for expanding it would not end. A regex is read as the rules it
-stands for; terminals that say where a regex may not match have no such rules and are refused.
-Beurer-Kellner et al. 2024, Table 1: minimally invasive, "up to implementation"; this one keeps to
-the exact mask.
+Source: the grammars of llama.cpp (``llama_grammar_advance_stack``, ``llama_grammar_accept``). As in
+llama.cpp left recursion is refused, because its expansion does not terminate. A regex is read as
+the rules it is equivalent to; terminals with lookaround have no such rules and are refused.
+Beurer-Kellner et al. 2024, Table 1: minimally invasive, "up to implementation"; this
+implementation's mask is exact.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from dataclasses import dataclass
 
 from workbench.base.limits import Limits
 from workbench.constraint.methods.outlines import characters_of, not_read, refused, terminal_regex
-from workbench.constraint.methods.recogniser import ByCharacters, Range
+from workbench.constraint.methods.recogniser import CharacterRecogniser, Range
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import context_free
 from workbench.pushdown.cfg import Cfg
@@ -41,67 +39,67 @@ from workbench.syntax.regex.tree import (
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One character out of a set, which is not empty."""
+    """One character of a non-empty set."""
 
     ranges: Ranges
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The rule of that number."""
+    """A rule, by number."""
 
     rule: int
 
 
 @dataclass(frozen=True, slots=True)
-class All:
-    """One piece after the other."""
+class Series:
+    """Elements in sequence."""
 
     parts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Any one of the pieces."""
+    """One of several elements."""
 
     options: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """From ``low`` to ``high`` copies of a piece; ``high`` is None where there is no end."""
+    """From ``low`` to ``high`` copies of an element; ``high`` None means unlimited."""
 
     item: int
     low: int
     high: int | None
 
 
-Element = Read | Call | All | OneOf | Copies
+Element = Read | Call | Series | OneOf | Copies
 
 
 class Elements:
-    """The pieces of a grammar, each once; those that derive no text are left out.
+    """The elements of a grammar, interned, without those that derive no text.
 
-    Raises: WorkbenchError for terminals that are no plain characters.
+    Raises: WorkbenchError for terminals that are not plain characters.
     """
 
     def __init__(self, grammar: Grammar) -> None:
-        self.each: list[Element] = []
-        self._numbers: dict[Element, int] = {}
+        self.elements: list[Element] = []
+        self._ids: dict[Element, int] = {}
         self._source = grammar.source
         self._cfg: Cfg | None = None
-        #: The piece each rule is.
+        #: The element of each rule.
         self.rules: list[int] = []
         if grammar.regex is not None:
             start = self._of_regex(grammar.regex)
-            assert start is not None, "the language of a grammar is not empty"
+            assert start is not None, "the language is empty"
             self.start = start
         else:
             self._of_rules(grammar)
             self.start = self.rules[self._rule_numbers[grammar.start]]
 
     def refuse_left_recursion(self) -> None:
-        """For recognisers that expand rules before they read.
+        """Check for recognisers that expand rules before they read.
 
         Raises: WorkbenchError at the first rule that calls itself before it reads anything.
         """
@@ -118,14 +116,14 @@ class Elements:
             )
 
     def number(self, element: Element) -> int:
-        """The number of a piece, which may be a new one."""
-        known = self._numbers.setdefault(element, len(self.each))
-        if known == len(self.each):
-            self.each.append(element)
-        return known
+        """The number of an element, interned."""
+        existing = self._ids.setdefault(element, len(self.elements))
+        if existing == len(self.elements):
+            self.elements.append(element)
+        return existing
 
     def _of_rules(self, grammar: Grammar) -> None:
-        assert grammar.tree is not None, "made from the one or the other"
+        assert grammar.tree is not None, "expected a regex or rules"
         cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
         self._cfg = cfg
         self._rule_numbers = {name: number for number, name in enumerate(cfg.rules)}
@@ -137,18 +135,18 @@ class Elements:
             case Nonterminal(name=name):
                 return self.number(Call(self._rule_numbers[name]))
             case Sequence(items=items):
-                return self.number(All(tuple(map(self._of, items))))
+                return self.number(Series(tuple(map(self._of, items))))
             case Choice(options=options):
                 return self.number(OneOf(tuple(map(self._of, options))))
             case Repetition(item=item, low=low, high=high):
                 return self.number(Copies(self._of(item), low, high))
             case terminal:
                 number = self._of_regex(terminal_regex(terminal, self._source))
-                assert number is not None, "what derives no text is left out of the rules"
+                assert number is not None, "rules that derive no text were removed"
                 return number
 
     def _of_regex(self, regex: Regex) -> int | None:
-        """A piece of a regex; None where it matches nothing."""
+        """The element of a regex; None if it matches nothing."""
         match regex:
             case Characters() | Bytes():
                 ranges = characters_of(regex)
@@ -156,22 +154,22 @@ class Elements:
             case Group(part=part):
                 return self._of_regex(part)
             case Concat(parts=parts):
-                made = self._each_of(parts)
-                return self.number(All(made)) if len(made) == len(parts) else None
+                numbers = self._each_of(parts)
+                return self.number(Series(numbers)) if len(numbers) == len(parts) else None
             case Alternate(options=options):
-                made = self._each_of(options)
-                return self.number(OneOf(made)) if made else None
+                numbers = self._each_of(options)
+                return self.number(OneOf(numbers)) if numbers else None
             case Repeat(part=part, low=low, high=high):
                 item = self._of_regex(part)
                 if item is None:
-                    return self.number(All(())) if low == 0 else None
+                    return self.number(Series(())) if low == 0 else None
                 return self.number(Copies(item, low, high))
             case Extension(kind=kind):
                 raise not_read(kind)
 
     def _each_of(self, parts: List[Regex]) -> tuple[int, ...]:
-        made = map(self._of_regex, parts)
-        return tuple(part for part in made if part is not None)
+        numbers = map(self._of_regex, parts)
+        return tuple(part for part in numbers if part is not None)
 
 
 #: The number of an interned stack; 0 is the empty one.
@@ -180,38 +178,38 @@ EMPTY: Stack = 0
 
 
 class Stacks:
-    """What is still to be read, as stacks of elements that share what lies below.
+    """Interned stacks of the elements still to be read; stacks share their lower parts.
 
-    Raises: LimitError past ``limits.states`` of them.
+    Raises: LimitError past ``limits.states`` stacks.
     """
 
     def __init__(self, elements: Elements, limits: Limits) -> None:
         self._elements = elements
         self._limits = limits
-        self._each: list[tuple[int, Stack]] = [(-1, EMPTY)]
-        self._numbers: dict[tuple[int, Stack], Stack] = {}
+        self._entries: list[tuple[int, Stack]] = [(-1, EMPTY)]
+        self._ids: dict[tuple[int, Stack], Stack] = {}
 
     def pushed(self, element: int, below: Stack) -> Stack:
-        """The stack with an element on another."""
+        """The stack with an element pushed."""
         key = element, below
-        number = self._numbers.setdefault(key, len(self._each))
-        if number == len(self._each):
+        number = self._ids.setdefault(key, len(self._entries))
+        if number == len(self._entries):
             self._limits.check("states", number, "the text is too long for this recogniser")
-            self._each.append(key)
+            self._entries.append(key)
         return number
 
     def top(self, stack: Stack) -> tuple[Element, Stack]:
-        """What is read next, and the stack below it; not of the empty one."""
-        element, below = self._each[stack]
-        return self._elements.each[element], below
+        """The top element and the stack below it; not for the empty stack."""
+        element, below = self._entries[stack]
+        return self._elements.elements[element], below
 
-    def taken_apart(self, stack: Stack) -> Iterator[Stack]:
-        """The stacks that one stands for whose top is put together of others."""
+    def expansions(self, stack: Stack) -> Iterator[Stack]:
+        """The stacks equivalent to one whose top is a composite element, its parts pushed."""
         element, below = self.top(stack)
         match element:
             case OneOf(options=options):
                 yield from (self.pushed(option, below) for option in options)
-            case All(parts=parts):
+            case Series(parts=parts):
                 for part in reversed(parts):
                     below = self.pushed(part, below)
                 yield below
@@ -222,14 +220,15 @@ class Stacks:
                     rest = Copies(item, max(low - 1, 0), None if high is None else high - 1)
                     yield self.pushed(item, self.pushed(self._elements.number(rest), below))
             case _:
-                raise AssertionError("it reads, or calls")
+                raise AssertionError(f"not a composite element: {element}")
 
 
-class StackRecogniser(ByCharacters[frozenset[Stack]]):
-    """The stacks of a grammar, expanded as they are met.
+class StackRecogniser(CharacterRecogniser[frozenset[Stack]]):
+    """llama.cpp's recogniser: the state is the set of expanded stacks.
 
-    Raises: WorkbenchError for left recursion, and for terminals that are no plain characters;
-            LimitError past ``limits.configurations`` stacks at once, or ``limits.states`` in all.
+    Raises: WorkbenchError for left recursion, and for terminals that are not plain characters;
+            LimitError past ``limits.configurations`` stacks in a state, or ``limits.states`` in
+            all.
     """
 
     def __init__(self, grammar: Grammar, limits: Limits) -> None:
@@ -238,44 +237,44 @@ class StackRecogniser(ByCharacters[frozenset[Stack]]):
         self._elements.refuse_left_recursion()
         self._stacks = Stacks(self._elements, limits)
         begin = self._stacks.pushed(self._elements.start, EMPTY)
-        self.initial = self._expanded([begin]), b""
+        self.initial = self._expand([begin]), b""
 
-    def ends(self, whole: frozenset[Stack]) -> bool:
-        return EMPTY in whole
+    def accepts(self, progress: frozenset[Stack]) -> bool:
+        return EMPTY in progress
 
-    def may_read(self, whole: frozenset[Stack], characters: Range) -> frozenset[Stack] | None:
-        return frozenset(s for s in whole if self._reads(s, characters)) or None
+    def may_read(self, progress: frozenset[Stack], characters: Range) -> frozenset[Stack] | None:
+        return frozenset(s for s in progress if self._reads(s, characters)) or None
 
-    def read(self, whole: frozenset[Stack]) -> frozenset[Stack]:
-        return self._expanded(self._stacks.top(stack)[1] for stack in whole)
+    def read(self, progress: frozenset[Stack]) -> frozenset[Stack]:
+        return self._expand(self._stacks.top(stack)[1] for stack in progress)
 
     def _reads(self, stack: Stack, characters: Range) -> bool:
-        """Whether what is on top of a stack reads one of some characters."""
+        """Whether the top of a stack reads a character of a range."""
         if stack == EMPTY:
             return False
         top, _ = self._stacks.top(stack)
         assert isinstance(top, Read), "stacks are expanded"
         return bool(intersection(top.ranges, (characters,)))
 
-    def _expanded(self, stacks: Iterable[Stack]) -> frozenset[Stack]:
-        """The stacks with something that reads on top, or empty, that some stacks stand for."""
+    def _expand(self, stacks: Iterable[Stack]) -> frozenset[Stack]:
+        """Expand stacks until each is empty or has a ``Read`` on top."""
         seen = set(stacks)
-        waiting = list(seen)
-        found = set()
-        while waiting:
-            stack = waiting.pop()
+        queue = list(seen)
+        expanded = set()
+        while queue:
+            stack = queue.pop()
             if stack == EMPTY:
-                found.add(stack)
+                expanded.add(stack)
                 continue
             match self._stacks.top(stack):
                 case Read(), _:
-                    found.add(stack)
+                    expanded.add(stack)
                     continue
                 case Call(rule=rule), below:
-                    further = {self._stacks.pushed(self._elements.rules[rule], below)}
+                    new_stacks = {self._stacks.pushed(self._elements.rules[rule], below)}
                 case _:
-                    further = set(self._stacks.taken_apart(stack))
-            waiting.extend(further - seen)
-            seen |= further
+                    new_stacks = set(self._stacks.expansions(stack))
+            queue.extend(new_stacks - seen)
+            seen |= new_stacks
             self.limits.check("configurations", len(seen), "the grammar is too ambiguous here")
-        return frozenset(found)
+        return frozenset(expanded)

@@ -1,23 +1,21 @@
 """The method ``online``: tests every token with a recogniser at each step.
 
-In come a grammar's terminals, out comes a recogniser. At a completion point the engine answers with
-regexes of what may follow; a token is matched against them byte by byte, and where a terminal is
-whole the engine is asked again, so tokens may cross terminals (Poesia et al. 2022, constrained
-semantic decoding). A state of a terminal's automaton is the derivative of its regex.
+"Repeated evaluations over the entire vocabulary … a fixed O(N) cost for each token generated"
+(Willard & Louf 2023, introduction): the baseline for every method with tables.
 
-Decided: Synchromesh goes on from the last completion point of a text; here every way to cut it is
-kept, which is what the grammar means, so nothing is lost (DOMINO's Table 1: minimally invasive).
-Its engine for grammars is an LALR(1) parser of lark's, and so is this one: grammars that are not
-are refused.
+The option ``checker`` chooses the recogniser (``CHECKERS``). The mask of every checker is exact if
+the vocabulary has a single-byte token for each byte of the grammar; without these only ``machine``
+recognizes dead ends. Table 1 of DOMINO (Beurer-Kellner et al. 2024) calls SYNCHROMESH and GCD
+minimally invasive, and LLAMA.CPP "up to implementation". PICARD, which is not, tests a few tokens:
+``decoding.picard``.
 
-In come a recogniser and a vocabulary, out comes a constraint. "Repeated evaluations over the entire
-vocabulary … a fixed O(N) cost for each token generated" (Willard & Louf 2023, introduction): the
-baseline every method with tables is measured against.
-
-In come a grammar, a vocabulary and two names, out comes the method's constraint. Where a checker
-reads a grammar its mask is the exact one, wherever each byte of the grammar is a token too; else
-only "machine" sees that no tokens lead on. The table calls SYNCHROMESH and GCD minimally invasive,
-LLAMA.CPP "up to implementation". PICARD, which is not, checks a few tokens: ``decoding.picard``.
+``CompletionEngine`` is Synchromesh's recogniser (Poesia et al. 2022, constrained semantic
+decoding). At a completion point the engine returns regexes of the terminals that may follow. A
+token is matched against them byte by byte, and where a terminal is complete the engine is asked
+again, so tokens may cross terminals. The state of a terminal's automaton is the derivative of its
+regex. Synchromesh continues from the last completion point of a text; here all segmentations into
+terminals are kept, as the grammar defines, so no text is lost. As in Synchromesh the engine for
+grammars is lark's LALR(1) parser, and grammars that are not LALR(1) are refused.
 """
 
 from __future__ import annotations
@@ -33,17 +31,23 @@ from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.methods.chart import ChartRecogniser
 from workbench.constraint.methods.domino.scanner import terminals_of
-from workbench.constraint.methods.lalr import Reader, Reading, refuse_nothing
+from workbench.constraint.methods.lalr import Reader, Reading, refuse_empty_language
 from workbench.constraint.methods.llama_stacks import StackRecogniser
-from workbench.constraint.methods.recogniser import OfMachine, Recogniser, Remembering, forced, read
+from workbench.constraint.methods.recogniser import (
+    CachingRecogniser,
+    MachineRecogniser,
+    Recogniser,
+    forced,
+    read,
+)
 from workbench.constraint.protocol import State
 from workbench.constraint.token_machines import TokenByToken
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
-class Completions(Remembering[Reading]):
-    """A text read by terminals, byte by byte.
+class CompletionEngine(CachingRecogniser[Reading]):
+    """Reads a text by terminals, byte by byte.
 
     Raises: WorkbenchError where the rules over terminals are not LALR(1); LimitError.
     """
@@ -53,88 +57,88 @@ class Completions(Remembering[Reading]):
         self._reader = Reader(terminals_of(grammar), limits.begun())
         self.initial = self._reader.initial
 
-    def made(self, state: Reading, byte: int) -> Reading | None:
+    def compute(self, state: Reading, byte: int) -> Reading | None:
         return self._reader.step(state, byte)
 
     def is_final(self, state: Reading) -> bool:
         return self._reader.is_final(state)
 
 
-#: How often the clock is looked at, in tokens or nodes.
-_OFTEN = 64
+#: The number of tokens or nodes between two checks of the clock.
+_CLOCK_INTERVAL = 64
 
 #: The tokens a recogniser can read from a state, in any order.
-Asking = Callable[[Recogniser, Vocabulary, State, Clock], Iterator[TokenId]]
+Enumerate = Callable[[Recogniser, Vocabulary, State, Clock], Iterator[TokenId]]
 
 
 def flat(
     recogniser: Recogniser, vocabulary: Vocabulary, state: State, clock: Clock
 ) -> Iterator[TokenId]:
-    """Token after token, each from its first byte.
+    """Reads each token separately from its first byte.
 
-    Cost: all bytes of the vocabulary at worst, of each token those that can be read and one more.
+    Cost: for each token, the bytes that can be read and one more; at worst all of its bytes.
     """
     for token_id, token in enumerate(vocabulary.tokens):
-        if token_id % _OFTEN == 0:
+        if token_id % _CLOCK_INTERVAL == 0:
             clock.check(_TOO_SLOW)
         if token is not None:
-            there = read(recogniser, state, token)
-            if there is not None and recogniser.leads_on(there):
+            target = read(recogniser, state, token)
+            if target is not None and recogniser.is_coaccessible(target):
                 yield token_id
 
 
 def by_trie(
     recogniser: Recogniser, vocabulary: Vocabulary, state: State, clock: Clock
 ) -> Iterator[TokenId]:
-    """Tokens that begin alike are read together as far as they do.
+    """Reads tokens with a common prefix together, over the trie.
 
-    Cost: a step for every node of the trie that is met; what cannot be read hides its subtree.
+    Cost: a step for every trie node visited; the subtree of an unreadable byte is skipped.
     """
-    nodes = vocabulary.trie.shared(_Nodes).of(vocabulary)
-    path = [state]  # the states after what was read, by depth
-    node, met = 0, 0
+    nodes = vocabulary.trie.shared(_NodeList).of(vocabulary)
+    path = [state]  # the state after each byte of the path
+    node, visited = 0, 0
     while node < len(nodes):
         byte, depth, skip, ending = nodes[node]
-        met += 1
-        if met % _OFTEN == 0:
+        visited += 1
+        if visited % _CLOCK_INTERVAL == 0:
             clock.check(_TOO_SLOW)
-        there = recogniser.step(path[depth], byte)
-        if there is None:
+        target = recogniser.step(path[depth], byte)
+        if target is None:
             node = skip
             continue
-        if ending and recogniser.leads_on(there):
+        if ending and recogniser.is_coaccessible(target):
             yield from ending
         del path[depth + 1 :]
-        path.append(there)
+        path.append(target)
         node += 1
 
 
-#: How a vocabulary can be gone through, by name.
-ASKING: dict[str, Asking] = {"flat": flat, "trie": by_trie}
+#: The ways to enumerate the readable tokens, by name.
+ENUMERATIONS: dict[str, Enumerate] = {"flat": flat, "trie": by_trie}
 
-_TOO_SLOW = "asking about every token takes too long; the method 'automaton' gives the same mask"
+_TOO_SLOW = "testing every token takes too long; the method 'automaton' gives the same mask"
 
 
 class Online(TokenByToken[State]):
-    """A constraint that remembers no rows: each mask asks about every token again.
+    """A constraint without cached rows: each mask tests every token again.
 
-    The last mask alone is kept, for whoever asks twice about one step. Safe to share between
-    threads, which wait for each other: recognisers grow as they read.
+    Only the last mask is cached, for two requests in one step. Safe to share between threads; a
+    lock serializes them, because recognisers grow as they read.
     """
 
     def __init__(
         self,
         recogniser: Recogniser,
         vocabulary: Vocabulary,
-        asking: Asking = flat,
+        enumerate_tokens: Enumerate = flat,
         limits: Limits = LIMITS,
     ) -> None:
         self.recogniser = recogniser
         self.vocabulary = vocabulary
         self.limits = limits
-        self._asking = asking
+        self._enumerate_tokens = enumerate_tokens
         self._last: tuple[State, TokenMask] | None = None
-        self._reading = threading.Lock()
+        self._lock = threading.Lock()
 
     @property
     def initial(self) -> State:
@@ -148,8 +152,10 @@ class Online(TokenByToken[State]):
         last = self._last
         if last is not None and last[0] == state:
             return last[1]
-        with self._reading:
-            ids = list(self._asking(self.recogniser, self.vocabulary, state, self.limits.clock()))
+        with self._lock:
+            ids = list(
+                self._enumerate_tokens(self.recogniser, self.vocabulary, state, self.limits.clock())
+            )
         if self.vocabulary.end is not None and self.is_final(state):
             ids.append(self.vocabulary.end)
         mask = TokenMask.of(ids, len(self.vocabulary))
@@ -158,24 +164,26 @@ class Online(TokenByToken[State]):
 
     def target(self, state: State, token_id: TokenId) -> State | None:
         """The recogniser's state after a token."""
-        token = self.spelt(token_id)
+        token = self.bytes_of(token_id)
         if token is None:
             return None
-        with self._reading:
-            there = read(self.recogniser, state, token)
-            return there if there is not None and self.recogniser.leads_on(there) else None
+        with self._lock:
+            target = read(self.recogniser, state, token)
+            return (
+                target if target is not None and self.recogniser.is_coaccessible(target) else None
+            )
 
     def is_final(self, state: State) -> bool:
         return self.recogniser.is_final(state)
 
     def forced(self, state: State) -> bytes:
-        """The bytes every accepted text goes on with; empty where it branches or may end."""
-        with self._reading:
+        """The bytes that every accepted text continues with; empty at a branch or a final state."""
+        with self._lock:
             return forced(self.recogniser, state)
 
 
-class _Nodes:
-    """A trie as Python reads it fastest: (byte, depth, next node outside, tokens that end)."""
+class _NodeList:
+    """A trie as a list, fast to read in Python: (byte, depth, next node outside, tokens)."""
 
     def __init__(self) -> None:
         self._nodes: list[tuple[int, int, int, tuple[TokenId, ...]]] | None = None
@@ -200,14 +208,14 @@ class _Nodes:
 
 Kind = TypeVar("Kind")
 
-_EVERY_BYTE = 256
+_BYTE_COUNT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """A recogniser somebody described."""
+    """A recogniser of a paper or program."""
 
-    #: One line for people.
+    #: One line for the user.
     title: str
     source: str
     #: (grammar, vocabulary, limits) → a recogniser.
@@ -215,11 +223,11 @@ class Checker:
 
 
 def _machine(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Recogniser:
-    return OfMachine(automaton(grammar, vocabulary, limits))
+    return MachineRecogniser(automaton(grammar, vocabulary, limits))
 
 
 def _completions(grammar: Grammar, _: Vocabulary, limits: Limits) -> Recogniser:
-    return Completions(grammar, limits)
+    return CompletionEngine(grammar, limits)
 
 
 def _stacks(grammar: Grammar, _: Vocabulary, limits: Limits) -> Recogniser:
@@ -262,21 +270,21 @@ def online(
     how: str = "flat",
     checker: str = "machine",
 ) -> Online:
-    """The vocabulary put to a checker at every step.
+    """The constraint of the method ``online``.
 
-    Raises: WorkbenchError for a name nobody knows, or a grammar the checker does not read;
-            VocabularyError where the vocabulary spells no accepted text; LimitError.
+    Raises: WorkbenchError for an unknown name, or a grammar that the checker cannot read;
+            VocabularyError where no accepted text can be tokenized; LimitError.
     """
-    asking = _named("way to go through the vocabulary", how, ASKING)
-    asked = _named("checker", checker, CHECKERS)
-    refuse_nothing(grammar, vocabulary)
-    if checker != "machine" and len(vocabulary.single_bytes) < _EVERY_BYTE:
-        automaton(grammar, vocabulary, limits)  # it knows whether any text can be spelt
-    recogniser = asked.make(grammar, vocabulary, limits)
-    return Online(recogniser, vocabulary, asking, limits)
+    enumerate_tokens = _named("way to test the vocabulary", how, ENUMERATIONS)
+    chosen = _named("checker", checker, CHECKERS)
+    refuse_empty_language(grammar, vocabulary)
+    if checker != "machine" and len(vocabulary.single_bytes) < _BYTE_COUNT:
+        automaton(grammar, vocabulary, limits)  # raises if no text can be tokenized
+    recogniser = chosen.make(grammar, vocabulary, limits)
+    return Online(recogniser, vocabulary, enumerate_tokens, limits)
 
 
-def _named(what: str, name: str, known: Mapping[str, Kind]) -> Kind:
-    if not isinstance(name, str) or name not in known:
-        raise WorkbenchError(f"there is no {what} {name!r}", f"choose one of {', '.join(known)}")
-    return known[name]
+def _named(what: str, name: str, choices: Mapping[str, Kind]) -> Kind:
+    if not isinstance(name, str) or name not in choices:
+        raise WorkbenchError(f"there is no {what} {name!r}", f"choose one of {', '.join(choices)}")
+    return choices[name]

@@ -1,27 +1,27 @@
 r"""The method ``outlines``: Willard & Louf's index over a character machine.
 
-In comes a regex tree, out comes an ``FSM`` made by interegular's own algebra (concatenate, union,
-times, star), with the characters it tells apart.
+``character_machine`` builds an ``FSM`` from a regex tree by interegular's operations (concatenate,
+union, times, star). interegular's parser is not used: its ``\d`` and ``\w`` are ASCII, it does not
+support ``\u``, anchors and named classes, and it enumerates every character of a set. Here the tree
+comes from this project's parser, and each class of characters that no set of the regex
+distinguishes is one symbol. The machines are not minimized, because ``FSM.reduce`` reverses a
+machine twice, which may explode and cannot be interrupted.
 
-interegular's parser is not used: its ``\d`` and ``\w`` are ASCII, it knows no ``\u``, no anchors
-and no named classes, and it lists every character of a set. Here the tree is read by this project's
-parser, and all characters the regex does not tell apart are one symbol. Its machines are not
-reduced either: ``FSM.reduce`` turns a machine around twice, which may explode and cannot be
-stopped.
-
-Algorithms 3 and 4 of Willard & Louf 2023 line by line, the functions called as there. Decided:
+``find_sub_sequences`` and ``map_states_to_vocab`` are Algorithms 3 and 4 of Willard & Louf 2023
+line by line, with the same names. Differences:
 
 * Algorithm 3 as printed begins its path with the state that reads v₀ and then walks v₁, v₂, … from
-  it, so v₀ is never read and the path ends one state early. The walk here reads all of v, from v₀.
-* It appends the empty path of a start state that fails; Algorithm 4 then asks for its first state.
-  Failed ones are left out.
-* Σ are characters. A token that is no whole characters (half of a UTF-8 sequence) cannot be read by
-  such a machine and is in no set: what only such tokens spell cannot be generated.
-* Tokens that the machine reads alike (all words of one set of letters, by length) go through the
-  loop of Algorithm 4 together. With 131k tokens ``"[^"]{0,40}"`` has an index of 988 entries so;
-  token by token 256 MB were not enough.
-* A state of which no token leads to the end would leave an empty mask. The paper does not speak of
-  it; such states are taken out afterwards, by ``without_dead_ends``.
+  it, so v₀ is never read and the path ends one state early. Here the walk reads all of v, from v₀.
+* It appends the empty path of a failed start state, of which Algorithm 4 then takes the first
+  state. Here failed paths are left out.
+* Σ is a set of characters. A token that is not a sequence of whole characters (part of a UTF-8
+  sequence) cannot be read by such a machine and is in no set, so text that needs such tokens
+  cannot be generated.
+* Tokens that the machine reads as the same symbols go through the loop of Algorithm 4 together.
+  With 131k tokens the index of ``"[^"]{0,40}"`` has 988 entries; token by token, 256 MB were not
+  enough.
+* A state from which no tokens lead to a final state would have an empty mask. The paper does not
+  mention it; ``without_dead_ends`` removes such states.
 """
 
 from __future__ import annotations
@@ -60,47 +60,48 @@ from workbench.syntax.regex.tree import (
 )
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: The regex of all rules has at most so many characters.
-_LONGEST = 1_000_000
+#: The most characters of the regex of all rules.
+_MAX_REGEX_LENGTH = 1_000_000
 _LAST_ASCII = 0x7F
 
 _READS_EVERY_GRAMMAR = "choose the method 'automaton', which reads every grammar"
 
 
 def regex_of(grammar: Grammar, limits: Limits = LIMITS) -> Regex:
-    """The regex of a grammar whose rules call themselves at their ends, or beginnings, alone.
+    """The regex of a grammar whose rules are recursive only at their ends, or only at their starts.
 
-    Of a regex, itself.
-    Raises: WorkbenchError, at its place, for what no regex over characters says: other recursion,
-            literals that are no UTF-8, terminals that are no plain regex; LimitError.
+    Raises: WorkbenchError, with its position, for grammars that are not one regex over characters:
+            other recursion, literals that are not UTF-8, terminals that are not plain regexes;
+            LimitError.
     """
     if grammar.regex is not None:
         return grammar.regex
-    assert grammar.tree is not None, "made from the one or the other"
+    assert grammar.tree is not None, "expected a regex or rules"
     source = grammar.source
 
     def leaf(node: Expression) -> Regex:
-        made = plain(terminal_regex(node, source))
-        if made is None:
+        regex = plain(terminal_regex(node, source))
+        if regex is None:
             raise refused(source, node.span, "a terminal that is not a plain regex")
-        return made
+        return regex
 
     try:
-        rules = RuleRegexes(gathered(grammar.tree), leaf, _LONGEST, limits.clock())
+        rules = RuleRegexes(gathered(grammar.tree), leaf, _MAX_REGEX_LENGTH, limits.clock())
         return rules.regex(grammar.start)
     except NotSoError as error:
         raise refused(
             source, error.call.span, f"a rule that calls itself before its end, {error.call.name!r}"
         ) from None
     except TooLongError:
-        message = f"the rules together have more than {_LONGEST:,} characters as one regex"
+        message = f"the rules together have more than {_MAX_REGEX_LENGTH:,} characters as one regex"
         raise LimitError(message, "states", _READS_EVERY_GRAMMAR) from None
 
 
 def terminal_regex(node: Expression, source: Source) -> Regex:
-    """The characters of a terminal.
+    """The regex of a terminal.
 
-    Raises: WorkbenchError, at its place, for terminals that are no plain regex over characters.
+    Raises: WorkbenchError, with its position, for terminals that are not plain regexes over
+            characters.
     """
     match node:
         case Literal(value=value, span=span):
@@ -116,12 +117,12 @@ def terminal_regex(node: Expression, source: Source) -> Regex:
 
 
 def not_read(kind: Kind) -> WorkbenchError:
-    """The error of an extension of regexes, for methods with regexes of their own."""
+    """The error of a method that does not support an extension of regexes."""
     return WorkbenchError(f"this method does not read {kind}", _READS_EVERY_GRAMMAR)
 
 
 def characters_of(node: Characters | Bytes) -> Ranges:
-    """The characters of a set in a regex; a byte that is ASCII is one.
+    """The characters of a set in a regex; an ASCII byte is a character.
 
     Raises: WorkbenchError for other bytes.
     """
@@ -133,7 +134,7 @@ def characters_of(node: Characters | Bytes) -> Ranges:
 
 
 def refused(source: Source, span: Span, what: str) -> WorkbenchError:
-    """The error of a grammar that a method which speaks of characters and rules does not read."""
+    """The error of a method over characters and rules that does not support a grammar."""
     return BuildError(
         f"this method does not read {what}",
         source,
@@ -146,57 +147,57 @@ def refused(source: Source, span: Span, what: str) -> WorkbenchError:
 #: A state of the machine.
 State = int
 
-#: A transition key of the machine: all characters it does not tell apart have one.
+#: A transition key of the machine: one for each class of characters.
 Symbol = int
 
-#: interegular, whose operators have no types, and what it makes.
+#: interegular's module, untyped, and its machines.
 _library: Any = interegular.fsm
 _Fsm = Any
 
-#: How many look-ups in a machine pass between two looks at the clock.
-_OFTEN = 256
+#: The number of look-ups in a machine between two checks of the clock.
+_CLOCK_INTERVAL = 256
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeCharacters:
-    """Characters in classes: two are in one if and only if no set of the regex tells them apart.
+class CharacterClasses:
+    """A partition of the characters: two share a class iff they are in the same sets of the regex.
 
-    Shape: ``bounds`` sorted code points; the characters from ``bounds[i]`` to the next have the
-           class ``classes[i]``, or None where no set has them.
+    Shape: ``bounds``, sorted code points; the characters from ``bounds[i]`` to the next bound have
+           the class ``classes[i]``, or None if no set has them.
     """
 
     bounds: tuple[int, ...]
     classes: tuple[int | None, ...]
 
     @staticmethod
-    def of(sets: tuple[Ranges, ...]) -> AlikeCharacters:
-        """The classes of some sets; a class is called by its first character."""
+    def of(sets: tuple[Ranges, ...]) -> CharacterClasses:
+        """The classes of some sets; the name of a class is its first character."""
         cuts = {edge for ranges in sets for low, high in ranges for edge in (low, high + 1)}
         bounds = tuple(sorted(cuts))
-        named: dict[tuple[bool, ...], int] = {}
+        by_members: dict[tuple[bool, ...], int] = {}
         classes = []
         for bound in bounds:
             members = tuple(contains(ranges, bound) for ranges in sets)
-            classes.append(named.setdefault(members, bound) if any(members) else None)
-        return AlikeCharacters(bounds, tuple(classes))
+            classes.append(by_members.setdefault(members, bound) if any(members) else None)
+        return CharacterClasses(bounds, tuple(classes))
 
     def of_character(self, code: int) -> int | None:
         position = bisect_right(self.bounds, code) - 1
         return self.classes[position] if position >= 0 else None
 
     def members(self, name: int) -> Iterator[tuple[int, int]]:
-        """The ranges of the class of that name."""
-        for i, its_class in enumerate(self.classes):
-            if its_class == name:
+        """The ranges of characters of a class."""
+        for i, char_class in enumerate(self.classes):
+            if char_class == name:
                 yield self.bounds[i], self.bounds[i + 1] - 1
 
 
 @dataclass(frozen=True, eq=False)
 class CharacterMachine:
-    """M = (Q, Σ, δ, q₀, F) as the paper writes it, Σ the symbols of interegular's alphabet."""
+    """M = (Q, Σ, δ, q₀, F) in the paper's notation; Σ is the alphabet of interegular's symbols."""
 
     fsm: _Fsm
-    alike: AlikeCharacters
+    char_classes: CharacterClasses
 
     @property
     def initial(self) -> State:
@@ -208,21 +209,21 @@ class CharacterMachine:
 
     @cached_property
     def edges(self) -> dict[State, dict[Symbol, State]]:
-        """δ by state; what is not there is not read."""
+        """δ by state; missing symbols cannot be read."""
         return {state: dict(self.fsm.map.get(state, {})) for state in sorted(self.fsm.states)}
 
     def delta(self, state: State, symbol: Symbol) -> State | None:
-        """δ(q, v), None where the machine does not read v."""
+        """δ(q, v), or None if q does not read v."""
         return self.edges[state].get(symbol)
 
     @cached_property
     def readers(self) -> dict[Symbol, list[State]]:
-        """δ(·, v): the states that read a symbol, for all of them."""
-        found: dict[Symbol, list[State]] = {}
+        """δ(·, v): for each symbol the states that read it."""
+        result: dict[Symbol, list[State]] = {}
         for state, edges in self.edges.items():
             for symbol in edges:
-                found.setdefault(symbol, []).append(state)
-        return found
+                result.setdefault(symbol, []).append(state)
+        return result
 
     @cached_property
     def _symbols(self) -> dict[int, Symbol]:
@@ -233,45 +234,45 @@ class CharacterMachine:
         return {symbol: name for name, symbol in self._symbols.items()}
 
     @cached_property
-    def _known(self) -> dict[str, Symbol | None]:
-        """The symbols of the characters that were asked for."""
+    def _cache(self) -> dict[str, Symbol | None]:
+        """The symbols of the characters requested before."""
         return {}
 
     def symbols(self, text: str) -> tuple[Symbol, ...] | None:
-        """A text as the machine reads it; None where it has a character no set of the regex has."""
-        found = []
+        """The symbols of a text; None if it has a character that no set of the regex has."""
+        result = []
         for character in text:
-            if character not in self._known:
-                its_class = self.alike.of_character(ord(character))
-                self._known[character] = None if its_class is None else self._symbols[its_class]
-            symbol = self._known[character]
+            if character not in self._cache:
+                char_class = self.char_classes.of_character(ord(character))
+                self._cache[character] = None if char_class is None else self._symbols[char_class]
+            symbol = self._cache[character]
             if symbol is None:
                 return None
-            found.append(symbol)
-        return tuple(found)
+            result.append(symbol)
+        return tuple(result)
 
     def only_character(self, symbol: Symbol) -> str | None:
-        """The character of a symbol that stands for a single one."""
+        """The character of a symbol whose class has only one."""
         name = self._names[symbol]
-        members = list(self.alike.members(name))
+        members = list(self.char_classes.members(name))
         return chr(name) if members == [(name, name)] else None
 
 
 def character_machine(regex: Regex, limits: Limits = LIMITS) -> CharacterMachine:
     """The machine of a regex.
 
-    Raises: WorkbenchError for bytes that are no ASCII; LimitError past ``limits.seconds``.
+    Raises: WorkbenchError for bytes that are not ASCII; LimitError past ``limits.seconds``.
     """
-    alike = AlikeCharacters.of(tuple(dict.fromkeys(_sets(regex, set()))))
-    names = sorted({name for name in alike.classes if name is not None})
-    # by numbers: texts would be met in another order in every process, and states numbered so
+    char_classes = CharacterClasses.of(tuple(dict.fromkeys(_sets(regex, set()))))
+    names = sorted({name for name in char_classes.classes if name is not None})
+    # by number: the order of a set of strings, and so the state numbers, differ between processes
     alphabet = _library.Alphabet.from_groups(*([name] for name in names))
-    made = _Maker(alphabet, alike, limits.clock()).of(regex)
-    return CharacterMachine(made, alike)
+    fsm = _MachineBuilder(alphabet, char_classes, limits.clock()).of(regex)
+    return CharacterMachine(fsm, char_classes)
 
 
 def _sets(regex: Regex, seen: set[int]) -> Iterator[Ranges]:
-    """Every set of characters in a regex; parts that several rules share are looked at once."""
+    """Every set of characters in a regex; parts shared by several rules are visited once."""
     if id(regex) in seen:
         return
     seen.add(id(regex))
@@ -285,39 +286,39 @@ def _sets(regex: Regex, seen: set[int]) -> Iterator[Ranges]:
             yield from _sets(part, seen)
 
 
-class _Pace:
-    """A clock that is looked at every so often."""
+class _StepClock:
+    """Checks the clock once every ``_CLOCK_INTERVAL`` steps."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._passed = 0
+        self._steps = 0
 
-    def keep(self) -> None:
-        """One more small step. Raises: LimitError when the time is over."""
-        self._passed += 1
-        if self._passed % _OFTEN == 0:
+    def tick(self) -> None:
+        """Count one step. Raises: LimitError when the time is over."""
+        self._steps += 1
+        if self._steps % _CLOCK_INTERVAL == 0:
             self._clock.check()
 
 
-class _Maker:
-    """interegular's algebra over the tree; parts that several rules share are made once."""
+class _MachineBuilder:
+    """Builds a machine by interegular's operations; parts shared by rules are built once."""
 
-    def __init__(self, alphabet: _Fsm, alike: AlikeCharacters, clock: Clock) -> None:
+    def __init__(self, alphabet: _Fsm, char_classes: CharacterClasses, clock: Clock) -> None:
         self._alphabet = alphabet
-        self._alike = alike
+        self._char_classes = char_classes
         self._clock = clock
-        self._pace = _Pace(clock)
+        self._step_clock = _StepClock(clock)
         self._nothing: _Fsm = _library.FSM(alphabet, {0}, 0, {0}, {})
-        self._known: dict[int, _Fsm] = {}
+        self._cache: dict[int, _Fsm] = {}
 
     def of(self, regex: Regex) -> _Fsm:
-        known = self._known.get(id(regex))
-        if known is None:
+        cached = self._cache.get(id(regex))
+        if cached is None:
             self._clock.check()
-            known = self._known[id(regex)] = self._watched(self._made(regex))
-        return known
+            cached = self._cache[id(regex)] = self._timed(self._build(regex))
+        return cached
 
-    def _made(self, regex: Regex) -> _Fsm:
+    def _build(self, regex: Regex) -> _Fsm:
         match regex:
             case Characters(ranges=ranges) | Bytes(ranges=ranges):
                 return self._one_of(ranges)
@@ -332,70 +333,74 @@ class _Maker:
             case Repeat(part=part, low=low, high=high):
                 unit = self.of(part)
                 if high is None:
-                    return unit.star() if low == 0 else unit * low + self._watched(unit.star())
-                needed, optional = unit * low, self._watched(self._nothing | unit)
-                return self._watched(needed) + self._watched(optional * (high - low))
+                    return unit.star() if low == 0 else unit * low + self._timed(unit.star())
+                needed, optional = unit * low, self._timed(self._nothing | unit)
+                return self._timed(needed) + self._timed(optional * (high - low))
             case Extension(kind=kind):
                 raise not_read(kind)
 
     def _one_of(self, ranges: Ranges) -> _Fsm:
-        names = {name for name in self._alike.classes if name is not None}
+        names = {name for name in self._char_classes.classes if name is not None}
         read = {self._alphabet[n]: 1 for n in names if contains(ranges, n)}
         return _library.FSM(self._alphabet, {0, 1}, 0, {1}, {0: read, 1: {}})
 
-    def _watched(self, fsm: _Fsm) -> _Fsm:
-        """The same machine; whatever is made of it looks at the clock as it reads its map."""
-        watched = _Watched(fsm.map)
-        watched.pace = self._pace
+    def _timed(self, fsm: _Fsm) -> _Fsm:
+        """The same machine, with a map that checks the clock in every construction from it."""
+        timed_map = _TimedMap(fsm.map)
+        timed_map.step_clock = self._step_clock
         return _library.FSM(
-            fsm.alphabet, fsm.states, fsm.initial, fsm.finals, watched, __no_validation__=True
+            fsm.alphabet, fsm.states, fsm.initial, fsm.finals, timed_map, __no_validation__=True
         )
 
 
-class _Watched(dict[State, dict[Symbol, State]]):
-    """The transitions of a machine, asked for at every step of interegular's constructions.
+class _TimedMap(dict[State, dict[Symbol, State]]):
+    """The transitions of a machine; every step of interegular's constructions looks up a state.
 
-    Any of them may explode, and none can be stopped otherwise.
+    The constructions may explode, and this is the only way to interrupt them.
     """
 
-    pace: _Pace
+    step_clock: _StepClock
 
     def __contains__(self, state: object) -> bool:
-        self.pace.keep()
+        self.step_clock.tick()
         return super().__contains__(state)
 
 
-#: The number of some tokens the machine reads alike.
-AlikeClass = int
+#: The number of a class of tokens that the machine reads as the same symbols.
+TokenClass = int
 
-#: Bytes of an entry in a ``dict`` of small numbers, about, for the budget of megabytes.
-_ENTRY = 100
+#: Estimated bytes of an entry in a ``dict`` of small numbers, for ``limits.megabytes``.
+_BYTES_PER_ENTRY = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Index:
-    """σ: for each state the tokens it may go on with, and where each leads.
+    """σ: for each state the tokens that may come next, and their target states.
 
-    The paper keeps the tokens alone; the last state of a path is kept too, so that advancing does
-    not walk again.
+    The paper stores only the tokens; here the last state of each path is stored too, so that
+    advancing needs no walk.
 
-    Shape: ``alike_of`` (V,) int32, by whom a token is read alike, −1 where it is read nowhere.
+    Shape: ``class_of`` (V,) int32, the class of each token, −1 for tokens that no state reads.
     """
 
-    #: The tokens that are read alike, sorted, int32.
+    #: The tokens of each class, sorted, int32.
     tokens: tuple[npt.NDArray[np.int32], ...]
-    alike_of: npt.NDArray[np.int32]
-    sigma: dict[State, dict[AlikeClass, State]]
+    class_of: npt.NDArray[np.int32]
+    sigma: dict[State, dict[TokenClass, State]]
 
     def row(self, state: State) -> dict[TokenId, State]:
         """σ(state), token by token."""
         row = self.sigma[state]
-        return {i: there for alike, there in row.items() for i in self.tokens[alike].tolist()}
+        return {
+            i: target
+            for token_class, target in row.items()
+            for i in self.tokens[token_class].tolist()
+        }
 
     def target(self, state: State, token_id: TokenId) -> State | None:
-        """Where a token leads; None where σ(state) does not have it."""
-        known = 0 <= token_id < len(self.alike_of)
-        return self.sigma[state].get(int(self.alike_of[token_id])) if known else None
+        """The target state of a token; None if it is not in σ(state)."""
+        is_valid = 0 <= token_id < len(self.class_of)
+        return self.sigma[state].get(int(self.class_of[token_id])) if is_valid else None
 
 
 def find_sub_sequences(
@@ -403,72 +408,74 @@ def find_sub_sequences(
 ) -> list[tuple[State, ...]]:
     """Algorithm 3: the state sequences of M that read a token, from any state.
 
-    Shape: each has len(token) + 1 states, the first one before anything is read.
+    Shape: each has len(token) + 1 states, beginning with the state before the first symbol.
     """
-    found = []
+    result = []
     for start in machine.readers.get(token[0], ()):  # lines 4 and 5
         path = [start]
         for symbol in token:  # lines 6 to 13
-            there = machine.delta(path[-1], symbol)
-            if there is None:
+            target = machine.delta(path[-1], symbol)
+            if target is None:
                 break
-            path.append(there)
+            path.append(target)
         else:
-            found.append(tuple(path))  # line 14
-    return found
+            result.append(tuple(path))  # line 14
+    return result
 
 
 def map_states_to_vocab(
     machine: CharacterMachine, vocabulary: Vocabulary, limits: Limits = LIMITS
 ) -> Index:
-    """Algorithm 4: σ, the tokens each state may go on with.
+    """Algorithm 4: σ, the tokens that may come next in each state.
 
-    Cost:   Σ over tokens v not read alike of |δ(·, v₀)|·|v| steps.
+    Cost:   Σ over classes v of tokens of |δ(·, v₀)|·|v| steps.
     Raises: LimitError past ``limits.seconds`` or ``limits.megabytes``.
     """
     clock = limits.clock()
-    read_alike = _read_alike(machine, vocabulary)
-    sigma: dict[State, dict[AlikeClass, State]] = {state: {} for state in machine.edges}  # line 3
+    tokens_by_class = _tokens_by_class(machine, vocabulary)
+    sigma: dict[State, dict[TokenClass, State]] = {state: {} for state in machine.edges}  # line 3
     entries = 0
-    for alike, token in enumerate(read_alike):  # line 4
+    for token_class, token in enumerate(tokens_by_class):  # line 4
         paths = find_sub_sequences(machine, token)  # line 5
         for path in paths:  # lines 6 to 8
-            sigma[path[0]][alike] = path[-1]
+            sigma[path[0]][token_class] = path[-1]
         entries += len(paths)
         _check(entries, limits, clock)
-    alike_of = np.full(len(vocabulary), -1, np.int32)
-    for alike, ids in enumerate(read_alike.values()):
-        alike_of[ids] = alike
-    tokens = tuple(np.array(ids, np.int32) for ids in read_alike.values())
-    return Index(tokens, alike_of, sigma)
+    class_of = np.full(len(vocabulary), -1, np.int32)
+    for token_class, ids in enumerate(tokens_by_class.values()):
+        class_of[ids] = token_class
+    tokens = tuple(np.array(ids, np.int32) for ids in tokens_by_class.values())
+    return Index(tokens, class_of, sigma)
 
 
 def without_dead_ends(index: Index, finals: frozenset[State]) -> Index:
-    """The index without states, and tokens to states, from which no tokens lead to a final one."""
-    before: dict[State, list[State]] = {}
+    """The index without states that are not co-accessible, and without tokens to these."""
+    predecessors: dict[State, list[State]] = {}
     for state, row in index.sigma.items():
         for target in set(row.values()):
-            before.setdefault(target, []).append(state)
-    alive = set(finals)
-    waiting = list(finals)
-    while waiting:
-        for state in before.get(waiting.pop(), ()):
-            if state not in alive:
-                alive.add(state)
-                waiting.append(state)
+            predecessors.setdefault(target, []).append(state)
+    coaccessible = set(finals)
+    queue = list(finals)
+    while queue:
+        for state in predecessors.get(queue.pop(), ()):
+            if state not in coaccessible:
+                coaccessible.add(state)
+                queue.append(state)
     sigma = {
-        state: {alike: there for alike, there in row.items() if there in alive}
+        state: {
+            token_class: target for token_class, target in row.items() if target in coaccessible
+        }
         for state, row in index.sigma.items()
-        if state in alive
+        if state in coaccessible
     }
     return replace(index, sigma=sigma)
 
 
-def _read_alike(
+def _tokens_by_class(
     machine: CharacterMachine, vocabulary: Vocabulary
 ) -> dict[tuple[Symbol, ...], list[TokenId]]:
-    """The tokens by how the machine reads them; not those that it cannot read anywhere."""
-    found: dict[tuple[Symbol, ...], list[TokenId]] = {}
+    """The tokens by their symbols, without those that no state can read."""
+    result: dict[tuple[Symbol, ...], list[TokenId]] = {}
     for token_id, token in enumerate(vocabulary.tokens):
         if token is None:
             continue
@@ -477,26 +484,25 @@ def _read_alike(
         except UnicodeDecodeError:
             continue  # half a character
         if symbols is not None:
-            found.setdefault(symbols, []).append(token_id)
-    return found
+            result.setdefault(symbols, []).append(token_id)
+    return result
 
 
 def _check(entries: int, limits: Limits, clock: Clock) -> None:
     hint = "an index of every state is too large for it; choose the method 'automaton'"
     clock.check(hint)
-    limits.check("megabytes", entries * _ENTRY / 2**20, hint)
+    limits.check("megabytes", entries * _BYTES_PER_ENTRY / 2**20, hint)
 
 
-class Indexed(TokenByToken[State]):
-    """A regex over characters, its whole index made beforehand.
+class OutlinesConstraint(TokenByToken[State]):
+    """A regex over characters with a precomputed index.
 
-    The masks are the exact ones of the vocabulary without tokens that are no whole
-    characters; where every character the regex needs is spelt by whole ones, nothing is lost
-    but other ways to spell it.
+    The masks are exact for the vocabulary without tokens that are not whole characters. If
+    every character that the regex needs is a token, only other tokenizations are lost.
 
-    Cost:   a mask is looked up; what it costs to make the index, ``map_states_to_vocab`` says.
+    Cost:   a mask is a look-up; building the index costs as ``map_states_to_vocab`` says.
     Raises: WorkbenchError where the grammar is not one regex over characters; VocabularyError
-            where whole characters spell no accepted text; LimitError.
+            where no accepted text can be tokenized with whole characters; LimitError.
     Source: Willard & Louf 2023, Algorithms 2, 3 and 4.
     """
 
@@ -522,22 +528,22 @@ class Indexed(TokenByToken[State]):
 
     def _mask(self, state: State) -> TokenMask:
         allowed = np.zeros(len(self.vocabulary), np.bool_)
-        for alike in self.index.sigma[state]:
-            allowed[self.index.tokens[alike]] = True
+        for token_class in self.index.sigma[state]:
+            allowed[self.index.tokens[token_class]] = True
         if self.vocabulary.end is not None and self.is_final(state):
             allowed[self.vocabulary.end] = True
         return TokenMask(pack(allowed), len(self.vocabulary))
 
     def target(self, state: State, token_id: TokenId) -> State | None:
-        """Where a token leads, by the index."""
+        """The target state of a token, from the index."""
         return self.index.target(state, token_id)
 
     def is_final(self, state: State) -> bool:
         return state in self.machine.finals
 
     def forced(self, state: State) -> bytes:
-        """The characters every text of the constraint goes on with; empty where it branches."""
-        found = ""
+        """The characters that every text continues with; empty at a branch or a final state."""
+        result = ""
         while not self.is_final(state):
             edges = self.machine.edges[state]
             if len(edges) != 1:
@@ -546,8 +552,8 @@ class Indexed(TokenByToken[State]):
             character = self.machine.only_character(symbol)
             if character is None:
                 break
-            found += character
-        return found.encode()
+            result += character
+        return result.encode()
 
 
 def _machine(grammar: Grammar, limits: Limits) -> CharacterMachine:

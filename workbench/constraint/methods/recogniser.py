@@ -1,9 +1,7 @@
-"""Recognisers of prefixes, over bytes and over characters.
+"""Incremental recognisers, over bytes and over characters: what ``online`` runs on every token.
 
-What every online checker puts to its tokens; here stands the one that reads the grammar's own
-machine, and the memory that recognisers written in Python share.
-
-What may come next stays as long as what has come of a character may begin one that is read.
+``MachineRecogniser`` reads the grammar's own machine. ``CachingRecogniser`` is the base of those
+written in Python; ``CharacterRecogniser`` adapts one that reads characters to bytes.
 """
 
 from __future__ import annotations
@@ -17,100 +15,101 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.protocol import State
 
-#: The states of a recogniser that keeps its steps.
-Kept = TypeVar("Kept", bound=Hashable)
+#: The states of a recogniser that caches its steps.
+S = TypeVar("S", bound=Hashable)
 
 
-class Stepping(Protocol):
-    """What reads byte by byte; its states are immutable, hashable values."""
+class ByteReader(Protocol):
+    """Reads byte by byte; its states are immutable, hashable values."""
 
     def step(self, state: State, byte: int) -> State | None:
-        """The state after a byte, or None where no accepted text goes on so."""
+        """The state after a byte, or None where no accepted text continues with it."""
         ...
 
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         ...
 
 
-class Recogniser(Stepping, Protocol):
-    """An incremental recogniser of texts that tokens spell."""
+class Recogniser(ByteReader, Protocol):
+    """An incremental recogniser of tokenized texts."""
 
     @property
     def initial(self) -> State: ...
 
-    def leads_on(self, state: State) -> bool:
-        """Whether whole tokens can lead from here, between two tokens, to an accepted text."""
+    def is_coaccessible(self, state: State) -> bool:
+        """Whether whole tokens can lead from a state between two tokens to an accepted text."""
         ...
 
 
-def read(reader: Stepping, state: State, data: bytes) -> State | None:
-    """The state after some bytes, or None where they cannot be read."""
+def read(reader: ByteReader, state: State, data: bytes) -> State | None:
+    """The state after bytes, or None where they cannot be read."""
     for byte in data:
-        there = reader.step(state, byte)
-        if there is None:
+        target = reader.step(state, byte)
+        if target is None:
             return None
-        state = there
+        state = target
     return state
 
 
-def forced(reader: Stepping, state: State) -> bytes:
-    """The bytes every accepted text goes on with; empty where it branches or may end.
+def forced(reader: ByteReader, state: State) -> bytes:
+    """The bytes that every accepted text continues with; empty at a branch or a final state.
 
-    Cost: 256 steps a byte.
+    Cost: 256 steps for each byte.
     """
     found = bytearray()
     while not reader.is_final(state):
         steps = ((byte, reader.step(state, byte)) for byte in range(256))
-        there = [(byte, after) for byte, after in steps if after is not None]
-        if len(there) != 1:
+        target = [(byte, target) for byte, target in steps if target is not None]
+        if len(target) != 1:
             break
-        byte, state = there[0]
+        byte, state = target[0]
         found.append(byte)
     return bytes(found)
 
 
-class Remembering(ABC, Generic[Kept]):
-    """A recogniser that keeps the steps it made, so that tokens that begin alike share them.
+class CachingRecogniser(ABC, Generic[S]):
+    """A recogniser that caches its steps, so that tokens with a common prefix share them.
 
-    Even of the grammar's machine a mask of 131k tokens inside a JSON string takes 94 ms flat with
-    it, 208 without; over the trie 69 and 110.
-    Whatever it has read can be finished, by bytes; whether by whole tokens it does not know, so
-    where the vocabulary lacks bytes the grammar uses a mask may come to be empty.
+    With it a mask of 131k tokens inside a JSON string takes 94 ms token by token (208 without),
+    and 69 ms over the trie (110 without), even for the grammar's machine.
+
+    Every text read can be completed by bytes, but not necessarily by whole tokens: if the
+    vocabulary lacks single-byte tokens, a mask may become empty.
     """
 
-    initial: Kept
+    initial: S
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.limits = limits
-        self._steps: dict[tuple[Kept, int], Kept | None] = {}
+        self._steps: dict[tuple[S, int], S | None] = {}
 
-    def step(self, state: Kept, byte: int) -> Kept | None:
-        """The state after a byte, or None where no accepted text goes on so."""
+    def step(self, state: S, byte: int) -> S | None:
+        """The state after a byte, or None where no accepted text continues with it."""
         key = state, byte
         if key in self._steps:
             return self._steps[key]
         if len(self._steps) >= self.limits.states:
             self._steps.clear()
-        made = self._steps[key] = self.made(state, byte)
-        return made
+        compute = self._steps[key] = self.compute(state, byte)
+        return compute
 
     @abstractmethod
-    def made(self, state: Kept, byte: int) -> Kept | None:
-        """A step that is not remembered."""
+    def compute(self, state: S, byte: int) -> S | None:
+        """Compute a step."""
 
     @abstractmethod
-    def is_final(self, state: Kept) -> bool:
-        """Whether the text read so far is accepted."""
+    def is_final(self, state: S) -> bool:
+        """Whether the text read is accepted."""
 
-    def leads_on(self, state: Kept) -> bool:
+    def is_coaccessible(self, state: S) -> bool:
         return True
 
 
-class OfMachine(Remembering[int]):
-    """The grammar's own machine, read as the exact engine reads it, without its rows.
+class MachineRecogniser(CachingRecogniser[int]):
+    """The grammar's own machine, read as the exact engine reads it, without mask rows.
 
-    Where the vocabulary lacks bytes the grammar uses, dead ends are known, as they are there.
+    Like the engine it recognizes dead ends if the vocabulary lacks single-byte tokens.
     """
 
     def __init__(self, engine: AutomatonConstraint) -> None:
@@ -118,25 +117,25 @@ class OfMachine(Remembering[int]):
         self._engine = engine
         self.initial = engine.initial
 
-    def made(self, state: int, byte: int) -> int | None:
-        there = self._engine.step(state, byte)
-        return None if there == DEAD else there
+    def compute(self, state: int, byte: int) -> int | None:
+        target = self._engine.step(state, byte)
+        return None if target == DEAD else target
 
     def is_final(self, state: int) -> bool:
         return self._engine.is_final(state)
 
-    def leads_on(self, state: int) -> bool:
-        return self._engine.leads_on(state)
+    def is_coaccessible(self, state: int) -> bool:
+        return self._engine.is_coaccessible(state)
 
 
-#: The first and the last of some characters.
+#: The first and the last character of a range.
 Range = tuple[int, int]
 
-#: What a recogniser knows after whole characters.
-Whole = TypeVar("Whole", bound=Hashable)
+#: The state of a character recogniser after whole characters.
+Progress = TypeVar("Progress", bound=Hashable)
 
-#: For each number of bytes the lowest character written in so many, and the bytes that begin one.
-_FORMS = {
+#: For each length in UTF-8: the lowest character, and the range of its first byte.
+_UTF8_LENGTHS = {
     1: (0, 0x00, 0x7F),
     2: (0x80, 0xC2, 0xDF),
     3: (0x800, 0xE0, 0xEF),
@@ -144,43 +143,47 @@ _FORMS = {
 }
 
 
-class ByCharacters(Remembering[tuple[Whole, bytes]], Generic[Whole]):
-    """Its states are what is known after the whole characters, and the bytes of the one begun."""
+class CharacterRecogniser(CachingRecogniser[tuple[Progress, bytes]], Generic[Progress]):
+    """A recogniser over characters as one over bytes.
 
-    initial: tuple[Whole, bytes]
+    A state is the state after the whole characters, and the bytes read of the next character. As
+    soon as a byte is read, the state is restricted to the characters that begin with these bytes.
+    """
+
+    initial: tuple[Progress, bytes]
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         super().__init__(limits)
 
     @abstractmethod
-    def ends(self, whole: Whole) -> bool:
-        """Whether the text is accepted after whole characters."""
+    def accepts(self, progress: Progress) -> bool:
+        """Whether the text read is accepted."""
 
     @abstractmethod
-    def may_read(self, whole: Whole, characters: Range) -> Whole | None:
-        """What is left where one of some characters comes next; None where none can."""
+    def may_read(self, progress: Progress, characters: Range) -> Progress | None:
+        """The state restricted to a next character of a range; None if none can be read."""
 
     @abstractmethod
-    def read(self, whole: Whole) -> Whole:
-        """After that character, when all of it is read."""
+    def read(self, progress: Progress) -> Progress:
+        """The state after that character."""
 
-    def is_final(self, state: tuple[Whole, bytes]) -> bool:
-        return not state[1] and self.ends(state[0])
+    def is_final(self, state: tuple[Progress, bytes]) -> bool:
+        return not state[1] and self.accepts(state[0])
 
-    def made(self, state: tuple[Whole, bytes], byte: int) -> tuple[Whole, bytes] | None:
-        whole, begun = state
-        data = begun + bytes((byte,))
+    def compute(self, state: tuple[Progress, bytes], byte: int) -> tuple[Progress, bytes] | None:
+        progress, bytes_read = state
+        data = bytes_read + bytes((byte,))
         characters = characters_from(data)
-        left = None if characters is None else self.may_read(whole, characters)
-        if left is None:
+        remaining = None if characters is None else self.may_read(progress, characters)
+        if remaining is None:
             return None
-        return (self.read(left), b"") if len(data) == _length(data[0]) else (left, data)
+        return (self.read(remaining), b"") if len(data) == _length(data[0]) else (remaining, data)
 
 
 def characters_from(data: bytes) -> Range | None:
-    """The first and the last character that begin with some bytes; None where none does.
+    """The first and the last character whose UTF-8 begins with ``data``, or None.
 
-    Surrogates are not told apart: no set has them.
+    Surrogates may be in the range: no character set contains them.
     """
     length = _length(data[0])
     if length is None or any(byte >> 6 != 0b10 for byte in data[1:]):
@@ -190,13 +193,13 @@ def characters_from(data: bytes) -> Range | None:
         value = value << 6 | byte & 0x3F
     missing = 6 * (length - len(data))
     low, high = value << missing, (value + 1 << missing) - 1
-    low, high = max(low, _FORMS[length][0]), min(high, 0x10FFFF)
+    low, high = max(low, _UTF8_LENGTHS[length][0]), min(high, 0x10FFFF)
     return (low, high) if low <= high else None
 
 
 def _length(first: int) -> int | None:
-    """How many bytes a character has that begins with this one; None where none does."""
-    for length, (_, low, high) in _FORMS.items():
+    """The number of bytes of a character with this first byte; None for no first byte."""
+    for length, (_, low, high) in _UTF8_LENGTHS.items():
         if low <= first <= high:
             return length
     return None

@@ -22,7 +22,7 @@ from workbench.constraint.methods.proper.boundaries import after_prompt
 from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.proper_methods import ready
-from workbench.constraint.methods.proper.walker import OfDfa, Reader
+from workbench.constraint.methods.proper.walker import DfaMachine, PermissiveReader
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization import pair_test
 from workbench.vocabulary.tokenization.bpe import Bpe
@@ -105,7 +105,11 @@ def _of_machine(dfa: Dfa, bpe: Bpe) -> Iterator[tuple[str, float, str]]:
     ms, count = best(lambda: _walked(dfa, bpe))
     yield "edges", ms, f"{count:,} edges of {len(dfa)} states"
     ms, live = best(lambda: live_edges(dfa, bpe, guesses, _PATIENT))
-    yield "live", ms, f"{live.edge_count:,} edges, {len(live.dead)} dead, {len(live.places)} places"
+    yield (
+        "live",
+        ms,
+        f"{live.edge_count:,} edges, {len(live.dead)} dead, {len(live.positions)} places",
+    )
     constraint = ProperConstraint(dfa, bpe.vocabulary, _PATIENT)
     tokens = [t for t in range(0, len(bpe.vocabulary), 97) if bpe.is_canonical(t)]
     state = constraint.initial
@@ -115,12 +119,12 @@ def _of_machine(dfa: Dfa, bpe: Bpe) -> Iterator[tuple[str, float, str]]:
             break
         state = constraint.advance(state, ids[-1])
     states = [state._replace(last=token) for token in tokens]
-    ms, _ = best(lambda: [constraint.computed(s) for s in states])
+    ms, _ = best(lambda: [constraint.compute_mask(s) for s in states])
     yield "mask", ms / len(states), f"after each of {len(states):,} tokens, rows known"
 
 
 def _walked(dfa: Dfa, bpe: Bpe) -> int:
-    reader = Reader(OfDfa(dfa), bpe.vocabulary)
+    reader = PermissiveReader(DfaMachine(dfa), bpe.vocabulary)
     return sum(len(reader.permissive(state)[0]) for state in range(len(dfa)))
 
 

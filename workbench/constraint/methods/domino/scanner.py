@@ -1,19 +1,17 @@
 """The terminals of a grammar, and the automaton that scans them.
 
-In come expressions; out comes whether single characters go round in a loop, and what is called is
-written in.
-
-The paper takes terminals for granted (§3.1: literals and regexes). Here a terminal is a literal or
-a regex as its author wrote it, and besides a loop in which single characters go round
-(``#'[0-9]'+``, the inside of a JSON string, white space that calls itself), with the character
-before it where that might as well be in it (``#'[a-z]' #'[a-z0-9]'*``): notations whose only
-regexes are classes, as that of the paper's own grammars, can write ``int`` of Figure 3 in no other
-way, and what the paper tells of small k (Table 4: it is bridge tokens that are missing, not words)
-is true of such terminals alone. A grammar that is a regex is one terminal. Two pieces with the same
-texts are one terminal, and no terminal reads nothing: where one may be left out, the rules say so.
+The paper assumes that the terminals are given (§3.1: literals and regexes). Here a terminal is a
+literal or a regex of the grammar, or a *character loop*, a repetition of single characters
+(``#'[0-9]'+``, the inside of a JSON string, recursive white space), together with the character
+before it if the loop could read that too (``#'[a-z]' #'[a-z0-9]'*``). Notations whose only regexes
+are character classes, such as that of the paper's grammars, cannot express ``int`` of Figure 3 in
+another way; and the paper's statements about small k (Table 4: bridge tokens are missing, not
+words) hold only for such terminals. A grammar that is a regex is one terminal. Expressions with the
+same language are one terminal. No terminal reads the empty text: the rules say where one is
+optional.
 
 Lemma 3.1: ``R = r+``, ``r = r_1 | … | r_n``, matches all sequences of terminals, so L_G ⊆ L_R. The
-scanner is the automaton of R with the sub-automaton of every terminal kept apart (§3.2).
+scanner is the automaton of R, in which the sub-automata of the terminals remain separate (§3.2).
 """
 
 from __future__ import annotations
@@ -65,45 +63,49 @@ from workbench.syntax.regex.tree import (
     Repeat,
 )
 
-#: Pieces of the largest loop that is taken for a terminal: what is larger has a structure.
-_MOST = 200
+#: The most subexpressions of a loop that is a terminal: larger loops have inner structure.
+_MAX_LOOP_PIECES = 200
 
 
-def goes_round(loop: Expression, rules: Mapping[str, Expression]) -> bool:
-    """Whether single characters go round in a loop, and no other loop is in it."""
+def is_character_loop(loop: Expression, rules: Mapping[str, Expression]) -> bool:
+    """Whether an expression is a loop of single characters, without another loop inside."""
     if not isinstance(loop, Repetition) or loop.high == 1:
         return False
-    found = tuple(islice(_pieces(loop.item, rules), _MOST + 1))
-    return len(found) <= _MOST and all(map(_bounded, found)) and _may_be_one(loop.item, rules)
+    pieces = tuple(islice(_pieces(loop.item, rules), _MAX_LOOP_PIECES + 1))
+    return (
+        len(pieces) <= _MAX_LOOP_PIECES
+        and all(map(_is_bounded, pieces))
+        and _may_be_character(loop.item, rules)
+    )
 
 
 def _pieces(expression: Expression, rules: Mapping[str, Expression]) -> Iterator[Expression]:
-    """Every piece of an expression and of the rules it calls; without end where they recurse."""
-    waiting = [expression]
-    while waiting:
-        piece = waiting.pop()
+    """All subexpressions of an expression and of the rules it calls; infinite if these recurse."""
+    queue = [expression]
+    while queue:
+        piece = queue.pop()
         yield piece
         match piece:
             case Nonterminal(name=name):
-                waiting.append(rules[name])
+                queue.append(rules[name])
             case Sequence(items=parts) | Choice(options=parts):
-                waiting.extend(parts)
+                queue.extend(parts)
             case Repetition(item=item):
-                waiting.append(item)
+                queue.append(item)
 
 
-def _bounded(piece: Expression) -> bool:
-    """Whether a piece is no loop without end itself."""
+def _is_bounded(piece: Expression) -> bool:
+    """Whether a subexpression is not itself an unlimited loop."""
     match piece:
         case Pattern(regex=regex, stop=stop):
-            return stop is Stop.ANYWHERE and _bounded_regex(regex)
+            return stop is Stop.ANYWHERE and _is_bounded_regex(regex)
         case Repetition(high=high):
             return high is not None
     return not isinstance(piece, Substrings | Except | Automaton)
 
 
 def loop_of(name: str, body: Expression) -> Expression:
-    """``ws ::= (x ws)?`` as the loop it is; any other rule as it stands."""
+    """``ws ::= (x ws)?`` as a loop; any other rule unchanged."""
     match body:
         case Repetition(
             item=Sequence(items=(*items, Nonterminal(name=called))), low=0, high=1, span=span
@@ -112,32 +114,32 @@ def loop_of(name: str, body: Expression) -> Expression:
     return body
 
 
-def _bounded_regex(regex: Regex) -> bool:
+def _is_bounded_regex(regex: Regex) -> bool:
     match regex:
         case Concat(parts=parts) | Alternate(options=parts):
-            return all(map(_bounded_regex, parts))
+            return all(map(_is_bounded_regex, parts))
         case Group(part=part):
-            return _bounded_regex(part)
+            return _is_bounded_regex(part)
         case Repeat(part=part, high=high):
-            return high is not None and _bounded_regex(part)
+            return high is not None and _is_bounded_regex(part)
         case Extension():
             return False
     return True
 
 
-def _may_be_one(expression: Expression, rules: Mapping[str, Expression]) -> bool:
-    """Whether an expression has a way that is a single character, as far as it is plain to see."""
+def _may_be_character(expression: Expression, rules: Mapping[str, Expression]) -> bool:
+    """Whether an expression has an alternative that is obviously a single character."""
     match expression:
         case Literal(value=value):
             return len(value.decode("utf-8", "replace")) == 1
         case Pattern(regex=regex):
             return is_character(regex)
         case Nonterminal(name=name):
-            return _may_be_one(rules[name], rules)
+            return _may_be_character(rules[name], rules)
         case Choice(options=options):
-            return any(_may_be_one(option, rules) for option in options)
+            return any(_may_be_character(option, rules) for option in options)
         case Sequence(items=(item,)):
-            return _may_be_one(item, rules)
+            return _may_be_character(item, rules)
     return False
 
 
@@ -153,42 +155,42 @@ def is_character(regex: Regex) -> bool:
     return False
 
 
-def expanded(expression: Expression, rules: Mapping[str, Expression]) -> Expression:
-    """An expression without recursion, what it calls written in."""
+def inlined(expression: Expression, rules: Mapping[str, Expression]) -> Expression:
+    """A non-recursive expression with all calls replaced by the rules called."""
     match expression:
         case Nonterminal(name=name):
-            return expanded(rules[name], rules)
+            return inlined(rules[name], rules)
         case Sequence(items=items):
-            return replace(expression, items=tuple(expanded(item, rules) for item in items))
+            return replace(expression, items=tuple(inlined(item, rules) for item in items))
         case Choice(options=options):
-            return replace(expression, options=tuple(expanded(o, rules) for o in options))
+            return replace(expression, options=tuple(inlined(o, rules) for o in options))
         case Repetition(item=item):
-            return replace(expression, item=expanded(item, rules))
+            return replace(expression, item=inlined(item, rules))
     return expression
 
 
-#: What stands for a terminal in the rules is one byte, or two where there are more of them.
+#: The number of terminals that codes of one and of two bytes can distinguish.
 _ONE_BYTE, _TWO_BYTES = 256, 65_536
 
-#: Letters of a loop that are still a name.
-_READABLE = 24
+#: The most characters of a loop's source text that are used as its name.
+_MAX_NAME_LENGTH = 24
 
-_NOWHERE = Span(0, 0)
+_NO_SPAN = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terminal:
-    """A piece of a grammar that the scanner reads: ``r_i`` of Lemma 3.1."""
+    """A terminal: ``r_i`` of Lemma 3.1."""
 
-    #: The rule it is all of, else the text it was written as; of a long loop the rule it is in.
+    #: The rule whose whole body it is, else its source text; for a long loop the rule around it.
     name: str
-    #: The smallest automaton of its texts; the empty text is none of them.
+    #: Its minimal automaton, which does not accept the empty text.
     dfa: Dfa
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terminals:
-    """A grammar cut into terminals."""
+    """A grammar as rules over terminals."""
 
     each: tuple[Terminal, ...]
     #: The rules over terminals: each is the literal ``code`` of its number.
@@ -198,7 +200,7 @@ class Terminals:
     width: int
 
     def code(self, terminal: int) -> bytes:
-        """What stands for a terminal in the rules."""
+        """The bytes of a terminal in the rules."""
         return terminal.to_bytes(self.width, "big")
 
 
@@ -209,38 +211,38 @@ def terminals_of(grammar: Grammar, limits: Limits = LIMITS) -> Terminals:
     """
     if grammar.tree is None:
         dfa = grammar.dfa
-        assert dfa is not None, "a regex needs no stack"
+        assert dfa is not None, "a regex has a DFA"
         return _one_terminal(dfa, grammar.source, limits)
     cfg = context_free(grammar.tree, grammar.start, limits)
-    cutter = _Cutter(cfg, limits)
+    extractor = _TerminalExtractor(cfg, limits)
     rules: dict[str, Expression] = {}
-    waiting = [grammar.start]
-    for name in waiting:  # grows while it is read; rules that are called inside terminals go
+    queue = [grammar.start]
+    for name in queue:  # the list grows; rules called only inside terminals are dropped
         if name not in rules:
-            rules[name] = cutter.rule(name)
-            waiting.extend(call.name for call in calls(rules[name]))
+            rules[name] = extractor.rule(name)
+            queue.extend(call.name for call in calls(rules[name]))
     tree = GrammarTree(
-        tuple(Rule(name, body, _NOWHERE, _NOWHERE) for name, body in rules.items()), grammar.source
+        tuple(Rule(name, body, _NO_SPAN, _NO_SPAN) for name, body in rules.items()), grammar.source
     )
-    return Terminals(tuple(cutter.found), tree, grammar.start, cutter.width)
+    return Terminals(tuple(extractor.terminals), tree, grammar.start, extractor.width)
 
 
 def _one_terminal(dfa: Dfa, source: Source, limits: Limits) -> Terminals:
-    """A regex: all of it is one terminal."""
-    whole = _not_empty(dfa, limits)
+    """A regex as one terminal."""
+    whole = _without_empty_text(dfa, limits)
     found = () if whole is None else (Terminal(source.text, whole),)
-    body: Expression = Literal(bytes(1), _NOWHERE) if found else Sequence((), _NOWHERE)
+    body: Expression = Literal(bytes(1), _NO_SPAN) if found else Sequence((), _NO_SPAN)
     if found and dfa.is_final(dfa.initial):
-        body = Repetition(body, 0, 1, _NOWHERE)
-    tree = GrammarTree((Rule("start", body, _NOWHERE, _NOWHERE),), source)
+        body = Repetition(body, 0, 1, _NO_SPAN)
+    tree = GrammarTree((Rule("start", body, _NO_SPAN, _NO_SPAN),), source)
     return Terminals(found, tree, "start", 1)
 
 
-class _Cutter:
-    """Puts a code in the place of every terminal."""
+class _TerminalExtractor:
+    """Replaces every terminal in a grammar's rules by its code."""
 
     def __init__(self, cfg: Cfg, limits: Limits) -> None:
-        self.found: list[Terminal] = []
+        self.terminals: list[Terminal] = []
         self._cfg, self._limits, self._clock = cfg, limits, limits.clock()
         leaves = sum(map(_leaves, cfg.rules.values()))
         if leaves > _TWO_BYTES:
@@ -251,43 +253,43 @@ class _Cutter:
             )
         self.width = 1 if leaves <= _ONE_BYTE else 2
         self._numbers: dict[tuple[bytes, ...], int] = {}
-        self._within = cfg.start
+        self._current_rule = cfg.start
 
     def rule(self, name: str) -> Expression:
         """The body of a rule over codes."""
-        self._within = name
-        return self.cut(loop_of(name, self._cfg.rules[name]), name)
+        self._current_rule = name
+        return self.extract(loop_of(name, self._cfg.rules[name]), name)
 
-    def cut(self, expression: Expression, rule: str = "") -> Expression:
-        """An expression over codes; ``rule`` is the name of the rule it is all of."""
+    def extract(self, expression: Expression, rule: str = "") -> Expression:
+        """An expression over codes; ``rule`` is the name of the rule whose whole body it is."""
         span = expression.span
         match expression:
             case Nonterminal():
                 return expression
             case Sequence(items=(only,)):
-                return self.cut(only, rule)
-            case Sequence(items=items) if not self._is_word(expression):
-                return Sequence(tuple(map(self.cut, self._with_words(items))), span)
+                return self.extract(only, rule)
+            case Sequence(items=items) if not self._is_class_and_loop(expression):
+                return Sequence(tuple(map(self.extract, self._with_joined_words(items))), span)
             case Choice(options=options):
-                return Choice(tuple(map(self.cut, options)), span)
-            case Repetition(item=item, low=low, high=high) if not goes_round(
+                return Choice(tuple(map(self.extract, options)), span)
+            case Repetition(item=item, low=low, high=high) if not is_character_loop(
                 expression, self._cfg.rules
             ):
-                return Repetition(self.cut(item), low, high, span)
+                return Repetition(self.extract(item), low, high, span)
         whole = self._machine(expression)
-        read = _not_empty(whole, self._limits)
-        if read is None:
+        nonempty = _without_empty_text(whole, self._limits)
+        if nonempty is None:
             return Sequence((), span)
-        code = Literal(self._number(read, expression, rule).to_bytes(self.width, "big"), span)
+        code = Literal(self._number(nonempty, expression, rule).to_bytes(self.width, "big"), span)
         return Repetition(code, 0, 1, span) if whole.is_final(whole.initial) else code
 
     def _number(self, dfa: Dfa, expression: Expression, rule: str) -> int:
         self._clock.check()
-        # the smallest automaton comes in normal form: equal texts, equal tables
+        # the minimal automaton has a normal form: equal languages have equal tables
         language = dfa.classes.tobytes(), dfa.table.tobytes(), dfa.finals.tobytes()
-        number = self._numbers.setdefault(language, len(self.found))
-        if number == len(self.found):
-            self.found.append(Terminal(self._name(expression, rule), dfa))
+        number = self._numbers.setdefault(language, len(self.terminals))
+        if number == len(self.terminals):
+            self.terminals.append(Terminal(self._name(expression, rule), dfa))
         return number
 
     def _name(self, expression: Expression, rule: str) -> str:
@@ -296,12 +298,16 @@ class _Cutter:
         if isinstance(expression, Automaton):
             return expression.label
         span = expression.span
-        written = " ".join(self._cfg.source.text[span.start : span.end].split())
-        inside = f"inside {self._within}"
+        source_text = " ".join(self._cfg.source.text[span.start : span.end].split())
+        context = f"inside {self._current_rule}"
         is_loop = isinstance(expression, Repetition | Sequence)
-        if not is_loop or len(written) <= _READABLE or inside in (t.name for t in self.found):
-            return written
-        return inside
+        if (
+            not is_loop
+            or len(source_text) <= _MAX_NAME_LENGTH
+            or context in (t.name for t in self.terminals)
+        ):
+            return source_text
+        return context
 
     def _machine(self, expression: Expression) -> Dfa:
         match expression:
@@ -310,32 +316,32 @@ class _Cutter:
                 return regex_dfa(Concat(letters, span), self._limits)
             case Pattern() | Substrings() | Except() | Automaton():
                 return self._cfg.machine(expression)
-        body = expanded(expression, self._cfg.rules)
-        tree = GrammarTree((Rule("loop", body, _NOWHERE, _NOWHERE),), self._cfg.source)
+        body = inlined(expression, self._cfg.rules)
+        tree = GrammarTree((Rule("loop", body, _NO_SPAN, _NO_SPAN),), self._cfg.source)
         loop = machine(context_free(tree, "loop", self._limits), self._limits)
-        assert isinstance(loop, Dfa), "it calls nothing"
+        assert isinstance(loop, Dfa), "an inlined loop needs no stack"
         return loop
 
-    def _is_word(self, expression: Expression) -> bool:
-        """Whether it is a character out of a class and a loop that might read it too."""
+    def _is_class_and_loop(self, expression: Expression) -> bool:
+        """Whether it is a character of a class, then a loop that could read the character too."""
         match expression:
             case Sequence(items=(Pattern(regex=regex) as first, loop)):
                 return (
                     is_character(regex)
-                    and goes_round(loop, self._cfg.rules)
+                    and is_character_loop(loop, self._cfg.rules)
                     and difference(self._machine(first), self._machine(loop)).is_empty
                 )
         return False
 
-    def _with_words(self, items: tuple[Expression, ...]) -> Iterator[Expression]:
-        """The items of a sequence, those that make a word taken together."""
-        at = 0
-        while at < len(items):
-            two = items[at : at + 2]
-            word = Sequence(two, two[0].span.to(two[-1].span))
-            is_word = self._is_word(word)
-            yield word if is_word else items[at]
-            at += 2 if is_word else 1
+    def _with_joined_words(self, items: tuple[Expression, ...]) -> Iterator[Expression]:
+        """The items of a sequence, with a character and a loop after it as one item."""
+        position = 0
+        while position < len(items):
+            pair = items[position : position + 2]
+            word = Sequence(pair, pair[0].span.to(pair[-1].span))
+            is_word = self._is_class_and_loop(word)
+            yield word if is_word else items[position]
+            position += 2 if is_word else 1
 
 
 def _leaves(expression: Expression) -> int:
@@ -349,8 +355,8 @@ def _leaves(expression: Expression) -> int:
     return 1
 
 
-def _not_empty(dfa: Dfa, limits: Limits) -> Dfa | None:
-    """The texts of a machine but the empty one; None where no other is left."""
+def _without_empty_text(dfa: Dfa, limits: Limits) -> Dfa | None:
+    """The machine without the empty text; None if it accepts no other."""
     if not dfa.is_final(dfa.initial):
         return None if dfa.is_empty else dfa
     first = dfa.table[dfa.initial : dfa.initial + 1]
@@ -360,22 +366,22 @@ def _not_empty(dfa: Dfa, limits: Limits) -> Dfa | None:
     return minimize(trimmed(dfa.classes, table, finals, len(dfa)), limits)
 
 
-#: The scanner's state between two terminals: q_0 and q_a of the paper, which ε-edges make one.
+#: The scanner's state between two terminals: q_0 and q_a of the paper, joined by ε-edges.
 BETWEEN: State = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Scanner:
-    """The sub-automata of all terminals, side by side, under one numbering of states.
+    """The sub-automata of all terminals in one table, with one numbering of states.
 
-    The sub-automata are deterministic where the paper's are Thompson's: fewer states are active
-    at once, and what each reads is the same. That several terminals may be read at once stays:
-    a state of the scanner is one place in one terminal, and a text leads to a set of them.
+    The sub-automata are deterministic, where the paper's are Thompson's: fewer states are active
+    at the same time, and the languages are the same. The scanner remains nondeterministic: a state
+    belongs to one terminal, and a text leads to a set of states.
 
-    Shape: T terminals, Q states, C classes of bytes. ``classes`` (256,) uint16; ``table`` (Q, C)
-           int32, ``DEAD`` where a byte cannot be read, row 0 (``BETWEEN``) all so; ``owner`` (Q,)
-           int32, the terminal of a state, −1 for ``BETWEEN``; ``initials`` (T,) int32;
-           ``accepting`` and ``goes_on`` (Q,) bool.
+    Shape: T terminals, Q states, C byte classes. ``classes`` (256,) uint16; ``table`` (Q, C)
+           int32, ``DEAD`` where a byte cannot be read, row 0 (``BETWEEN``) all ``DEAD``; ``owner``
+           (Q,) int32, the terminal of a state, −1 for ``BETWEEN``; ``initials`` (T,) int32;
+           ``accepting`` (Q,) bool; ``goes_on`` (Q,) bool, whether a state has any step.
     """
 
     terminals: tuple[Terminal, ...]
@@ -388,21 +394,21 @@ class Scanner:
 
     @staticmethod
     def of(terminals: tuple[Terminal, ...]) -> Scanner:
-        """The scanner of some terminals.
+        """The scanner of terminals.
 
-        Cost: Q · C numbers, a few array operations a terminal.
+        Cost: Q · C numbers, and a few array operations for each terminal.
         """
-        every = np.zeros((256, 1), np.uint16)
+        joint_classes = np.zeros((256, 1), np.uint16)
         for terminal in terminals:
-            every = np.column_stack([every, terminal.dfa.classes])
-        columns, classes = np.unique(every, axis=0, return_inverse=True)
+            joint_classes = np.column_stack([joint_classes, terminal.dfa.classes])
+        columns, classes = np.unique(joint_classes, axis=0, return_inverse=True)
         tables = [np.full((1, len(columns)), DEAD, np.int32)]
         initials, size = [], 1
         for number, terminal in enumerate(terminals):
-            own = terminal.dfa.table[:, columns[:, number + 1]]
-            tables.append(np.where(own == DEAD, DEAD, own + size).astype(np.int32))
+            rows = terminal.dfa.table[:, columns[:, number + 1]]
+            tables.append(np.where(rows == DEAD, DEAD, rows + size).astype(np.int32))
             initials.append(terminal.dfa.initial + size)
-            size += len(own)
+            size += len(rows)
         table = np.ascontiguousarray(np.concatenate(tables))
         sizes = [1, *(len(terminal.dfa) for terminal in terminals)]
         return Scanner(
@@ -421,14 +427,14 @@ class Scanner:
 
     @cached_property
     def inside(self) -> tuple[State, ...]:
-        """The states within a terminal: some of it has been read, and more of it can be."""
+        """The states inside a terminal: part of it has been read, and more can be."""
         reached = np.zeros(len(self), np.bool_)
         reached[self.table[self.table != DEAD]] = True
         return tuple(np.flatnonzero(reached & self.goes_on).tolist())
 
     @cached_property
     def starting(self) -> tuple[tuple[tuple[int, State], ...], ...]:
-        """For each class of bytes the terminals that begin so, with the state after it."""
+        """For each byte class the terminals that begin with it, and the state after it."""
         first = self.table[self.initials]
         return tuple(
             tuple((int(t), int(first[t, c])) for t in np.flatnonzero(first[:, c] != DEAD))
@@ -439,7 +445,7 @@ class Scanner:
     def nfa(self) -> Nfa:
         """Figure 3(b): q_0, ε-edges to every sub-automaton, from its ends to q_a, and back to q_0.
 
-        Accepts R, so all texts of the grammar but the empty one.
+        Accepts R, and so all texts of the grammar except the empty one.
         """
         builder = NfaBuilder()
         begin, end = builder.new_state(), builder.new_state()

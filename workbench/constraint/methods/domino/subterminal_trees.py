@@ -1,11 +1,12 @@
-"""Subterminal trees: what a vocabulary's tokens read from a scanner's state.
+"""Subterminal trees: the sequences of subterminals that tokens can be read as.
 
-Token by token, as Algorithm 2 is written, common beginnings of tokens are read again and again.
-Here a node of the tree holds the places of the vocabulary's trie where its terminals have been read
-to the end; each terminal that may follow is read from all these places at once.
+Source: Beurer-Kellner et al. 2024, §3.3, Algorithm 2. From a state of the scanner, a token is
+attached to every sequence of subterminals that it can be read as; sequences with a common prefix
+share nodes.
 
-Source: Beurer-Kellner et al. 2024, §3.3, Algorithm 2. A token is attached to every sequence of
-subterminals it can be read as from a state; sequences with a common beginning share nodes.
+Algorithm 2 as printed goes token by token and reads common prefixes of tokens repeatedly. Here a
+node of the tree has the trie nodes at which its terminals have been read completely, and each
+terminal that may follow is read from all of them together.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from workbench.vocabulary.vocabulary import TokenId
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
-Stamps = npt.NDArray[np.int64]
+Longs = npt.NDArray[np.int64]
 
-#: Why a planting gave up: too many subterminals, or too many bytes read.
-TOO_MANY, TOO_LONG = -1, -2
+#: ``TreeArrays.size`` of a tree that was not completed: too many nodes, or too many bytes read.
+TOO_MANY_NODES, TOO_MANY_STEPS = -1, -2
 
-#: Bytes read for one tree at most, and places read from.
-_BYTES_READ = 100_000_000
+#: The most steps for one tree: bytes read, and trie nodes read from.
+_MAX_BYTES_READ = 100_000_000
 
 
-class Ground(NamedTuple):
-    """What does not change from tree to tree: a vocabulary's trie, a scanner, what may follow.
+class TreeInput(NamedTuple):
+    """The input common to all trees: a vocabulary's trie, a scanner, and which terminals follow.
 
-    ``follows[begin[t] : begin[t + 1]]`` are the terminals that may come after terminal t;
-    what may come first stands after the last terminal.
+    ``follows[begin[t] : begin[t + 1]]`` are the terminals that may come after terminal t; those
+    that may come first are the entry after the last terminal.
     """
 
     byte: npt.NDArray[np.uint8]
@@ -58,25 +59,26 @@ class Ground(NamedTuple):
     follows: Ints
 
 
-class Found(NamedTuple):
-    """What reading one terminal finds; arrays are longer than what is filled.
+class Progress(NamedTuple):
+    """The results of the walk; only a first part of each array is filled.
 
-    ``places``: trie nodes where a terminal has been read to its end and more can follow, those
-    of every level of the walk behind each other; ``tokens``: attached so far, ``partial`` where
-    they end inside the terminal.
+    Shape: ``end_nodes`` (end_count,), the trie nodes at which a terminal has been read completely
+           and more bytes can follow, a stack with a slice for each level of the walk; ``tokens``
+           (token_count,), the tokens attached; ``partial`` (token_count,), True where the
+           token ends inside its last terminal.
     """
 
-    places: Ints
+    end_nodes: Ints
     tokens: Ints
     partial: Bools
-    held: int
-    told: int
-    #: Bytes read.
+    end_count: int
+    token_count: int
+    #: Bytes read, and trie nodes read from.
     steps: int
 
 
-class Planted(NamedTuple):
-    """A tree in preorder, M nodes, as ``SubterminalTree`` has it; or why it was given up."""
+class TreeArrays(NamedTuple):
+    """The arrays of a ``SubterminalTree``; ``size`` is M, or ``TOO_MANY_NODES`` and so on."""
 
     size: int
     terminal: Ints
@@ -89,156 +91,176 @@ class Planted(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers, with as much room again behind them."""
+    """A copy of an array with twice the length."""
     return np.concatenate((array, np.empty_like(array)))
 
 
 @njit(cache=True, nogil=True)
-def read(
-    ground: Ground, entered: int, low: int, high: int, found: Found, stamp: int,
-    stamps: tuple[Stamps, Stamps, Stamps], path: Ints,
-) -> Found:  # fmt: skip
-    """Read on from the places ``low`` to before ``high`` with a terminal's automaton at a state.
+def read_terminal(
+    source: TreeInput, entry: int, low: int, high: int, progress: Progress, visit: int,
+    last_visits: tuple[Longs, Longs, Longs], path: Ints,
+) -> Progress:  # fmt: skip
+    """Read a terminal from each of ``end_nodes[low:high]``, its automaton in state ``entry``.
 
-    Several readings may lead to one place; ``stamps`` tell whether it was met with this stamp.
+    The walk goes through the trie below such a node. At each node, the automaton
+
+    * cannot read the byte: the subtree is skipped;
+    * is in an accepting state: the node's tokens end in a full subterminal (``full_visit``), and
+      if the trie continues, the node is a new end node (``end_visit``);
+    * is in another state: the node's tokens end in a partial subterminal (``partial_visit``).
+
+    Several paths lead to one trie node, so each of the three arrays has for every node the number
+    of the last ``visit`` that recorded it: nothing is recorded twice in one visit.
     """
-    places, tokens, partial, held, told, steps = found
-    partly, wholly, ends = stamps
+    end_nodes, tokens, partial, end_count, token_count, steps = progress
+    partial_visit, full_visit, end_visit = last_visits
     for k in range(low, high):
-        place, steps = places[k], steps + 1
-        node, stop, base = place + 1, len(ground.byte), 0
-        if place >= 0:
-            stop, base = ground.skip[place], ground.depth[place] + 1
-        path[base] = entered
+        start, steps = end_nodes[k], steps + 1
+        node, stop, base = start + 1, len(source.byte), 0
+        if start >= 0:
+            stop, base = source.skip[start], source.depth[start] + 1
+        path[base] = entry
         while node < stop:
-            steps, depth = steps + 1, ground.depth[node]
-            there = ground.table[path[depth], ground.classes[ground.byte[node]]]
-            if there < 0:
-                node = ground.skip[node]
+            steps, depth = steps + 1, source.depth[node]
+            target = source.table[path[depth], source.classes[source.byte[node]]]
+            if target < 0:
+                node = source.skip[node]
                 continue
-            path[depth + 1] = there
-            accepted = ground.accepting[there]
-            met = wholly if accepted else partly
-            if met[node] != stamp:
-                met[node] = stamp
-                for i in range(ground.first[node], ground.first[node + 1]):
-                    if told == len(tokens):
+            path[depth + 1] = target
+            accepted = source.accepting[target]
+            last_visit = full_visit if accepted else partial_visit
+            if last_visit[node] != visit:
+                last_visit[node] = visit
+                for i in range(source.first[node], source.first[node + 1]):
+                    if token_count == len(tokens):
                         tokens, partial = doubled(tokens), doubled(partial)
-                    tokens[told], partial[told] = ground.token_ids[i], not accepted
-                    told += 1
-            if accepted and ground.skip[node] > node + 1 and ends[node] != stamp:
-                ends[node] = stamp
-                if held == len(places):
-                    places = doubled(places)
-                places[held] = node
-                held += 1
-            node = node + 1 if ground.goes_on[there] else ground.skip[node]
-    return Found(places, tokens, partial, held, told, steps)
+                    tokens[token_count], partial[token_count] = source.token_ids[i], not accepted
+                    token_count += 1
+            if accepted and source.skip[node] > node + 1 and end_visit[node] != visit:
+                end_visit[node] = visit
+                if end_count == len(end_nodes):
+                    end_nodes = doubled(end_nodes)
+                end_nodes[end_count] = node
+                end_count += 1
+            node = node + 1 if source.goes_on[target] else source.skip[node]
+    return Progress(end_nodes, tokens, partial, end_count, token_count, steps)
 
 
 @njit(cache=True, nogil=True)
-def added(tree: Ints, size: int, terminal: int, depth: int, told: int) -> Ints:
-    """A tree with one node more, which is all there is of it yet."""
+def with_node(tree: Ints, size: int, terminal: int, depth: int, token_count: int) -> Ints:
+    """The tree with a new node appended; its ``skip`` is not known yet."""
     if size + 1 == tree.shape[1]:
         tree = np.concatenate((tree, np.empty_like(tree)), axis=1)
-    tree[0, size], tree[1, size], tree[3, size] = terminal, depth, told
+    tree[0, size], tree[1, size], tree[3, size] = terminal, depth, token_count
     return tree
 
 
 @njit(cache=True, nogil=True)
-def closed(tree: Ints, size: int, node: int, told: int) -> int:
-    """The size of a tree when all that may follow a node was tried.
+def close_node(tree: Ints, size: int, node: int, token_count: int) -> int:
+    """Complete a node after all terminals that may follow it. Returns the size of the tree.
 
-    The node is taken back where no token is at or below it.
+    The node is removed if no token is attached at or below it.
     """
     if node < 0:
         return size
-    if told == tree[3, node]:
+    if token_count == tree[3, node]:
         return node
     tree[2, node] = size
     return size
 
 
 @njit(cache=True, nogil=True)
-def whole(tree: Ints, size: int, found: Found) -> Planted:
-    """A tree that is finished, without the room behind it."""
-    tree[3, size] = found.told
-    return Planted(
+def finished(tree: Ints, size: int, progress: Progress) -> TreeArrays:
+    """The arrays of a complete tree, in their final lengths."""
+    tree[3, size] = progress.token_count
+    return TreeArrays(
         size, tree[0, :size].copy(), tree[1, :size].copy(), tree[2, :size].copy(),
-        tree[3, : size + 1].copy(), found.tokens[: found.told].copy(),
-        found.partial[: found.told].copy(),
+        tree[3, : size + 1].copy(), progress.tokens[: progress.token_count].copy(),
+        progress.partial[: progress.token_count].copy(),
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def at_the_root(ground: Ground, owner: int) -> Stamps:
-    """The levels of a walk that begins; one way leads on inside a terminal, many between two."""
-    levels, last = np.zeros((5, ground.height + 2), np.int64), len(ground.initials)
+def initial_levels(source: TreeInput, owner: int) -> Longs:
+    """The levels of a new walk: inside a terminal only it continues, between two any may begin."""
+    levels, last = np.zeros((5, source.height + 2), np.int64), len(source.initials)
     levels[:, 0] = (0, 1, -1, 0, -1)
     if owner < 0:
-        levels[2, 0], levels[3, 0] = ground.begin[last], ground.begin[last + 1]
+        levels[2, 0], levels[3, 0] = source.begin[last], source.begin[last + 1]
     return levels
 
 
 @njit(cache=True, nogil=True)
-def plant(ground: Ground, state: int, owner: int, most: int, deepest: int) -> Planted:
-    """The tree of a state inside terminal ``owner``; of the place between two where that is −1.
+def build_tree(
+    source: TreeInput, state: int, owner: int, max_nodes: int, max_depth: int
+) -> TreeArrays:
+    """The tree of a scanner's state inside terminal ``owner``, or of ``BETWEEN`` if that is −1.
 
-    It has at most ``most`` nodes, and ``deepest`` of them below each other.
+    It has at most ``max_nodes`` nodes and ``max_depth`` levels.
 
-    Depth first. A level of the walk is a node, with the places its terminals end at (rows 0
-    and 1 of ``levels``), the terminals still to be tried after it (2 and 3), and its number (4).
+    The walk is depth first. A level is a node of the tree. Its column of ``levels`` has the slice
+    of its ``end_nodes`` (rows 0 and 1), the slice of ``follows`` still to be tried after it (2 and
+    3; −1 means ``owner``), and its number (4).
     """
-    size, level, stamp, nodes = int64(0), int64(0), int64(0), len(ground.byte)
+    size, level, visit, nodes = int64(0), int64(0), int64(0), len(source.byte)
     tree = np.empty((4, 64), np.int32)  # terminal, depth, skip, first
-    stamps = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
-    path, levels = np.empty(ground.height + 2, np.int32), at_the_root(ground, owner)
-    first = np.full(1024, -1, np.int32)  # nothing read: the root of the trie
-    found = Found(first, np.empty(1024, np.int32), np.empty(1024, np.bool_), 1, 0, 0)
+    last_visits = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
+    path, levels = np.empty(source.height + 2, np.int32), initial_levels(source, owner)
+    first = np.full(1024, -1, np.int32)  # the root of the trie
+    progress = Progress(first, np.empty(1024, np.int32), np.empty(1024, np.bool_), 1, 0, 0)
     while level >= 0:
-        low, high, trying, end, node = levels[:, level]
-        if trying == end:
-            size = closed(tree, size, node, found.told)
-            found = Found(found.places, found.tokens, found.partial, low, found.told, found.steps)
+        low, high, next_follow, end, node = levels[:, level]
+        if next_follow == end:
+            size = close_node(tree, size, node, progress.token_count)
+            progress = Progress(
+                progress.end_nodes,
+                progress.tokens,
+                progress.partial,
+                low,
+                progress.token_count,
+                progress.steps,
+            )
             level -= 1
             continue
-        levels[2, level], stamp = trying + 1, stamp + 1
-        reading = owner if trying < 0 else ground.follows[trying]
-        entered = state if trying < 0 else ground.initials[reading]
-        held, told = found.held, found.told
-        found = read(ground, entered, low, high, found, stamp, stamps, path)
-        if found.steps > _BYTES_READ or size == most:
-            why = TOO_MANY if size == most else TOO_LONG
-            return Planted(why, tree[0], tree[1], tree[2], tree[3], found.tokens, found.partial)
-        if found.told == told and found.held == held:
+        levels[2, level], visit = next_follow + 1, visit + 1
+        terminal = owner if next_follow < 0 else source.follows[next_follow]
+        entry = state if next_follow < 0 else source.initials[terminal]
+        end_count, token_count = progress.end_count, progress.token_count
+        progress = read_terminal(source, entry, low, high, progress, visit, last_visits, path)
+        if progress.steps > _MAX_BYTES_READ or size == max_nodes:
+            status = TOO_MANY_NODES if size == max_nodes else TOO_MANY_STEPS
+            return TreeArrays(
+                status, tree[0], tree[1], tree[2], tree[3], progress.tokens, progress.partial
+            )
+        if progress.token_count == token_count and progress.end_count == end_count:
             continue
-        tree = added(tree, size, reading, level, told)
+        tree = with_node(tree, size, terminal, level, token_count)
         level += 1
-        levels[0, level], levels[1, level], levels[4, level] = held, found.held, size
+        levels[0, level], levels[1, level], levels[4, level] = end_count, progress.end_count, size
         levels[2:4, level] = 0
-        if level < deepest:
-            levels[2, level], levels[3, level] = ground.begin[reading], ground.begin[reading + 1]
+        if level < max_depth:
+            levels[2, level], levels[3, level] = source.begin[terminal], source.begin[terminal + 1]
         size += 1
-    return whole(tree, size, found)
+    return finished(tree, size, progress)
 
 
-#: Nodes a tree may have; the largest of C over 131k tokens has about a thousand.
-_NODES = 200_000
+#: The most nodes of a tree; the largest of C over 131k tokens has about a thousand.
+_MAX_NODES = 200_000
 
 
 @dataclass(frozen=True, eq=False)
 class SubterminalTree:
-    """T_q: the sequences of subterminals tokens can be read as from one state of the scanner.
+    """T_q: the sequences of subterminals that tokens can be read as from one state of the scanner.
 
-    The first subterminal of a tree inside a terminal is an end or a continuation of that
-    one, all others are full or have only started; ``partial`` tells for every token which of
-    the two the last of its sequence is. The tree of a state in which the terminal may end
-    does not repeat what can come after it: the ε-edges of the scanner make ``BETWEEN`` active
-    as well, and its tree has that.
+    In a tree inside a terminal the first subterminal is an end or a continuation of that
+    terminal. All others are full or have only started; for each token ``partial`` is True if the
+    last of its sequence has only started. The tree of a state in which the terminal may end does
+    not repeat the terminals that may follow: the ε-edges of the scanner make ``BETWEEN`` active
+    too, and its tree has them.
 
-    Shape: M nodes in preorder, the root (nothing read) not among them. ``terminal`` (M,) int32;
-           ``depth`` (M,) int32, the subterminals before the node; ``skip`` (M,) int32, the
-           next node that is not below; the tokens at node i are ``tokens[first[i]:first[i + 1]]``.
+    Shape: M nodes in preorder, without the root. ``terminal`` (M,) int32; ``depth`` (M,) int32,
+           the number of subterminals before the node; ``skip`` (M,) int32, the next node outside
+           the subtree; the tokens at node i are ``tokens[first[i]:first[i + 1]]``.
     """
 
     state: State
@@ -259,7 +281,7 @@ class SubterminalTree:
 
     @cached_property
     def parent(self) -> Ints:
-        """The node above each, −1 for those at the root, (M,)."""
+        """The parent of each node, −1 for those at the root, (M,)."""
         above, parent = [-1] * (int(self.depth.max(initial=0)) + 2), []
         for node, depth in enumerate(self.depth.tolist()):
             parent.append(above[depth])
@@ -268,50 +290,49 @@ class SubterminalTree:
 
     @cached_property
     def lists(self) -> tuple[list[int], list[int], list[int]]:
-        """Terminal, depth and skip of each node, for who walks them one by one."""
+        """Terminal, depth and skip of each node as lists, for loops in Python."""
         return self.terminal.tolist(), self.depth.tolist(), self.skip.tolist()
 
     def spans(self, nodes: list[int]) -> list[tuple[int, int]]:
-        """Where in ``tokens`` those of some nodes, in preorder, lie; neighbours joined."""
+        """The slices of ``tokens`` of nodes in preorder, adjacent slices joined."""
         first: list[int] = self.first.tolist()
-        found: list[tuple[int, int]] = []
+        result: list[tuple[int, int]] = []
         for node in nodes:
             low, high = first[node], first[node + 1]
-            if found and found[-1][1] == low:
-                found[-1] = found[-1][0], high
+            if result and result[-1][1] == low:
+                result[-1] = result[-1][0], high
             elif low < high:
-                found.append((low, high))
-        return found
+                result.append((low, high))
+        return result
 
     def nodes_of(self, token_id: TokenId) -> list[int]:
-        """The nodes a token is attached to.
+        """The nodes that a token is attached to.
 
-        Cost: one look at all tokens, 5 µs for 30k of them; an index by token took 1.6 ms to
-              make, and most trees are asked less often.
+        Cost: a search of all tokens, 5 µs for 30k of them; an index by token took 1.6 ms to
+              build, and most trees are searched less often.
         """
-        at = np.flatnonzero(self.tokens == token_id)
-        found = np.searchsorted(self.first, at, "right") - 1
-        return sorted(set(found.tolist()))
+        positions = np.flatnonzero(self.tokens == token_id)
+        result = np.searchsorted(self.first, positions, "right") - 1
+        return sorted(set(result.tolist()))
 
     def path(self, node: int) -> tuple[int, ...]:
         """The terminals from the root down to a node."""
-        found = []
+        result = []
         while node >= 0:
-            found.append(int(self.terminal[node]))
+            result.append(int(self.terminal[node]))
             node = int(self.parent[node])
-        return tuple(reversed(found))
+        return tuple(reversed(result))
 
 
 class Trees:
-    """The tree of every state of a scanner, made before inference starts.
+    """The trees of all states of a scanner, built before inference starts.
 
-    No deeper than a lookahead asks for: with k = 0 those of C over 32k tokens take a third of the
-    time, and grammars whose terminals overlap without end can be read.
+    They are as deep as the lookahead needs: with k = 0 those of C over 32k tokens take a third of
+    the time, and grammars whose terminals overlap without limit are supported.
 
-    What half of ``limits.seconds`` does not suffice for is made when it is first asked for.
+    Building stops after half of ``limits.seconds``; other trees are built when first requested.
 
-    Cost:   about the trie once for a state inside a wide terminal (a string, a name), little
-            for any other.
+    Cost:   about one walk of the trie for a state inside a string or a name, little for others.
     Raises: LimitError where terminals overlap so much that tokens can be read as too many
             sequences of them.
     """
@@ -324,17 +345,17 @@ class Trees:
         limits: Limits,
         levels: int,
     ) -> None:
-        """``levels``: how deep the trees are. ``follows``: by terminal those that may come next.
+        """``levels``: the depth of the trees. ``follows``: by terminal those that may come next.
 
-        The paper's R has every terminal there. That no accepted text has two terminals one after
-        the other is known beforehand, so sequences with such a pair, which the parser would refuse
-        whenever it is asked, are left out: the trees become smaller, the masks stay.
+        In the paper's R every terminal may follow. Sequences with a pair of terminals that no
+        accepted text has are left out here, since the parser would always refuse them: the trees
+        become smaller, and the masks do not change.
         """
-        self._ground, self._scanner = _ground(scanner, follows, trie), scanner
+        self._tree_input, self._scanner = _tree_input(scanner, follows, trie), scanner
         self._levels = levels
         self._states = frozenset((BETWEEN, *scanner.inside))
-        self._most, self._megabytes = limits.megabytes / 2, 0.0
-        #: Those made so far.
+        self._max_megabytes, self._megabytes = limits.megabytes / 2, 0.0
+        #: The trees already built.
         self.each: dict[State, SubterminalTree] = {}
         clock = limits.clock()
         for state in sorted(self._states):
@@ -343,36 +364,36 @@ class Trees:
             self.get(state)
 
     def get(self, state: State) -> SubterminalTree | None:
-        """The tree of a state; None of one from which nothing goes on inside its terminal."""
-        known = self.each.get(state)
-        if known is not None or state not in self._states:
-            return known
-        made = self._plant(state)
-        self._megabytes += made.megabytes
-        if self._megabytes > self._most:  # hardly ever: wide terminals counted by the thousand
+        """The tree of a state; None for a state in which its terminal cannot continue."""
+        cached = self.each.get(state)
+        if cached is not None or state not in self._states:
+            return cached
+        tree = self._build(state)
+        self._megabytes += tree.megabytes
+        if self._megabytes > self._max_megabytes:  # rare: loops counted in thousands
             self.each.clear()
-            self._megabytes = made.megabytes
-        self.each[state] = made
-        return made
+            self._megabytes = tree.megabytes
+        self.each[state] = tree
+        return tree
 
-    def _plant(self, state: State) -> SubterminalTree:
+    def _build(self, state: State) -> SubterminalTree:
         owner = int(self._scanner.owner[state])
-        made = plant(self._ground, state, owner, _NODES, self._levels)
-        if made.size < 0:
-            what = "sequences of terminals" if made.size == TOO_MANY else "ways"
+        tree = build_tree(self._tree_input, state, owner, _MAX_NODES, self._levels)
+        if tree.size < 0:
+            what = "sequences of terminals" if tree.size == TOO_MANY_NODES else "ways"
             raise LimitError(
                 f"tokens can be read as too many {what} of this grammar",
                 "states",
                 "let no two terminals read the same text, or join them in one regex",
             )
-        return SubterminalTree(state, *made[1:])
+        return SubterminalTree(state, *tree[1:])
 
 
-def _ground(scanner: Scanner, follows: tuple[tuple[int, ...], ...], trie: Trie) -> Ground:
-    every = (*follows, tuple(range(len(scanner.terminals))))
-    return Ground(
+def _tree_input(scanner: Scanner, follows: tuple[tuple[int, ...], ...], trie: Trie) -> TreeInput:
+    followers = (*follows, tuple(range(len(scanner.terminals))))
+    return TreeInput(
         trie.byte, trie.depth, trie.skip, trie.first, trie.token_ids, trie.height,
         scanner.table, scanner.classes, scanner.accepting, scanner.goes_on, scanner.initials,
-        np.cumsum([0, *map(len, every)], dtype=np.int32),
-        np.array([terminal for some in every for terminal in some], np.int32),
+        np.cumsum([0, *map(len, followers)], dtype=np.int32),
+        np.array([terminal for some in followers for terminal in some], np.int32),
     )  # fmt: skip

@@ -1,11 +1,11 @@
 """The parser over terminals, and readings of bytes by scanner and parser.
 
-The machine is the project's own for grammars, over codes of terminals instead of bytes: a stack
-automaton whose sets of configurations are numbered, so ambiguity and left recursion are carried, a
-state is a number, branching and going back cost nothing (§3.4).
+The parser is the project's machine for grammars, over codes of terminals instead of bytes: a
+push-down automaton whose sets of configurations are numbered. So ambiguity and left recursion are
+supported, a state is a number, and branching and backtracking cost nothing (§3.4).
 
-A reading is a place of the scanner with the state of the parser after the terminals before the one
-at hand. Typically there is one; a word that may be a keyword or a name makes two (§3.3).
+A reading is a state of the scanner together with the state of the parser before the current
+terminal. Usually a text has one; a word that may be a keyword or a name has two (§3.3).
 """
 
 from __future__ import annotations
@@ -31,23 +31,26 @@ ParserState = int
 class Parser:
     """An incremental parser over terminals.
 
-    Whatever is not ``DEAD`` is the beginning of some accepted sequence; and since every
-    state of a terminal's automaton leads to an end of it, a terminal that has only begun can
-    follow where the whole terminal can.
+    Every state except ``DEAD`` is co-accessible. Since every state of a terminal's automaton is
+    co-accessible too, a terminal may begin wherever the whole terminal may follow.
 
-    Raises: LimitError, while building and at ever new steps.
+    Raises: LimitError, while building and when new steps are computed.
     """
 
     def __init__(self, terminals: Terminals, limits: Limits) -> None:
         self._codes = [terminals.code(number) for number in range(len(terminals.each))]
         self._width = terminals.width
-        machine = build(terminals.tree, terminals.start, limits) if self._codes else _only_nothing()
-        # building has a clock of its own; every step while decoding has another
-        unhurried = replace(limits, began=None)
-        self._machine = machine if isinstance(machine, Dfa) else Runner(machine, unhurried)
+        machine = (
+            build(terminals.tree, terminals.start, limits)
+            if self._codes
+            else _empty_sequence_machine()
+        )
+        # the time limit of the construction does not apply to steps during decoding
+        without_deadline = replace(limits, began=None)
+        self._machine = machine if isinstance(machine, Dfa) else Runner(machine, without_deadline)
         self.network = machine if isinstance(machine, Network) else network_of(machine)
         self._steps: dict[tuple[ParserState, int], ParserState] = {}
-        self._most = 16 * limits.rows
+        self._max_steps = 16 * limits.rows
 
     @property
     def initial(self) -> ParserState:
@@ -56,60 +59,60 @@ class Parser:
     def step(self, state: ParserState, terminal: int) -> ParserState:
         """The state after a terminal, or ``DEAD``."""
         key = (state, terminal)
-        known = self._steps.get(key)
-        if known is None:
-            if len(self._steps) > self._most:
+        cached = self._steps.get(key)
+        if cached is None:
+            if len(self._steps) > self._max_steps:
                 self._steps.clear()
-            known = self._steps[key] = self._machine.run(self._codes[terminal], state)
-        return known
+            cached = self._steps[key] = self._machine.run(self._codes[terminal], state)
+        return cached
 
     def is_final(self, state: ParserState) -> bool:
-        """Whether the terminals so far are an accepted sequence."""
+        """Whether the terminals read are an accepted sequence."""
         return self._machine.is_final(state)
 
     def substate(self, state: ParserState) -> tuple[State, ...]:
-        """Where in which rules the parser is, whatever they were called from: β of §3.6.
+        """β of §3.6: the current positions in rules, without the callers of the rules.
 
-        States of ``network`` on top of the stacks; all of the state where there is no stack.
+        These are the states of ``network`` without their stacks; the state itself if the machine
+        has no stack.
         """
         if isinstance(self._machine, Dfa):
             return (state,)
-        return tuple(sorted({at for at, _ in self._machine.configurations(state)}))
+        return tuple(sorted({top for top, _ in self._machine.configurations(state)}))
 
     def configurations(self, state: ParserState) -> list[tuple[State, tuple[State, ...]]]:
-        """States of ``network``, each with the states that wait, the innermost first."""
+        """States of ``network``, each with its return states, the top of the stack first."""
         if isinstance(self._machine, Dfa):
             return [(state, ())]
         runner = self._machine
-        return [(at, tuple(runner.unstack(node))) for at, node in runner.configurations(state)]
+        return [(top, tuple(runner.unstack(node))) for top, node in runner.configurations(state)]
 
     @cached_property
     def follows(self) -> tuple[tuple[int, ...], ...]:
-        """For each terminal those that stand right after it in some accepted sequence.
+        """For each terminal those that may follow it in an accepted sequence.
 
-        And a few more where a rule is called from several places: it is taken to return to
-        each of them.
+        An over-approximation: a rule called from several places may return to each of them.
         """
-        found: list[set[int]] = [set() for _ in self._codes]
+        result: list[set[int]] = [set() for _ in self._codes]
         for state in self.between:
             for terminal, target in self.edges(state):
-                found[terminal] |= self._after(target)
-        return tuple(tuple(sorted(some)) for some in found)
+                result[terminal] |= self._after(target)
+        return tuple(tuple(sorted(some)) for some in result)
 
     @cached_property
     def between(self) -> tuple[State, ...]:
         """The states of ``network`` that are not inside the code of a terminal."""
-        found = list(dict.fromkeys(self.network.initials))
-        seen = set(found)
-        for state in found:  # grows while it is read
+        result = list(dict.fromkeys(self.network.initials))
+        seen = set(result)
+        for state in result:  # the list grows during the loop
             for _, target in (*self.network.calling[state], *self.edges(state)):
                 if target not in seen:
                     seen.add(target)
-                    found.append(target)
-        return tuple(found)
+                    result.append(target)
+        return tuple(result)
 
     def edges(self, state: State) -> list[tuple[int, State]]:
-        """The terminals a state of ``network`` reads itself, each with where it leads."""
+        """The terminals that a state of ``network`` reads, each with its target state."""
         return self._edges[state]
 
     @cached_property
@@ -117,41 +120,41 @@ class Parser:
         network = self.network
         read: list[list[tuple[int, State]]] = []
         for row in network.table[:, network.classes[:CALLS]].tolist():
-            read.append([(code, there) for code, there in enumerate(row) if there != DEAD])
+            read.append([(code, target) for code, target in enumerate(row) if target != DEAD])
         if self._width == 1:
             return read
-        # a code of two bytes is a literal, so what is between them is of the same rule
+        # a code of two bytes is a literal, so the state between them belongs to the same rule
         return [
-            [(high << 8 | low, there) for high, middle in own for low, there in read[middle]]
+            [(high << 8 | low, target) for high, middle in own for low, target in read[middle]]
             for own in read
         ]
 
     def _after(self, state: State) -> set[int]:
-        """What can be read after a state was reached, by it or by those its rule returns to."""
-        known = self._known_after.get(state)
-        if known is None:
-            network, found = self.network, set[int]()
-            waiting, seen = [state], {state}
-            for at in waiting:  # grows while it is read
-                for opened, _ in network.openings(at):
-                    found.update(terminal for terminal, _ in self._edges[opened])
-                more = network.returns[network.owner[at]] if network.finals[at] else ()
-                waiting.extend(back for back in more if back not in seen)
+        """The terminals that may be read after a state, by it or after returning from its rule."""
+        cached = self._cached_after.get(state)
+        if cached is None:
+            network, result = self.network, set[int]()
+            queue, seen = [state], {state}
+            for top in queue:  # the list grows during the loop
+                for opened, _ in network.openings(top):
+                    result.update(terminal for terminal, _ in self._edges[opened])
+                more = network.returns[network.owner[top]] if network.finals[top] else ()
+                queue.extend(back for back in more if back not in seen)
                 seen.update(more)
-            known = self._known_after[state] = found
-        return known
+            cached = self._cached_after[state] = result
+        return cached
 
     @cached_property
-    def _known_after(self) -> dict[State, set[int]]:
+    def _cached_after(self) -> dict[State, set[int]]:
         return {}
 
 
-def _only_nothing() -> Dfa:
+def _empty_sequence_machine() -> Dfa:
     """The machine of a grammar without terminals: it accepts the empty sequence."""
     return Dfa(np.zeros(CALLS, np.uint16), np.full((1, 1), DEAD, np.int32), np.ones(1, np.bool_))
 
 
-#: Where the scanner is, and what the parser knew before the terminal at hand.
+#: A state of the scanner, and the state of the parser before the current terminal.
 Reading = tuple[ScannerState, ParserState]
 
 #: The number of a set of readings.
@@ -159,10 +162,10 @@ ReadingState = int
 
 
 class Readings:
-    """Sets of readings, numbered as they are met: equal sets have one number.
+    """Sets of readings, numbered in order of visit; equal sets have one number.
 
-    Where the terminal at hand may end, the set has both the reading within it (if it may
-    also go on) and the one after it. Every reading can be finished.
+    Where the current terminal may end, the set has the reading inside it (if it may continue) and
+    the one after it. Every reading is co-accessible by bytes.
 
     Raises: LimitError past ``limits.configurations`` readings of one text.
     """
@@ -171,64 +174,73 @@ class Readings:
 
     def __init__(self, scanner: Scanner, parser: Parser, limits: Limits) -> None:
         self._parser, self._limits = parser, limits
-        # numbers of arrays take long to ask for one by one
+        # as lists, because reading single numbers of arrays is slow
         self._table: list[list[int]] = scanner.table.tolist()
         self._classes: list[int] = scanner.classes.tolist()
         self._owner: list[int] = scanner.owner.tolist()
         self._accepting: list[bool] = scanner.accepting.tolist()
-        self._goes_on: list[bool] = scanner.goes_on.tolist()
+        self._has_steps: list[bool] = scanner.goes_on.tolist()
         self._starting = scanner.starting
         self._numbers: dict[tuple[Reading, ...], ReadingState] = {}
-        self._each: list[tuple[Reading, ...]] = []
+        self._sets: list[tuple[Reading, ...]] = []
         self._number({(BETWEEN, parser.initial)})
 
     def __getitem__(self, state: ReadingState) -> tuple[Reading, ...]:
-        """All ways the text can have been read, sorted."""
-        return self._each[state]
+        """The readings of the text, sorted."""
+        return self._sets[state]
 
     def after(self, state: ReadingState, data: bytes) -> ReadingState | None:
-        """The state after some bytes, or None where they cannot be read."""
-        here: Iterable[Reading] = self._each[state]
+        """The state after bytes, or None where they cannot be read."""
+        current: Iterable[Reading] = self._sets[state]
         for byte in data:
-            here = set(self._step(here, self._classes[byte]))
-            if not here:
+            current = set(self._step(current, self._classes[byte]))
+            if not current:
                 return None
             self._limits.check(
-                "configurations", len(here), "let fewer terminals of the grammar overlap"
+                "configurations", len(current), "let fewer terminals of the grammar overlap"
             )
-        return self._number(here)
+        return self._number(current)
 
     def next_bytes(self, state: ReadingState) -> list[int]:
-        """The bytes some accepted text goes on with, sorted."""
-        can = {its for its in set(self._classes) if any(self._step(self._each[state], its))}
-        return [byte for byte, its in enumerate(self._classes) if its in can]
+        """The bytes that may come next in an accepted text, sorted."""
+        readable = {
+            byte_class
+            for byte_class in set(self._classes)
+            if any(self._step(self._sets[state], byte_class))
+        }
+        return [byte for byte, byte_class in enumerate(self._classes) if byte_class in readable]
 
     def is_final(self, state: ReadingState) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         is_final = self._parser.is_final
-        return any(at == BETWEEN and is_final(parsed) for at, parsed in self._each[state])
+        return any(
+            scanner_state == BETWEEN and is_final(parser_state)
+            for scanner_state, parser_state in self._sets[state]
+        )
 
     def _number(self, readings: Iterable[Reading]) -> ReadingState:
         key = tuple(sorted(readings))
-        number = self._numbers.setdefault(key, len(self._each))
-        if number == len(self._each):
-            self._each.append(key)
+        number = self._numbers.setdefault(key, len(self._sets))
+        if number == len(self._sets):
+            self._sets.append(key)
         return number
 
     def _step(self, readings: Iterable[Reading], byte_class: int) -> Iterator[Reading]:
-        """Where a byte of a class leads."""
-        for at, parsed in readings:
-            if at != BETWEEN:
-                there = self._table[at][byte_class]
-                if there != DEAD:
-                    yield from self._settled(there, parsed)
+        """The readings after a byte of a class."""
+        for scanner_state, parser_state in readings:
+            if scanner_state != BETWEEN:
+                target = self._table[scanner_state][byte_class]
+                if target != DEAD:
+                    yield from self._readings_at(target, parser_state)
                 continue
-            for terminal, there in self._starting[byte_class]:
-                if self._parser.step(parsed, terminal) != DEAD:
-                    yield from self._settled(there, parsed)
+            for terminal, target in self._starting[byte_class]:
+                if self._parser.step(parser_state, terminal) != DEAD:
+                    yield from self._readings_at(target, parser_state)
 
-    def _settled(self, at: ScannerState, parsed: ParserState) -> Iterator[Reading]:
-        if self._goes_on[at]:
-            yield at, parsed
-        if self._accepting[at]:
-            yield BETWEEN, self._parser.step(parsed, self._owner[at])
+    def _readings_at(
+        self, scanner_state: ScannerState, parser_state: ParserState
+    ) -> Iterator[Reading]:
+        if self._has_steps[scanner_state]:
+            yield scanner_state, parser_state
+        if self._accepting[scanner_state]:
+            yield BETWEEN, self._parser.step(parser_state, self._owner[scanner_state])

@@ -1,11 +1,12 @@
-"""CartesianMerge with all its states: a regular language and a tokenizer in, a TokenDfa out.
+"""CartesianMerge with all its states: a ``TokenDfa`` of a regular language and a tokenizer.
 
-The states are pairs of a state of the machine and what the tokenizer may still join: the class of
-the last token, which is the set of tokens that may not follow it, and the guesses of the guide. For
-pictures and tests; ``live`` gives the same masks without these states.
+A state consists of a state of the machine, the class of the last token (the set of tokens that may
+not follow it), and the guesses of the guide. For pictures and tests; ``live_edges`` gives the same
+masks without these states.
 
-Source: Tran-Thien 2024, "CartesianMerge"; pruned both ways, which the notebook leaves undone
-(its walk over predecessors has no effect, so an empty language is not noticed).
+Source: Tran-Thien 2024, "CartesianMerge". Here the automaton is trimmed in both directions, which
+the notebook does not do (its walk over predecessors has no effect, so it does not notice an empty
+language).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from workbench.automata.explore import explore
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.methods.proper.direct_merge import Label, TokenDfa, over_labels
-from workbench.constraint.methods.proper.guide_guesses import ANEW, INSIDE, Guess, Guesses
+from workbench.constraint.methods.proper.guide_guesses import NEW_PIECE, SAME_PIECE, Guess, Guesses
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -30,15 +31,15 @@ class Pair(NamedTuple):
     """A state of the product."""
 
     state: State
-    #: Each way the text may be cut.
+    #: The possible divisions of the text into pieces.
     guesses: tuple[Guess, ...]
     #: A token with the same row as the last one, −1 before the first.
-    like: TokenId
+    same_row: TokenId
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """The states that are reached, and how they are left; not yet trimmed.
+    """The accessible states and their edges, not trimmed.
 
     Raises: LimitError past ``limits.states``.
     """
@@ -49,12 +50,12 @@ class Product:
 
     @cached_property
     def tokens(self) -> tuple[TokenId, ...]:
-        """One token for each text that the tokenizer can write."""
-        spelt: dict[bytes, TokenId] = {}
+        """One canonical token for each text."""
+        by_text: dict[bytes, TokenId] = {}
         for token_id, text in enumerate(self.bpe.vocabulary.tokens):
             if text is not None and (self.bpe.is_canonical(token_id) or self._is_word(token_id)):
-                spelt.setdefault(text, token_id)
-        return tuple(spelt.values())
+                by_text.setdefault(text, token_id)
+        return tuple(by_text.values())
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -62,7 +63,7 @@ class Product:
         return tuple(self.bpe.vocabulary.tokens[token] or b"" for token in self.tokens)
 
     def automaton(self) -> TokenDfa:
-        """The proper sequences of the language: every state is reached and reaches an end.
+        """The automaton of the canonical sequences of the language, trimmed.
 
         Cost: a step for each state of the product and each token.
         """
@@ -72,12 +73,12 @@ class Product:
         return over_labels(self.labels, machine)
 
     def _is_word(self, token: TokenId) -> bool:
-        """Whether a token is taken whole although merges do not make it."""
+        """Whether a token is written although merges do not produce it."""
         guesses = Guesses.of(self.bpe)
-        return guesses.take_one(guesses.start, token, ANEW) >= 0
+        return guesses.take_one(guesses.start, token, NEW_PIECE) >= 0
 
     @cached_property
-    def _like(self) -> dict[TokenId, TokenId]:
+    def _same_row(self) -> dict[TokenId, TokenId]:
         """For each token the first with the same row."""
         first: dict[bytes, TokenId] = {}
         return {t: first.setdefault(self.bpe.row_mask(t).tobytes(), t) for t in self.tokens}
@@ -87,24 +88,28 @@ class Product:
         return bool(self.dfa.finals[pair.state]) and any(map(guesses.may_end, pair.guesses))
 
     def _step(self, pair: Pair) -> Sequence[Pair | None]:
-        """Where each token leads."""
+        """The target of each token."""
         tokens, guesses = np.array(self.tokens, np.int32), Guesses.of(self.bpe)
-        anew = [guesses.take(guess, tokens, ANEW).tolist() for guess in pair.guesses]
-        inside = [guesses.take(guess, tokens, INSIDE).tolist() for guess in pair.guesses]
-        found: list[Pair | None] = []
+        new_piece = [guesses.take(guess, tokens, NEW_PIECE).tolist() for guess in pair.guesses]
+        same_piece = [guesses.take(guess, tokens, SAME_PIECE).tolist() for guess in pair.guesses]
+        targets: list[Pair | None] = []
         for i, (token, text) in enumerate(zip(self.tokens, self.labels, strict=True)):
-            there = self.dfa.run(text, pair.state)
-            met = {row[i] for row in anew}
-            if pair.like < 0 or self.bpe.pair_ok(pair.like, token):
-                met |= {row[i] for row in inside}
-            met.discard(-1)
-            dead = there == DEAD or not met
-            found.append(None if dead else Pair(there, tuple(sorted(met)), self._like[token]))
-        return found
+            target = self.dfa.run(text, pair.state)
+            guesses_after = {row[i] for row in new_piece}
+            if pair.same_row < 0 or self.bpe.pair_ok(pair.same_row, token):
+                guesses_after |= {row[i] for row in same_piece}
+            guesses_after.discard(-1)
+            is_dead = target == DEAD or not guesses_after
+            targets.append(
+                None
+                if is_dead
+                else Pair(target, tuple(sorted(guesses_after)), self._same_row[token])
+            )
+        return targets
 
 
 def cartesian_merge(dfa: Dfa, bpe: Bpe, limits: Limits = LIMITS) -> TokenDfa:
-    """The proper sequences of a language as an explicit automaton.
+    """The canonical token sequences of a language as an explicit automaton.
 
     Raises: LimitError past ``limits.states`` or ``limits.seconds``.
     """

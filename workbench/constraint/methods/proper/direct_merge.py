@@ -1,16 +1,14 @@
 """DirectMerge: applies merge rules to an automaton over symbols.
 
-In come a byte automaton and the symbols merging begins with; out come explicit edges that
-DirectMerge rewrites, lessons draw and tests count. For masks of real vocabularies see ``live``.
+It starts with the permissive automaton over single symbols and applies the merge rules in rank
+order, normalized and without ties (``vocabulary.tokenization``). ``steps`` yields the automaton
+after each rule, with a record of the changes. For lessons and tests; ``live_edges`` computes masks
+for real vocabularies: for four letters or spaces with the rules of Mistral v1, DirectMerge makes
+1,553 states and 258,980 edges in 4 s, where the permissive automaton has 5 and 8,818.
 
-In come the permissive automaton over single symbols and the rules in rank order, normalised and
-free of ties (vocabulary/bpe); out comes the automaton after each rule, with what was done to it.
-For pictures and tests: of four letters or spaces, with the rules of Mistral v1, 1,553 states and
-258,980 edges are made in 4 s, where the permissive automaton has 5 and 8,818.
-
-Source: Tran-Thien 2024, technical appendix, Algorithms 1 and 2. Two things are not as printed:
-Algorithm 2 lets its new states take part in line 15, so that ``a*`` with (a, a) accepts a, aa; and
-runs are counted from every state outside the concerned ones, which the notebook forgets.
+Source: Tran-Thien 2024, technical appendix, Algorithms 1 and 2, with two corrections: in Algorithm
+2 as printed the new states take part in line 15, so that ``a*`` with (a, a) accepts a, aa; and runs
+are counted from every state outside the concerned ones, which the notebook omits.
 """
 
 from __future__ import annotations
@@ -33,9 +31,9 @@ Label = bytes
 
 @dataclass(frozen=True, eq=False)
 class TokenDfa:
-    """A deterministic automaton over tokens; ``edges[state][token]`` is where a token leads.
+    """A deterministic automaton over tokens; ``edges[state][token]`` is the target of a token.
 
-    Every state is a key of ``edges``. Trimmed, but for the initial state of the empty language.
+    Every state is a key of ``edges``. Trimmed, except the initial state of the empty language.
     """
 
     initial: State
@@ -53,11 +51,11 @@ class TokenDfa:
 
     @cached_property
     def alphabet(self) -> tuple[Label, ...]:
-        """The tokens some edge reads, sorted."""
+        """The tokens of all edges, sorted."""
         return tuple(sorted({label for row in self.edges.values() for label in row}))
 
     def run(self, tokens: Iterable[Label]) -> State:
-        """The state after some tokens, or ``DEAD``."""
+        """The state after tokens, or ``DEAD``."""
         here = self.initial
         for token in tokens:
             here = self.edges[here].get(token, DEAD)
@@ -74,36 +72,38 @@ class TokenDfa:
 
         Cost: one step for each sequence that can be read, accepted or not.
         """
-        found: list[tuple[Label, ...]] = []
-        waiting: list[tuple[State, int, tuple[Label, ...]]] = [(self.initial, 0, ())]
-        while waiting:
-            state, length, tokens = waiting.pop()
+        result: list[tuple[Label, ...]] = []
+        queue: list[tuple[State, int, tuple[Label, ...]]] = [(self.initial, 0, ())]
+        while queue:
+            state, length, tokens = queue.pop()
             if state in self.finals:
-                found.append(tokens)
-            waiting += [
+                result.append(tokens)
+            queue += [
                 (target, length + len(label), (*tokens, label))
                 for label, target in self.edges[state].items()
                 if length + len(label) <= longest
             ]
-        return sorted(found, key=lambda tokens: (sum(map(len, tokens)), tokens))
+        return sorted(result, key=lambda tokens: (sum(map(len, tokens)), tokens))
 
 
 def permissive(dfa: Dfa, tokens: Iterable[Label], limits: Limits = LIMITS) -> TokenDfa:
-    """Every way to spell the language with some tokens: the states stay, edges become tokens.
+    """The automaton of all tokenizations of a language: the states stay, edges become tokens.
 
-    With the symbols merging begins with, this is what DirectMerge starts from.
+    With the symbols as tokens, this is the input of DirectMerge.
 
     Raises: LimitError past ``limits.token_edges``.
     Source: Outlines' automaton, as Tran-Thien 2024 calls it, figure 1b.
     """
-    spelt, edges, count = tuple(dict.fromkeys(tokens)), {}, 0
-    waiting = [dfa.initial]
-    for state in waiting:  # grows while it is read
+    unique_tokens, edges, count = tuple(dict.fromkeys(tokens)), {}, 0
+    queue = [dfa.initial]
+    for state in queue:  # the list grows during the loop
         if state in edges:
             continue
-        row = {token: there for token in spelt if (there := dfa.run(token, state)) != DEAD}
+        row = {
+            token: target for token in unique_tokens if (target := dfa.run(token, state)) != DEAD
+        }
         edges[state], count = row, count + len(row)
-        waiting += row.values()
+        queue += row.values()
         limits.check("token_edges", count)
     return trimmed(dfa.initial, {state for state in edges if dfa.finals[state]}, edges)
 
@@ -111,34 +111,36 @@ def permissive(dfa: Dfa, tokens: Iterable[Label], limits: Limits = LIMITS) -> To
 def trimmed(
     initial: State, finals: Collection[State], edges: Mapping[State, Mapping[Label, State]]
 ) -> TokenDfa:
-    """The part that is reached from the initial state and reaches a final one."""
-    reached, waiting = {initial}, [initial]
-    while waiting:
-        for target in edges[waiting.pop()].values():
+    """The accessible and co-accessible part of an automaton."""
+    reached, queue = {initial}, [initial]
+    while queue:
+        for target in edges[queue.pop()].values():
             if target not in reached:
                 reached.add(target)
-                waiting.append(target)
-    before: dict[State, set[State]] = defaultdict(set)
+                queue.append(target)
+    predecessors: dict[State, set[State]] = defaultdict(set)
     for state in reached:
         for target in edges[state].values():
-            before[target].add(state)
-    useful = {state for state in finals if state in reached}
-    waiting = list(useful)
-    while waiting:
-        for earlier in before[waiting.pop()]:
-            if earlier not in useful:
-                useful.add(earlier)
-                waiting.append(earlier)
-    kept = {
-        state: {label: target for label, target in row.items() if target in useful}
+            predecessors[target].add(state)
+    coaccessible = {state for state in finals if state in reached}
+    queue = list(coaccessible)
+    while queue:
+        for predecessor in predecessors[queue.pop()]:
+            if predecessor not in coaccessible:
+                coaccessible.add(predecessor)
+                queue.append(predecessor)
+    trimmed_edges = {
+        state: {label: target for label, target in row.items() if target in coaccessible}
         for state, row in edges.items()
-        if state in useful
+        if state in coaccessible
     }
-    return TokenDfa(initial, frozenset(useful.intersection(finals)), kept or {initial: {}})
+    return TokenDfa(
+        initial, frozenset(coaccessible.intersection(finals)), trimmed_edges or {initial: {}}
+    )
 
 
 def over_labels(labels: Sequence[Label], machine: Dfa) -> TokenDfa:
-    """A ``Dfa`` whose symbols are numbers of labels, as a TokenDfa; its states keep their names."""
+    """A ``Dfa`` over numbers of labels as a ``TokenDfa`` with the same states."""
     columns = machine.classes.tolist()
     rows = machine.table.tolist()
     edges = {
@@ -152,10 +154,10 @@ def over_labels(labels: Sequence[Label], machine: Dfa) -> TokenDfa:
     return TokenDfa(machine.initial, frozenset(np.flatnonzero(machine.finals).tolist()), edges)
 
 
-def smallest(fsa: TokenDfa, limits: Limits = LIMITS) -> TokenDfa:
-    """The least automaton of the same language, states numbered breadth first by token.
+def minimal(fsa: TokenDfa, limits: Limits = LIMITS) -> TokenDfa:
+    """The minimal automaton of the same language, with states numbered breadth first by token.
 
-    Two automata of one language give the same one: how the case files' counts are compared.
+    Equal languages give equal automata; the counts of the case files are compared in this form.
     """
     labels = fsa.alphabet
     column = {label: i for i, label in enumerate(labels)}
@@ -171,33 +173,33 @@ def smallest(fsa: TokenDfa, limits: Limits = LIMITS) -> TokenDfa:
     return over_labels(labels, minimize(Dfa(classes, table, finals, number[fsa.initial]), limits))
 
 
-#: A merge: left and right of the token that is made.
+#: A merge rule: the left and the right part of the token.
 Rule = tuple[Label, Label]
 
-#: What a state stood for besides "between the two": both something else before it and something
-#: else after it (it is split), only one of them (it loses edges), or nothing (it goes).
+#: Other uses of a state between the left and the right token of a rule: it has other edges in and
+#: out (it is split), only in or only out (it loses edges), or none (it is deleted).
 Case = Literal["both", "entered", "left", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What one rule did at one state."""
+    """The change that one rule made at one state."""
 
     state: State
     case: Case
-    #: The state that now means "just read the left token"; None where none was needed.
+    #: The new state that means "just read the left token"; None if not needed.
     twin: State | None
-    #: The states with a new edge that reads the merged token, and where it leads.
+    #: The states with a new edge for the merged token, and its target.
     sources: tuple[State, ...]
     target: State
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One rule applied."""
+    """The application of one rule."""
 
     rule: Rule
-    #: For a rule of equal sides: each concerned state and its twin, for even and odd runs.
+    #: For a rule with equal sides: each concerned state and its twin, for even and odd runs.
     parities: tuple[tuple[State, State], ...]
     splits: tuple[Split, ...]
     #: The automaton after it.
@@ -205,7 +207,7 @@ class Step:
 
 
 def direct_merge(symbols: TokenDfa, rules: Iterable[Rule], limits: Limits = LIMITS) -> TokenDfa:
-    """The automaton of the proper sequences of a language.
+    """The automaton of the canonical token sequences of a language.
 
     Raises: LimitError past ``limits.states``, ``limits.token_edges`` or ``limits.seconds``.
     """
@@ -216,7 +218,7 @@ def direct_merge(symbols: TokenDfa, rules: Iterable[Rule], limits: Limits = LIMI
 
 
 def steps(symbols: TokenDfa, rules: Iterable[Rule], limits: Limits = LIMITS) -> Iterator[Step]:
-    """The automaton after each rule, with what the rule did; a rule that does nothing included.
+    """The automaton after each rule, with the changes; rules without an effect are included.
 
     Raises: LimitError, as ``direct_merge``.
     """
@@ -229,7 +231,7 @@ def steps(symbols: TokenDfa, rules: Iterable[Rule], limits: Limits = LIMITS) -> 
 
 
 class _Merging:
-    """The automaton while rules edit it, indexed by the tokens that enter and leave states."""
+    """The automaton that the rules edit, indexed by the tokens that enter and leave states."""
 
     def __init__(self, symbols: TokenDfa, limits: Limits) -> None:
         self._limits, self._clock = limits, limits.clock()
@@ -243,18 +245,18 @@ class _Merging:
         self._entered: dict[Label, set[State]] = defaultdict(set)
         self._left: dict[Label, set[State]] = defaultdict(set)
         self._edges = self._added = 0
-        self._fresh = max(fsa.edges) + 1
+        self._next_state = max(fsa.edges) + 1
         for state, row in fsa.edges.items():
             for label, target in row.items():
                 self._add(state, label, target)
 
     def automaton(self) -> TokenDfa:
-        """A copy of what there is now."""
+        """A copy of the current automaton."""
         edges = {state: dict(row) for state, row in self._out.items()}
         return TokenDfa(self._initial, frozenset(self._finals), edges)
 
     def apply(self, rule: Rule) -> tuple[tuple[tuple[State, State], ...], tuple[Split, ...]]:
-        """Merge every left that is followed by a right."""
+        """Merge every left token that is followed by a right token."""
         left, right = rule
         if left == right:
             return self._merge_same(left)
@@ -262,7 +264,7 @@ class _Merging:
         return (), tuple(self._split(state, left, right) for state in concerned)
 
     def _split(self, state: State, left: Label, right: Label) -> Split:
-        """Part "just read ``left``" from "just read something else" (appendix, Algorithm 1)."""
+        """Split "just read ``left``" from "just read another token" (appendix, Algorithm 1)."""
         target = self._out[state][right]
         sources = tuple(sorted(self._into[state][left]))
         for source in sources:
@@ -271,7 +273,7 @@ class _Merging:
         leaving = state in self._finals or len(self._out[state]) > 1
         twin: State | None = None
         if entered and leaving:
-            twin = self._twin(state, left, right)
+            twin = self._split_off_twin(state, left, right)
         elif entered:
             for source in sources:
                 self._remove(source, left)
@@ -284,8 +286,8 @@ class _Merging:
         )
         return Split(state, case, twin, sources, target)
 
-    def _twin(self, state: State, left: Label, right: Label) -> State:
-        """A copy of a state that ``left`` now leads to, and that ``right`` does not leave."""
+    def _split_off_twin(self, state: State, left: Label, right: Label) -> State:
+        """Make a copy of a state as the target of ``left``, without the edge for ``right``."""
         twin = self._new(state)
         for source in tuple(self._into[state][left]):
             self._add(source, left, twin)
@@ -297,11 +299,11 @@ class _Merging:
     def _merge_same(
         self, token: Label
     ) -> tuple[tuple[tuple[State, State], ...], tuple[Split, ...]]:
-        """Merge every other one of a run, counted from its left (appendix, Algorithm 2)."""
+        """Merge pairs of equal tokens in a run, from the left (appendix, Algorithm 2)."""
         concerned = sorted(self._entered[token] & self._left[token])
         if not concerned:
             return (), ()
-        before = set(self._out)
+        old_states = set(self._out)
         twins = {state: self._new(state) for state in concerned}
         for even, odd in twins.items():
             for label, target in tuple(self._out[even].items()):
@@ -312,27 +314,29 @@ class _Merging:
                     self._add(odd, label, target)
         for even, odd in twins.items():
             for source in tuple(self._into[even].get(token, ())):
-                if source in before and source not in twins:
+                if source in old_states and source not in twins:
                     self._add(source, token, odd)
         self._trim()
         odds = [odd for odd in twins.values() if odd in self._out]
-        splits = tuple(self._split(odd, token, token) for odd in odds if self._meets(odd, token))
+        splits = tuple(
+            self._split(odd, token, token) for odd in odds if self._is_between(odd, token)
+        )
         self._trim()
         return tuple(twins.items()), splits
 
-    def _meets(self, state: State, token: Label) -> bool:
+    def _is_between(self, state: State, token: Label) -> bool:
         return state in self._entered[token] and state in self._left[token]
 
-    def _new(self, like: State) -> State:
-        fresh, self._fresh = self._fresh, self._fresh + 1
-        self._out[fresh], self._into[fresh] = {}, {}
-        if like in self._finals:
-            self._finals.add(fresh)
+    def _new(self, copied: State) -> State:
+        new_state, self._next_state = self._next_state, self._next_state + 1
+        self._out[new_state], self._into[new_state] = {}, {}
+        if copied in self._finals:
+            self._finals.add(new_state)
         self._limits.check("states", len(self._out), _HINT)
-        return fresh
+        return new_state
 
     def _add(self, source: State, label: Label, target: State) -> None:
-        """An edge; it takes the place of one that read the same from the same state."""
+        """Add an edge, or replace the edge of the same state and label."""
         if label in self._out[source]:
             self._remove(source, label)
         self._out[source][label] = target
@@ -365,9 +369,9 @@ class _Merging:
         self._finals.discard(state)
 
     def _trim(self) -> None:
-        kept = trimmed(self._initial, self._finals, self._out).edges
+        trimmed_edges = trimmed(self._initial, self._finals, self._out).edges
         for state in tuple(self._out):
-            if state not in kept:
+            if state not in trimmed_edges:
                 self._delete(state)
 
 

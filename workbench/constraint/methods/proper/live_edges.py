@@ -1,17 +1,17 @@
 """Live edges of the permissive automaton (reference, section 7).
 
-An edge (p, t, q) is *live* if q accepts, or some live edge (q, t′, …) has t′ fine after t
-(reference, section 7). Nearly every edge succeeds with one of a few *witnesses*, live edges of q
-that are spread over the vocabulary; what fails there is held against the row of t.
+An edge (p, t, q) is *live* if q accepts, or if q has a live edge whose token t′ may follow t (the
+pair test of the merge rules). The live edges of a position are the tokens after which a canonical
+tokenization of an accepted text exists, before the tokens that its last token excludes are removed.
 
-In come a byte automaton and a tokenizer; out come, for each place between two characters, the
-tokens that lead on to a proper spelling of an accepted text, before the row of the token that
-stands before them is taken out. Places are walked from the ends backwards, so nearly every edge
-finds a live one to go on with at its first look; what does not is kept aside until nothing changes.
-The search over states of the product that Tran-Thien 2024 describes took 27 s a regex.
+Nearly every edge is proved live by one of a few *witnesses* of its target q: live edges of q,
+spread over the vocabulary. Edges that no witness proves are tested against all live edges of q.
+Positions are visited from the ends backwards, so nearly every edge finds a witness at the first
+attempt; the others (*unproven*) are tested again until nothing changes, and are then dead. The
+search over states of the product that Tran-Thien 2024 describes took 27 s for a regex.
 
-Edges into the middle of a character are left *open*: there are thousands of places inside
-characters, of which decoding sees a few. ``searching`` decides them when they are asked for.
+Edges into the middle of a character remain *undecided*: there are thousands of positions inside
+characters, of which decoding visits a few. ``spelling_search`` decides them on demand.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from workbench.base.dfa import Dfa, State
 from workbench.base.kernels import inner, njit
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.methods.proper.guide_guesses import (
-    ANEW,
-    INSIDE,
-    WITHIN,
+    INSIDE_CHARACTER,
+    NEW_PIECE,
+    SAME_PIECE,
     Bytes,
     Guess,
     Ints,
@@ -42,23 +42,23 @@ from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_kernels import Tables
 from workbench.vocabulary.tokenization.pair_test import forbid, joined
 
-#: The tokens of a row: their ids, or one bit for each token where those are fewer bytes.
+#: The tokens of a row: their ids, or one bit for each token if that is smaller.
 Row = Ints | Words
 
-#: Witnesses kept of each place.
+#: The most witnesses of a position.
 WITNESSES = 16
-#: Tokens whose answers as witnesses are kept.
-_SLOTS = 64
+#: The number of witness tokens whose pair tests are cached.
+_MAX_SLOTS = 64
 
 
-class Known(NamedTuple):
-    """What is known of the places so far.
+class Evidence(NamedTuple):
+    """The evidence, by position.
 
-    Shape: ``free`` (P,) whether any token may end here: the text may end, or go on with a new
-           piece; ``witnesses`` (P, 16) tokens of live edges that leave it inside the piece, and
-           ``counts`` (P,) how many. ``slots`` (V,) the row of ``tested`` and ``fine`` (S, words)
-           where a token that is a witness often has what is known of the tokens before it, or −1:
-           states that are alike ask the same pairs again and again.
+    Shape: ``free`` (P,), whether any token may end here, because the text may end or continue with
+           a new piece; ``witnesses`` (P, 16), tokens of live edges in the same piece, ``counts``
+           (P,) of them. ``tested`` and ``pair_ok`` (S, words) cache pair tests: which tokens were
+           tested before a witness, and which of them it may follow; ``slots`` (V,) is the row of a
+           witness token, or −1. Similar states test the same pairs repeatedly.
     """
 
     free: Bytes
@@ -66,40 +66,39 @@ class Known(NamedTuple):
     counts: Bytes
     slots: npt.NDArray[np.int16]
     tested: Words
-    fine: Words
+    pair_ok: Words
 
     @staticmethod
-    def nothing(tokens: int) -> Known:
-        """Of no place, for so many tokens."""
+    def empty(tokens: int) -> Evidence:
+        """No evidence, for a vocabulary of ``tokens`` tokens."""
         words = (tokens + 31) // 32
-        return Known(
+        return Evidence(
             np.zeros(0, np.uint8),
             np.zeros((0, WITNESSES), np.int32),
             np.zeros(0, np.uint8),
             np.full(tokens, -1, np.int16),
-            np.zeros((_SLOTS, words), np.uint32),
-            np.zeros((_SLOTS, words), np.uint32),
+            np.zeros((_MAX_SLOTS, words), np.uint32),
+            np.zeros((_MAX_SLOTS, words), np.uint32),
         )
 
-    def longer(self, places: int) -> Known:
-        """The same with room for more places."""
+    def extended(self, positions: int) -> Evidence:
+        """The same evidence with ``positions`` more positions."""
         free, witnesses, counts = (
-            np.concatenate([array, np.zeros((places, *array.shape[1:]), array.dtype)])
+            np.concatenate([array, np.zeros((positions, *array.shape[1:]), array.dtype)])
             for array in self[:3]
         )
         return self._replace(free=free, witnesses=witnesses, counts=counts)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def judge(tables: Tables, known: Known, tokens: Ints, targets: Ints, ends: Ints) -> int:
-    """Bring the edges that are seen to be live to the front, and tell how many they are.
-
-    The order of those is kept; the others stand behind them.
-    """
+def move_live_first(
+    tables: Tables, evidence: Evidence, tokens: Ints, targets: Ints, ends: Ints
+) -> int:
+    """Move the edges that are proved live to the front, in their order. Returns their number."""
     live = 0
     for i in range(len(tokens)):
         token, target = tokens[i], targets[i]
-        if target >= 0 and _is_seen(tables, known, token, target):
+        if target >= 0 and _has_witness(tables, evidence, token, target):
             tokens[i], targets[i] = tokens[live], targets[live]
             tokens[live], targets[live] = token, target
             ends[i], ends[live] = ends[live], ends[i]
@@ -108,131 +107,134 @@ def judge(tables: Tables, known: Known, tokens: Ints, targets: Ints, ends: Ints)
 
 
 @njit(cache=True, nogil=True, inline="always", _nrt=False)
-def _is_seen(tables: Tables, known: Known, token: int, target: int) -> bool:
-    if known.free[target]:
+def _has_witness(tables: Tables, evidence: Evidence, token: int, target: int) -> bool:
+    if evidence.free[target]:
         return True
-    for i in range(known.counts[target]):
-        if _follows(tables, known, token, known.witnesses[target, i]):
+    for i in range(evidence.counts[target]):
+        if _pair_ok(tables, evidence, token, evidence.witnesses[target, i]):
             return True
     return False
 
 
 @inner
-def _follows(tables: Tables, known: Known, token: int, witness: int) -> bool:
-    """``joined``, looked up where it was asked before."""
-    slot = known.slots[witness]
+def _pair_ok(tables: Tables, evidence: Evidence, token: int, witness: int) -> bool:
+    """The pair test ``joined``, cached for frequent witnesses."""
+    slot = evidence.slots[witness]
     if slot < 0:
         return joined(tables, token, witness)
     word, bit = token >> 5, np.uint32(1) << np.uint32(token & 31)
-    if known.tested[slot, word] & bit:
-        return bool(known.fine[slot, word] & bit)
-    fine = joined(tables, token, witness)
-    known.tested[slot, word] |= bit
-    if fine:
-        known.fine[slot, word] |= bit
-    return fine
+    if evidence.tested[slot, word] & bit:
+        return bool(evidence.pair_ok[slot, word] & bit)
+    pair_ok = joined(tables, token, witness)
+    evidence.tested[slot, word] |= bit
+    if pair_ok:
+        evidence.pair_ok[slot, word] |= bit
+    return pair_ok
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def follow(tables: Tables, tokens: Ints, row: Words, room: Ints, bits: Words, found: Bytes) -> None:
-    """For each token whether one of a row may follow it.
+def may_be_followed(
+    tables: Tables, tokens: Ints, row: Words, buffer: Ints, bits: Words, result: Bytes
+) -> None:
+    """Write for each token whether any token of a row may follow it, (n,).
 
-    Shape: ``row`` and ``bits`` (words,), the latter room; ``found`` (n,).
-    Cost:  one row of forbidden tokens each, 8 µs on average with 131k tokens.
+    Shape: ``row`` and ``bits`` (words,), the latter scratch.
+    Cost:  one row of excluded tokens for each token, 8 µs on average with 131k tokens.
     """
     for i in range(len(tokens)):
         for k in range(len(row)):
             bits[k] = row[k]
-        forbid(tables, tokens[i], room, bits)
-        some = np.uint32(0)
+        forbid(tables, tokens[i], buffer, bits)
+        any_bit = np.uint32(0)
         for word in bits:
-            some |= word
-        found[i] = some != 0
+            any_bit |= word
+        result[i] = any_bit != 0
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def precede(tables: Tables, tokens: Ints, after: int, found: Bytes) -> None:
-    """For each token whether another may follow it; ``found`` (n,) is written."""
+def may_precede(tables: Tables, tokens: Ints, after: int, result: Bytes) -> None:
+    """Write for each token whether ``after`` may follow it, (n,)."""
     for i in range(len(tokens)):
-        found[i] = joined(tables, tokens[i], after)
+        result[i] = joined(tables, tokens[i], after)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def succeed(tables: Tables, before: int, tokens: Ints, found: Bytes) -> None:
-    """For each token whether it may follow another; ``found`` (n,) is written."""
+def may_follow(tables: Tables, before: int, tokens: Ints, result: Bytes) -> None:
+    """Write for each token whether it may follow ``before``, (n,)."""
     for i in range(len(tokens)):
-        found[i] = joined(tables, before, tokens[i])
+        result[i] = joined(tables, before, tokens[i])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def to_bits(tokens: Ints, bits: Words) -> None:
-    """Set the bits of some tokens."""
+def set_bits(tokens: Ints, bits: Words) -> None:
+    """Set the bits of tokens."""
     for token in tokens:
         bits[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
 
 
 def as_bits(row: Row, words: int) -> Words:
-    """A row as bits; the row itself where it is some already."""
+    """A row as bits; the same array if it has this form."""
     if row.dtype == np.uint32:
         return row  # type: ignore[return-value]
     bits = np.zeros(words, np.uint32)
-    to_bits(row, bits)  # type: ignore[arg-type]
+    set_bits(row, bits)  # type: ignore[arg-type]
     return bits
 
 
 @dataclass(slots=True)
 class Edges:
-    """What is known of the edges that leave a place in one way."""
+    """The edges of a position with one mark, grouped by what is proved."""
 
-    #: Live ones.
-    row: Row
-    #: Tokens whose end is in the middle of a character, or hangs on such: (3, n), the token, the
-    #: state and the guess it leads to.
-    open: Ints
-    #: Nothing is known of these; in the end they are dead: (3, n), the token, the number of the
-    #: place and the state it leads to.
-    waiting: Ints
-    #: How many edges there are.
+    #: The tokens of live edges.
+    live_tokens: Row
+    #: Edges that end inside a character, or depend on such edges: (3, n), the token, the target
+    #: state and the target guess.
+    undecided: Ints
+    #: Edges not proved live, dead in the end: (3, n), the token, the number of the target position
+    #: and the target state.
+    unproven: Ints
+    #: The number of all edges.
     count: int
 
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """The edges of a machine that lead on to proper spellings.
+    """The edges of a machine, with the live ones decided.
 
-    Shape: P places; ``edges[mark][p]``; ``number`` of a state and a guess is a place.
+    Shape: P positions; ``edges[mark][p]``, the edges of position number p; ``positions``, the
+           number of each position.
     """
 
     bpe: Bpe
     walker: Walker
-    places: dict[tuple[State, Guess], int]
+    positions: dict[tuple[State, Guess], int]
     edges: tuple[list[Edges], list[Edges]]
-    #: Whether any token may end at a place: the text may end there, or a new piece begin.
+    #: Whether any token may end at a position: the text may end there, or a new piece may begin.
     free: Bytes
     words: int
 
     @property
     def edge_count(self) -> int:
-        """All edges between places, dead and open ones among them."""
-        return sum(edge.count for way in self.edges for edge in way)
+        """The number of all edges, dead and undecided ones included."""
+        return sum(edge.count for by_position in self.edges for edge in by_position)
 
     @property
     def dead(self) -> list[tuple[int, int, int]]:
-        """Place, mark and token of every edge that leads nowhere."""
+        """Position, mark and token of every dead edge."""
         return [
-            (place, mark, token)
-            for mark, way in enumerate(self.edges)
-            for place, edges in enumerate(way)
-            for token in edges.waiting[0].tolist()
+            (position, mark, token)
+            for mark, by_position in enumerate(self.edges)
+            for position, edges in enumerate(by_position)
+            for token in edges.unproven[0].tolist()
         ]
 
-    def bits(self, place: int, mark: int) -> Words:
-        """The live tokens that leave a place in one way; a new array."""
-        return as_bits(self.edges[mark][place].row, self.words).copy()
+    def bits(self, position: int, mark: int) -> Words:
+        """The live tokens of a position with a mark; a new array."""
+        return as_bits(self.edges[mark][position].live_tokens, self.words).copy()
 
 
-#: Where rows are long, one edge in so many is asked which places there are.
-_SAMPLED = 16
+#: Of long rows only every 16th edge is used to find positions.
+_SAMPLING = 16
 
 
 def live_edges(
@@ -241,16 +243,17 @@ def live_edges(
     starts: Iterable[Guess],
     limits: Limits = LIMITS,
 ) -> Live:
-    """The live edges of every place that is reached from the initial state.
+    """The live edges of every position that is accessible from the initial state.
 
-    Cost:   two walks of the trie a place, and about one pair test an edge.
-    Raises: LimitError past ``limits.states`` places, ``limits.megabytes`` or ``limits.seconds``.
+    Cost:   two walks of the trie for each position, and about one pair test for each edge.
+    Raises: LimitError past ``limits.states`` positions, ``limits.megabytes`` or
+            ``limits.seconds``.
     """
-    return _Settling(dfa, bpe, limits).run(starts)
+    return _LiveEdgeFinder(dfa, bpe, limits).run(starts)
 
 
-class _Settling:
-    """The places of one machine, and what is known of their edges so far."""
+class _LiveEdgeFinder:
+    """Finds the live edges of one machine."""
 
     def __init__(self, dfa: Dfa, bpe: Bpe, limits: Limits) -> None:
         self._dfa, self._bpe, self._limits = dfa, bpe, limits
@@ -258,210 +261,229 @@ class _Settling:
         self._walker = Walker(dfa, bpe, limits)
         self._words = (len(bpe.vocabulary) + 31) // 32
         self._bits = np.zeros(self._words, np.uint32)
-        self._room = rows_of_bpe.room_for(bpe.tables)
+        self._buffer = rows_of_bpe.room_for(bpe.tables)
         self._bytes = 0
-        self._known = Known.nothing(len(bpe.vocabulary))
+        self._evidence = Evidence.empty(len(bpe.vocabulary))
         self._slots = 0
-        self._looked_at = 0
+        self._judged_count = 0
         self._edges: tuple[dict[int, Edges], dict[int, Edges]] = {}, {}
 
     def run(self, starts: Iterable[Guess]) -> Live:
-        """Everything, in the order it has to be done."""
-        for place in _nearest_first(self._spread(starts), self._ends, self._walker):
+        """All steps, in order."""
+        for position in _nearest_first(self._number_positions(starts), self._ends, self._walker):
             self._clock.check()
-            self._write(place)
-        self._settle()
-        self._open()
+            self._add_position(position)
+        self._reach_fixed_point()
+        self._mark_undecided()
         count = len(self._walker)
-        ways = tuple([way[place] for place in range(count)] for way in self._edges)
-        places = {self._walker.place(number): number for number in range(count)}
+        all_edges = tuple(
+            [by_position[position] for position in range(count)] for by_position in self._edges
+        )
+        positions = {self._walker.position(number): number for number in range(count)}
         return Live(
-            self._bpe, self._walker, places, (ways[0], ways[1]), self._known.free, self._words
+            self._bpe,
+            self._walker,
+            positions,
+            (all_edges[0], all_edges[1]),
+            self._evidence.free,
+            self._words,
         )
 
     def _ends(self, number: int) -> bool:
-        """Whether a token may end at a place, whatever follows."""
-        state, guess = self._walker.place(number)
+        """Whether the text may end at a position."""
+        state, guess = self._walker.position(number)
         return bool(self._dfa.finals[state]) and self._walker.guesses.may_end(guess)
 
-    def _spread(self, starts: Iterable[Guess]) -> dict[int, list[int]]:
-        """Number every place that is reached; for each those that lead to it."""
+    def _number_positions(self, starts: Iterable[Guess]) -> dict[int, list[int]]:
+        """Number the accessible positions (from samples). Returns the predecessors of each."""
         for guess in starts:
-            self._walker.meet(self._dfa.initial, guess)
-        before: dict[int, list[int]] = defaultdict(list)
-        met, waiting = 0, dict[State, list[int]]()
-        while met < len(self._walker) or waiting:
-            for place in range(met, len(self._walker)):
-                waiting.setdefault(self._walker.place(place)[0], []).append(place)
-            met = len(self._walker)
-            for place in waiting.pop(next(iter(waiting))):  # of one state together: one walk
+            self._walker.number_position(self._dfa.initial, guess)
+        predecessors: dict[int, list[int]] = defaultdict(list)
+        visited_count, by_state = 0, dict[State, list[int]]()
+        while visited_count < len(self._walker) or by_state:
+            for position in range(visited_count, len(self._walker)):
+                by_state.setdefault(self._walker.position(position)[0], []).append(position)
+            visited_count = len(self._walker)
+            # the positions of one state together, in one walk
+            for position in by_state.pop(next(iter(by_state))):
                 self._clock.check()
-                for mark in (INSIDE, ANEW):
-                    _, targets, _ = self._walker.edges(*self._walker.place(place), mark, _SAMPLED)
+                for mark in (SAME_PIECE, NEW_PIECE):
+                    _, targets, _ = self._walker.edges(
+                        *self._walker.position(position), mark, _SAMPLING
+                    )
                     for target in distinct(targets):
-                        if target != WITHIN:
-                            before[target].append(place)
-        return before
+                        if target != INSIDE_CHARACTER:
+                            predecessors[target].append(position)
+        return predecessors
 
-    def _write(self, place: int) -> None:
-        """The edges of a place, as far as what they lead to is known."""
-        for mark in (ANEW, INSIDE):
-            state, guess = self._walker.place(place)
+    def _add_position(self, position: int) -> None:
+        """Add the edges of a position, and decide those that the evidence decides."""
+        for mark in (NEW_PIECE, SAME_PIECE):
+            state, guess = self._walker.position(position)
             tokens, targets, ends = self._walker.edges(state, guess, mark)
-            self._meet()
-            live = judge(self._bpe.tables, self._known, tokens, targets, ends)
+            self._enlarge_evidence()
+            live = move_live_first(self._bpe.tables, self._evidence, tokens, targets, ends)
             rest = np.stack((tokens[live:], targets[live:], ends[live:]))
-            inner = rest[1] == WITHIN
-            opened = _columns(rest, inner)
-            opened[1], opened[2] = opened[2], self._walker.guesses.after(guess, mark)[opened[0]]
-            row = self._row(tokens[:live])
-            self._edges[mark][place] = Edges(row, opened, _columns(rest, ~inner), len(tokens))
-            self._learn(place, mark, tokens[:live])
-        for mark in (ANEW, INSIDE):
-            self._look_again(place, mark)
+            is_inside = rest[1] == INSIDE_CHARACTER
+            undecided_edges = _columns(rest, is_inside)
+            after = self._walker.guesses.after(guess, mark)
+            undecided_edges[1], undecided_edges[2] = undecided_edges[2], after[undecided_edges[0]]
+            live_tokens = self._as_row(tokens[:live])
+            self._edges[mark][position] = Edges(
+                live_tokens, undecided_edges, _columns(rest, ~is_inside), len(tokens)
+            )
+            self._record_live(position, mark, tokens[:live])
+        for mark in (NEW_PIECE, SAME_PIECE):
+            self._judge_again(position, mark)
 
-    def _meet(self) -> None:
-        """Make room for places that were met since."""
-        count, have = len(self._walker), len(self._known.free)
-        if count > have:
-            self._known = self._known.longer(max(count, 2 * have) - have)
-        for place in range(self._looked_at, count):
-            self._known.free[place] = self._ends(place)
-        self._looked_at = count
+    def _enlarge_evidence(self) -> None:
+        """Extend the evidence to positions that were added."""
+        count, old_count = len(self._walker), len(self._evidence.free)
+        if count > old_count:
+            self._evidence = self._evidence.extended(max(count, 2 * old_count) - old_count)
+        for position in range(self._judged_count, count):
+            self._evidence.free[position] = self._ends(position)
+        self._judged_count = count
 
-    def _row(self, tokens: Ints) -> Row:
+    def _as_row(self, tokens: Ints) -> Row:
         self._bytes += 4 * min(len(tokens), self._words)
         self._limits.check("megabytes", self._bytes / 1e6)
         if len(tokens) <= self._words:
             return tokens.copy()
         return as_bits(tokens, self._words)
 
-    def _learn(self, place: int, mark: int, tokens: Ints) -> None:
-        """Remember that some edges of a place are live."""
+    def _record_live(self, position: int, mark: int, tokens: Ints) -> None:
+        """Add live edges of a position to the evidence."""
         if not len(tokens):
             return
-        if mark == ANEW:
-            self._known.free[place] = 1
+        if mark == NEW_PIECE:
+            self._evidence.free[position] = 1
             return
-        have = int(self._known.counts[place])
-        taken = min(WITNESSES - have, len(tokens))
-        spread = tokens[np.linspace(0, len(tokens) - 1, taken).astype(np.int64)]
-        self._known.witnesses[place, have : have + taken] = spread
-        self._known.counts[place] = have + taken
+        old_count = int(self._evidence.counts[position])
+        added = min(WITNESSES - old_count, len(tokens))
+        spread = tokens[np.linspace(0, len(tokens) - 1, added).astype(np.int64)]
+        self._evidence.witnesses[position, old_count : old_count + added] = spread
+        self._evidence.counts[position] = old_count + added
         for witness in spread.tolist():
-            if self._known.slots[witness] < 0 and self._slots < len(self._known.tested):
-                self._known.slots[witness] = self._slots
+            if self._evidence.slots[witness] < 0 and self._slots < len(self._evidence.tested):
+                self._evidence.slots[witness] = self._slots
                 self._slots += 1
 
-    def _add(self, place: int, mark: int, tokens: Ints) -> None:
+    def _add(self, position: int, mark: int, tokens: Ints) -> None:
         """Add live edges to a row."""
-        edges = self._edges[mark][place]
-        row = edges.row
+        edges = self._edges[mark][position]
+        row = edges.live_tokens
         if row.dtype == np.uint32:
-            to_bits(tokens, row)  # type: ignore[arg-type]
+            set_bits(tokens, row)  # type: ignore[arg-type]
         else:
-            edges.row = self._row(np.concatenate([row, tokens]))
-        self._learn(place, mark, tokens)
+            edges.live_tokens = self._as_row(np.concatenate([row, tokens]))
+        self._record_live(position, mark, tokens)
 
-    def _look_again(self, place: int, mark: int) -> bool:
-        """Whether witnesses show more edges of a place to be live."""
-        edges = self._edges[mark][place]
-        if not edges.waiting.size:
+    def _judge_again(self, position: int, mark: int) -> bool:
+        """Test the unproven edges of a position again; whether more are proved live."""
+        edges = self._edges[mark][position]
+        if not edges.unproven.size:
             return False
-        live = judge(self._bpe.tables, self._known, *edges.waiting)
+        live = move_live_first(self._bpe.tables, self._evidence, *edges.unproven)
         if live:
-            self._add(place, mark, edges.waiting[0, :live])
-            edges.waiting = edges.waiting[:, live:].copy()
+            self._add(position, mark, edges.unproven[0, :live])
+            edges.unproven = edges.unproven[:, live:].copy()
         return live > 0
 
-    def _settle(self) -> None:
-        """Until nothing changes: witnesses first, then whole rows."""
+    def _reach_fixed_point(self) -> None:
+        """Test unproven edges until nothing changes: first by witnesses, then by all live edges."""
         changed = True
         while changed:
             self._clock.check()
             unsettled = [
-                (place, mark)
-                for mark, way in enumerate(self._edges)
-                for place, edges in way.items()
-                if edges.waiting.size
+                (position, mark)
+                for mark, by_position in enumerate(self._edges)
+                for position, edges in by_position.items()
+                if edges.unproven.size
             ]
-            looked = [self._look_again(place, mark) for place, mark in unsettled]
-            if not any(looked):
-                looked = [self._look_closely(place, mark) for place, mark in unsettled]
-            changed = any(looked)
+            proved = [self._judge_again(position, mark) for position, mark in unsettled]
+            if not any(proved):
+                proved = [self._test_all_live(position, mark) for position, mark in unsettled]
+            changed = any(proved)
 
-    def _look_closely(self, place: int, mark: int) -> bool:
-        """Whether the rows of what edges lead to show more of them to be live."""
-        edges = self._edges[mark][place]
-        tokens, targets, _ = edges.waiting
+    def _test_all_live(self, position: int, mark: int) -> bool:
+        """Test unproven edges against all live edges of their targets; whether any is live."""
+        edges = self._edges[mark][position]
+        tokens, targets, _ = edges.unproven
         live = np.zeros(len(tokens), np.uint8)
         for target in np.unique(targets).tolist():
             here = targets == target
-            row = as_bits(self._edges[INSIDE][target].row, self._words)
-            found = np.zeros(int(here.sum()), np.uint8)
-            follow(self._bpe.tables, tokens[here], row, self._room, self._bits, found)
-            live[here] = found | self._known.free[target]
+            live_tokens = as_bits(self._edges[SAME_PIECE][target].live_tokens, self._words)
+            result = np.zeros(int(here.sum()), np.uint8)
+            may_be_followed(
+                self._bpe.tables, tokens[here], live_tokens, self._buffer, self._bits, result
+            )
+            live[here] = result | self._evidence.free[target]
         if live.any():
-            self._add(place, mark, tokens[live == 1])
-            edges.waiting = _columns(edges.waiting, live == 0)
+            self._add(position, mark, tokens[live == 1])
+            edges.unproven = _columns(edges.unproven, live == 0)
         return bool(live.any())
 
-    def _open(self) -> None:
-        """What nothing is known of is dead, unless it leads to where something is open."""
+    def _mark_undecided(self) -> None:
+        """Unproven edges are dead, unless a target has undecided edges: then they are undecided."""
         changed = True
         while changed:
             changed = False
-            opened = [
-                any(way[place].open.size for way in self._edges)
-                for place in range(len(self._walker))
+            has_undecided = [
+                any(by_position[position].undecided.size for by_position in self._edges)
+                for position in range(len(self._walker))
             ]
-            for way in self._edges:
-                for edges in way.values():
-                    hanging = np.array([opened[to] for to in edges.waiting[1]], np.bool_)
-                    if hanging.any():
-                        found = _columns(edges.waiting, hanging)
-                        places = [self._walker.place(to) for to in found[1].tolist()]
-                        found[1:] = np.array(places, np.int32).T
-                        edges.open = np.concatenate([edges.open, found], axis=1)
-                        edges.waiting = _columns(edges.waiting, ~hanging)
+            for by_position in self._edges:
+                for edges in by_position.values():
+                    depends = np.array([has_undecided[to] for to in edges.unproven[1]], np.bool_)
+                    if depends.any():
+                        result = _columns(edges.unproven, depends)
+                        positions = [self._walker.position(to) for to in result[1].tolist()]
+                        result[1:] = np.array(positions, np.int32).T
+                        edges.undecided = np.concatenate([edges.undecided, result], axis=1)
+                        edges.unproven = _columns(edges.unproven, ~depends)
                         changed = True
 
 
 def _nearest_first(
-    before: dict[int, list[int]], ends: Callable[[int], bool], walker: Walker
+    predecessors: dict[int, list[int]], ends: Callable[[int], bool], walker: Walker
 ) -> Iterator[int]:
-    """The places by how many tokens their state is from an end, those of one state together.
+    """The positions by the distance of their state from an end, in tokens, grouped by state.
 
-    A place that is met only while these are looked at comes after them.
+    Positions that are added during the iteration come last.
     """
-    met = len(walker)
-    far: dict[int, int] = {}
-    nearest: dict[State, int] = {}
-    level, distance = [place for place in range(met) if ends(place)], 0
+    visited_count = len(walker)
+    distances: dict[int, int] = {}
+    state_distances: dict[State, int] = {}
+    level, distance = [position for position in range(visited_count) if ends(position)], 0
     while level:
-        for place in level:
-            far[place] = distance
-            nearest.setdefault(walker.place(place)[0], distance)
-        level = [p for p in dict.fromkeys(p for at in level for p in before[at]) if p not in far]
+        for position in level:
+            distances[position] = distance
+            state_distances.setdefault(walker.position(position)[0], distance)
+        level = [
+            p
+            for p in dict.fromkeys(p for target in level for p in predecessors[target])
+            if p not in distances
+        ]
         distance += 1
 
-    def rank(place: int) -> tuple[int, State, int]:
-        state, _ = walker.place(place)
-        return nearest.get(state, distance), state, far.get(place, distance)
+    def rank(position: int) -> tuple[int, State, int]:
+        state, _ = walker.position(position)
+        return state_distances.get(state, distance), state, distances.get(position, distance)
 
-    yield from sorted(range(met), key=rank)
-    while met < len(walker):
-        yield met
-        met += 1
+    yield from sorted(range(visited_count), key=rank)
+    while visited_count < len(walker):
+        yield visited_count
+        visited_count += 1
 
 
-def _columns(table: Ints, chosen: npt.NDArray[np.bool_]) -> Ints:
-    """Some columns of a table, rows whole in memory: kernels are compiled for such."""
-    return np.ascontiguousarray(table[:, chosen])
+def _columns(table: Ints, selected: npt.NDArray[np.bool_]) -> Ints:
+    """The selected columns of a table, C-contiguous, as the kernels require."""
+    return np.ascontiguousarray(table[:, selected])
 
 
 def distinct(numbers: Ints) -> list[int]:
-    """The numbers that occur, the few there are; sorting a row of 100,000 took 5 ms."""
+    """The distinct numbers, for few of them; sorting a row of 100,000 took 5 ms."""
     if not len(numbers):
         return []
     low = int(numbers.min())

@@ -1,11 +1,11 @@
-"""The methods ``proper``, ``vegas`` and ``direct_merge``; constraints with all edges computed.
+"""The methods ``proper``, ``vegas`` and ``direct_merge``, and automata with all edges computed.
 
-In come a ``TokenDfa`` and a vocabulary; the mask of a state is the labels of the edges that leave
-it. The method ``direct_merge`` is this over what DirectMerge makes of a grammar.
+``ExplicitConstraint`` decodes along a ``TokenDfa``: the mask of a state has the tokens of its
+edges. The method ``direct_merge`` is this constraint over the automaton that DirectMerge builds.
 
-In comes a ``ProperConstraint`` of a small language, out comes an automaton to draw or to write.
-CartesianMerge (``cartesian``) tries every token of the vocabulary in every state; here a state's
-own mask says which lead on, so nothing is met that has to be cut away again.
+``proper_automaton`` computes all edges of a ``ProperConstraint`` of a small language, for drawing
+and export. CartesianMerge (``cartesian``) tries every token of the vocabulary in every state; here
+the masks list the live tokens, so no state has to be trimmed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from workbench.constraint.methods.proper.direct_merge import (
     Label,
     TokenDfa,
     direct_merge,
+    minimal,
     permissive,
-    smallest,
 )
 from workbench.constraint.methods.proper.proper import ProperConstraint, ProperState
-from workbench.constraint.methods.proper.vegas import Library
+from workbench.constraint.methods.proper.vegas import RegionCache
 from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
@@ -40,9 +40,9 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 class ExplicitConstraint:
-    """Decoding along a token automaton; its states are the automaton's.
+    """Decodes along a token automaton; the states are the automaton's.
 
-    Raises: VocabularyError where nothing is accepted.
+    Raises: VocabularyError for the empty language.
     """
 
     def __init__(self, automaton: TokenDfa, vocabulary: Vocabulary) -> None:
@@ -70,31 +70,31 @@ class ExplicitConstraint:
         return state if label is None else self.automaton.edges[state][label]
 
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether the text read is accepted."""
         return state in self.automaton.finals
 
     def forced(self, state: State) -> bytes:
-        """The bytes every accepted text goes on with; empty where it branches or may end."""
+        """The bytes that every accepted text continues with; empty at a branch or a final state."""
         return forced(self, state)
 
 
-def merged(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenDfa:
-    """DirectMerge over a vocabulary's own symbols and rules.
+def merged_automaton(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenDfa:
+    """DirectMerge with a vocabulary's symbols and merge rules.
 
-    Raises: VocabularyError where merges are not all there is; LimitError where it grows too large.
+    Raises: VocabularyError for tokenizers that do more than merge; LimitError.
     """
     bpe = Bpe.of(vocabulary)
     if bpe.guide is not None:
         raise VocabularyError(
-            f"DirectMerge knows merges alone, and {vocabulary.name} does more: it cuts text before"
-            " merging, or spells what it does not know byte by byte",
-            "the method 'proper' has that too",
+            f"DirectMerge supports only merges, and {vocabulary.name} does more: it cuts text"
+            " before merging, or encodes unknown characters byte by byte",
+            "choose the method 'proper', which supports that too",
         )
     return direct_merge(permissive(dfa, symbols(bpe), limits), bpe.merges, limits)
 
 
 def symbols(bpe: Bpe) -> tuple[Label, ...]:
-    """The tokens that merging begins with."""
+    """The tokens with which merging begins."""
     single = (bpe.tables.rank == SYMBOL).nonzero()[0].tolist()
     return tuple(bpe.vocabulary.tokens[token] or b"" for token in single)
 
@@ -103,8 +103,8 @@ _HINT = "see Tokens, where every spelling is drawn, or narrow the grammar"
 
 
 @dataclass(frozen=True, eq=False)
-class SpeltOut:
-    """An automaton of proper token sequences, as ``TokenAutomaton`` says."""
+class ProperAutomaton:
+    """An automaton of canonical token sequences (a ``TokenAutomaton``)."""
 
     vocabulary: Vocabulary
     limits: Limits
@@ -126,50 +126,52 @@ class SpeltOut:
         return len(self.automaton)
 
     def edges(self, state: State) -> list[tuple[TokenId, State]]:
-        """Each token that may come next, with the state it leads to; the lowest id of a text."""
+        """Each token that may come next, with its target state; of equal texts the lowest id."""
         first = self.vocabulary.ids_of
         return sorted((first[text][0], end) for text, end in self.automaton.edges[state].items())
 
 
-def spelt_out(constraint: ProperConstraint) -> SpeltOut:
-    """The smallest automaton of a language's proper token sequences.
+def proper_automaton(constraint: ProperConstraint) -> ProperAutomaton:
+    """The minimal automaton of a language's canonical token sequences.
 
-    States that differ in the last token alone are one where the same tokens may follow it.
+    States that differ only in the last token are merged if the same tokens may follow it.
 
     Raises: LimitError past ``token_edges`` or ``seconds`` of the constraint's limits.
     """
     limits, bpe = constraint.limits.begun(), Bpe.of(constraint.vocabulary)
-    clock, first, like = limits.clock(), dict[bytes, TokenId](), dict[TokenId, TokenId]()
+    clock, first, same_row_token = limits.clock(), dict[bytes, TokenId](), dict[TokenId, TokenId]()
     numbers: dict[ProperState, State] = {constraint.initial: 0}
     edges: dict[State, dict[Label, State]] = {}
     finals: set[State] = set()
     count = 0
-    for here in (waiting := [constraint.initial]):  # grows while it is read
-        row = edges[numbers[here]] = dict[Label, State]()
-        if constraint.is_final(here):
-            finals.add(numbers[here])
-        mask = constraint.mask(here)
+    for state in (queue := [constraint.initial]):  # the list grows during the loop
+        row = edges[numbers[state]] = dict[Label, State]()
+        if constraint.is_final(state):
+            finals.add(numbers[state])
+        mask = constraint.mask(state)
         limits.check("token_edges", count + len(mask), _HINT)
         for token_id in mask.ids.tolist():
             text = constraint.vocabulary.tokens[token_id]
             if text is None or text in row:
                 continue
-            if token_id not in like:
-                like[token_id] = first.setdefault(bpe.row_mask(token_id).tobytes(), token_id)
-            there = constraint.advance(here, token_id)._replace(last=like[token_id])
-            if there not in numbers:
-                numbers[there] = len(numbers)
-                waiting.append(there)
-            row[text] = numbers[there]
+            if token_id not in same_row_token:
+                same_row_token[token_id] = first.setdefault(
+                    bpe.row_mask(token_id).tobytes(), token_id
+                )
+            target = constraint.advance(state, token_id)._replace(last=same_row_token[token_id])
+            if target not in numbers:
+                numbers[target] = len(numbers)
+                queue.append(target)
+            row[text] = numbers[target]
             clock.check(_HINT)
         count += len(row)
-    least = smallest(TokenDfa(0, frozenset(finals), edges), limits)
-    return SpeltOut(constraint.vocabulary, limits, least)
+    minimal_automaton = minimal(TokenDfa(0, frozenset(finals), edges), limits)
+    return ProperAutomaton(constraint.vocabulary, limits, minimal_automaton)
 
 
-_OTHER = "choose the method 'proper', or a grammar without recursion"
-#: A new installation compiles kernels for seconds; that is nobody's grammar's doing.
-_PATIENT = Limits(seconds=600.0)
+_WITHOUT_STACK_HINT = "choose the method 'proper', or a grammar without recursion"
+#: A new installation compiles for seconds, which must not count against a grammar's time limit.
+_WARM_UP_LIMITS = Limits(seconds=600.0)
 
 
 def proper(
@@ -178,10 +180,10 @@ def proper(
     limits: Limits,
     joined: Sequence[TokenId] | None = None,
 ) -> ProperConstraint:
-    """Only the tokens the tokenizer would write.
+    """Only the tokens that the tokenizer would write.
 
-    Raises: VocabularyError where that cannot be said exactly, or nothing can be spelt so;
-            LimitError.
+    Raises: VocabularyError where the tokenizer is not supported exactly, or no accepted text can
+            be tokenized; LimitError.
     """
     ready()
     return ProperConstraint(grammar.machine, vocabulary, limits, joined)
@@ -193,33 +195,35 @@ def vegas(
     limits: Limits,
     joined: Sequence[TokenId] | None = None,
 ) -> ProperConstraint:
-    """The same masks, put together from regions that are kept for other grammars.
+    """The same masks, assembled from regions that are cached for other grammars.
 
-    Raises: VocabularyError where the tokenizer cuts text before merging; LimitError.
+    Raises: VocabularyError for a tokenizer with a pre-tokenizer; LimitError.
     """
     ready()
     machine = grammar.machine
     if not isinstance(machine, Dfa):
         raise WorkbenchError(
-            "regions are those of automata, and this grammar needs a stack", _OTHER
+            "regions are those of automata, and this grammar needs a stack", _WITHOUT_STACK_HINT
         )
-    return ProperConstraint(machine, vocabulary, limits, joined, Library.find)
+    return ProperConstraint(machine, vocabulary, limits, joined, RegionCache.find)
 
 
 def direct(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    """Proper tokens by DirectMerge, all edges written out; for small vocabularies.
+    """Canonical tokens by DirectMerge, with all edges computed; for small vocabularies.
 
-    Raises: VocabularyError where merges are not all there is; LimitError where it grows too large.
+    Raises: VocabularyError for tokenizers that do more than merge; LimitError.
     """
     machine = grammar.machine
     if isinstance(machine, Dfa):
-        return ExplicitConstraint(merged(machine, vocabulary, limits), vocabulary)
-    raise WorkbenchError("DirectMerge rewrites automata, and this grammar needs a stack", _OTHER)
+        return ExplicitConstraint(merged_automaton(machine, vocabulary, limits), vocabulary)
+    raise WorkbenchError(
+        "DirectMerge rewrites automata, and this grammar needs a stack", _WITHOUT_STACK_HINT
+    )
 
 
 @cache
 def ready() -> None:
-    """Ask for every kind of row once; some milliseconds when the compiled kernels are on disk."""
+    """Load or compile the kernels: computes one row of every kind. Some milliseconds if cached."""
     fallback = [bytes([byte]) for byte in range(256)]
     toy = Vocabulary(
         [*fallback, b"a", b"b", b"ab", b"aa", None],
@@ -227,10 +231,12 @@ def ready() -> None:
         merges=[(b"a", b"b"), (b"a", b"a")],
         byte_fallback=range(256),
     )
-    nesting = Grammar.from_kbnf("start ::= 'a' start 'b' | #'[^a]';", limits=_PATIENT).machine
-    halves = Grammar.from_regex('a*b?"[^"]*"', limits=_PATIENT).machine
+    nesting = Grammar.from_kbnf(
+        "start ::= 'a' start 'b' | #'[^a]';", limits=_WARM_UP_LIMITS
+    ).machine
+    halves = Grammar.from_regex('a*b?"[^"]*"', limits=_WARM_UP_LIMITS).machine
     for machine, text in ((nesting, "acb"), (halves, 'aab"c"')):
-        constraint = ProperConstraint(machine, toy, _PATIENT)
+        constraint = ProperConstraint(machine, toy, _WARM_UP_LIMITS)
         state = constraint.initial
         for token in Bpe.of(toy).encode(text):
             state = constraint.advance(state, token)

@@ -1,9 +1,9 @@
-"""Searching: places nobody decided come in, whether a proper spelling goes on from them goes out.
+"""Decides on demand whether a canonical tokenization continues from a position.
 
-A search through (place, last token), nearest end first, that is over at the first place of which
-enough is known. (Depth first it lost itself among the letters of an identifier.) Nearly all of what
-is asked succeeds at once, and what goes on after one token goes on after most others that lead to
-the same place.
+This is a search through nodes (position, last token), nearest end first, which stops at the first
+node that has a known live edge. (Depth first it got lost among the letters of an identifier.)
+Nearly all searches succeed immediately, and a continuation after one token is possible after most
+other tokens that lead to the same position.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from workbench.base.dfa import State
 from workbench.base.limits import Clock, Limits
 from workbench.constraint.methods.proper import live_edges
 from workbench.constraint.methods.proper.guide_guesses import (
-    ANEW,
-    INSIDE,
+    NEW_PIECE,
+    SAME_PIECE,
     Guess,
     Guesses,
     Ints,
@@ -31,44 +31,45 @@ from workbench.vocabulary.tokenization import pair_test as rows_of_bpe
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId
 
-#: Where a text stands between two tokens.
-Place = tuple[State, Guess]
-#: A place with the token before it.
-Node = tuple[Place, TokenId]
+#: The state of a text between two tokens: the machine's state and a guess.
+Position = tuple[State, Guess]
+#: A position with the last token.
+Node = tuple[Position, TokenId]
 
-#: How far a place is from an end, the place, and the token that leads there.
-_Far = tuple[int, Place, TokenId]
-#: What is to be tried: how far it is, its age, where from, and what else leaves there.
-_Way = tuple[int, int, Node, Node, Iterator[_Far]]
+#: The distance of a position from an end, the position, and the token that leads there.
+_Target = tuple[int, Position, TokenId]
+#: An entry of the search's queue: the distance, the age, the node, its parent, and the parent's
+#: other targets.
+_QueueEntry = tuple[int, int, Node, Node, Iterator[_Target]]
 
-#: What is remembered before it is forgotten.
-_MOST = 200_000
-#: Ways on from a place that are held against all tokens that lead there.
+#: The most results cached of each kind; then the cache is cleared.
+_MAX_CACHED = 200_000
+#: The most edges of a position that are tested against all tokens that lead there.
 _WITNESSES = 24
-#: Ways on that are looked at together.
-_AT_ONCE = 128
+#: The number of edges tested together.
+_BATCH = 128
 
 
-class Searching(ABC):
-    """The rows of all places of one machine, made and decided when they are asked for."""
+class ProperRows(ABC):
+    """The rows of live tokens of all positions of one machine, computed on demand."""
 
-    #: Places one search may come to.
+    #: The most nodes that one search may visit.
     patience = 1_000_000
-    #: Searches that came to more: tokens may be forbidden then that lead on.
+    #: The number of searches that reached the maximum: live tokens may have been forbidden.
     given_up = 0
 
     def __init__(self, bpe: Bpe, limits: Limits) -> None:
         self.bpe, self.guesses = bpe, Guesses.of(bpe)
-        #: Words of a row.
+        #: The number of words of a row.
         self.words = (len(bpe.vocabulary) + 31) // 32
-        self._limits = replace(limits, began=None)  # a mask has seconds of its own
-        #: Of the row that is being made; a search asked for by itself has its own.
+        self._limits = replace(limits, began=None)  # the time limit applies to each mask
+        #: The clock of the current row; a search outside of ``rows`` has its own.
         self._clock: Clock | None = None
-        self._most = limits.rows_of(8 * self.words)
-        self._room = rows_of_bpe.room_for(bpe.tables)
-        self._rows: dict[Place, tuple[Words, Words]] = {}
-        self._leads_on: dict[Node, bool] = {}
-        self._edges: dict[tuple[Place, int], tuple[Ints, list[Place], Ints]] = {}
+        self._max_rows = limits.rows_of(8 * self.words)
+        self._buffer = rows_of_bpe.room_for(bpe.tables)
+        self._rows: dict[Position, tuple[Words, Words]] = {}
+        self._coaccessible_nodes: dict[Node, bool] = {}
+        self._edges: dict[tuple[Position, int], tuple[Ints, list[Position], Ints]] = {}
 
     @property
     @abstractmethod
@@ -77,158 +78,162 @@ class Searching(ABC):
 
     @abstractmethod
     def is_final(self, state: State) -> bool:
-        """Whether the machine accepts the text that leads to a state."""
+        """Whether a state of the machine is final."""
 
     @abstractmethod
     def after(self, state: State, data: bytes) -> State:
-        """The state after some bytes, or ``DEAD``."""
+        """The state after bytes, or ``DEAD``."""
 
     @abstractmethod
-    def _decided_before(self, place: Place, mark: int) -> Words:
-        """What is known already of the tokens that may follow a place; a new array."""
+    def _known_live(self, position: Position, mark: int) -> Words:
+        """The tokens at a position that are known to be live; a new array."""
 
     @abstractmethod
-    def _is_settled(self, node: Node) -> bool:
-        """Whether what is known already leads on."""
+    def _has_live_edge(self, node: Node) -> bool:
+        """Whether a node is known to be final or to have a live edge."""
 
     @abstractmethod
-    def _looked_up(self, place: Place, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """The other edges: tokens, the states and guesses after them, how far from an end that is.
+    def _undecided_edges(self, position: Position, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """The other edges: tokens, target states, target guesses, distances from an end.
 
-        The last need not be right: only speed depends on it.
+        The distances may be wrong: only speed depends on them.
         """
 
-    def rows(self, place: Place) -> tuple[Words, Words]:
-        """The tokens that may follow a place inside the piece, and those that may begin one.
+    def rows(self, position: Position) -> tuple[Words, Words]:
+        """The live tokens at a position in the same piece, and those that begin a new one.
 
-        Of the former the row of the token before has to be taken out. Read-only.
+        The former still include the tokens that the last token excludes. Read-only.
         """
-        known = self._rows.get(place)
-        if known is None:
-            if len(self._rows) >= self._most:
+        cached = self._rows.get(position)
+        if cached is None:
+            if len(self._rows) >= self._max_rows:
                 self._rows.clear()
             self._clock = self._limits.clock()
             try:
-                known = self._rows[place] = self._made(place)
+                cached = self._rows[position] = self._compute(position)
             finally:
                 self._clock = None
-        return known
+        return cached
 
-    def _made(self, place: Place) -> tuple[Words, Words]:
-        made = [self._decided_before(place, mark) for mark in (INSIDE, ANEW)]
-        together: dict[tuple[int, Place], list[TokenId]] = defaultdict(list)
-        for mark in (INSIDE, ANEW):
-            for token, target in self._edges_from(place, mark):
-                together[mark, target].append(token)
-        for (mark, target), tokens in together.items():
-            live_edges.to_bits(self._decided(np.array(tokens, np.int32), target), made[mark])
-        return made[INSIDE], made[ANEW]
+    def _compute(self, position: Position) -> tuple[Words, Words]:
+        rows_by_mark = [self._known_live(position, mark) for mark in (SAME_PIECE, NEW_PIECE)]
+        grouped: dict[tuple[int, Position], list[TokenId]] = defaultdict(list)
+        for mark in (SAME_PIECE, NEW_PIECE):
+            for token, target in self._edges_from(position, mark):
+                grouped[mark, target].append(token)
+        for (mark, target), tokens in grouped.items():
+            live_edges.set_bits(
+                self._filter_live(np.array(tokens, np.int32), target), rows_by_mark[mark]
+            )
+        return rows_by_mark[SAME_PIECE], rows_by_mark[NEW_PIECE]
 
-    def _decided(self, tokens: Ints, target: Place) -> Ints:
-        """Of tokens that lead to one place, those after which something leads on.
+    def _filter_live(self, tokens: Ints, target: Position) -> Ints:
+        """Of tokens that lead to one position, those that are live.
 
-        What goes on after one goes on after most: it is held against all of them at once.
+        An edge that may follow one of them may follow most: it is tested against all together.
         """
         if self._ends(target):
             return tokens
-        for witness, further in self._edges_from(target, ANEW, _WITNESSES):
-            if self.leads_on(further, witness):
+        for witness, next_position in self._edges_from(target, NEW_PIECE, _WITNESSES):
+            if self.is_coaccessible(next_position, witness):
                 return tokens
-        found = [tokens[:0]]
-        for witness, further in self._edges_from(target, INSIDE, _WITNESSES):
+        result = [tokens[:0]]
+        for witness, next_position in self._edges_from(target, SAME_PIECE, _WITNESSES):
             if len(tokens) < 2:
                 break
-            if self.leads_on(further, witness):
-                fine = np.zeros(len(tokens), np.uint8)
-                live_edges.precede(self.bpe.tables, tokens, witness, fine)
-                found.append(tokens[fine == 1])
-                tokens = tokens[fine == 0]
-        rest = [token for token in tokens.tolist() if self.leads_on(target, token)]
-        return np.concatenate([*found, np.array(rest, np.int32)])
+            if self.is_coaccessible(next_position, witness):
+                pair_ok = np.zeros(len(tokens), np.uint8)
+                live_edges.may_precede(self.bpe.tables, tokens, witness, pair_ok)
+                result.append(tokens[pair_ok == 1])
+                tokens = tokens[pair_ok == 0]
+        rest = [token for token in tokens.tolist() if self.is_coaccessible(target, token)]
+        return np.concatenate([*result, np.array(rest, np.int32)])
 
     def without_row(self, row: Words, last: TokenId) -> Words:
-        """A row without what may not follow a token; a new array. −1: nothing stands before it."""
+        """A row without the tokens that may not follow ``last`` (−1: none); a new array."""
         bits = row.copy()
         if last >= 0:
-            rows_of_bpe.forbid(self.bpe.tables, last, self._room, bits)
+            rows_of_bpe.forbid(self.bpe.tables, last, self._buffer, bits)
         return bits
 
-    def leads_on(self, place: Place, last: TokenId) -> bool:
-        """Whether an accepted text can be spelt properly from here, after a token.
+    def is_coaccessible(self, position: Position, last: TokenId) -> bool:
+        """Whether the canonical tokenization of some accepted text continues after a token.
 
-        Cost: a look or two as a rule; where nothing leads on, all that can be reached. A search
-              that takes more than ``patience`` places gives up and says no.
+        Cost: usually one or two nodes; all accessible nodes if no text continues. A search that
+              visits more than ``patience`` nodes gives up and returns False.
         """
-        root, clock = (place, last), self._clock or self._limits.clock()
-        if len(self._leads_on) > _MOST:
-            self._leads_on.clear()
-        before: dict[Node, Node | None] = {}
-        ways: list[_Way] = [(0, 0, root, root, iter(()))]  # nearest end first; of equals the newest
-        while ways:
+        root, clock = (position, last), self._clock or self._limits.clock()
+        if len(self._coaccessible_nodes) > _MAX_CACHED:
+            self._coaccessible_nodes.clear()
+        parents: dict[Node, Node | None] = {}
+        # nearest end first; of equals the newest
+        queue: list[_QueueEntry] = [(0, 0, root, root, iter(()))]
+        while queue:
             clock.check("a mask takes too long; simplify the grammar")
-            _, age, node, parent, others = heappop(ways)
-            self._keep(ways, others, parent, age)
-            known = self._leads_on.get(node)
-            if known or (known is None and self._is_settled(node)):
-                self._leads_on[node] = True
-                at: Node | None = parent
-                while at is not None and at != node:
-                    self._leads_on[at] = True
-                    at = before.get(at)
+            _, age, node, parent, more_targets = heappop(queue)
+            self._push_next(queue, more_targets, parent, age)
+            cached = self._coaccessible_nodes.get(node)
+            if cached or (cached is None and self._has_live_edge(node)):
+                self._coaccessible_nodes[node] = True
+                ancestor: Node | None = parent
+                while ancestor is not None and ancestor != node:
+                    self._coaccessible_nodes[ancestor] = True
+                    ancestor = parents.get(ancestor)
                 return True
-            if known is None and node not in before:
-                if len(before) == self.patience:
+            if cached is None and node not in parents:
+                if len(parents) == self.patience:
                     self.given_up += 1
-                    self._leads_on[root] = False
+                    self._coaccessible_nodes[root] = False
                     return False
-                before[node] = None if node == root else parent
-                self._keep(ways, self._further(node), node, -len(before))
-        self._leads_on.update(dict.fromkeys(before, False))
+                parents[node] = None if node == root else parent
+                self._push_next(queue, self._next_targets(node), node, -len(parents))
+        self._coaccessible_nodes.update(dict.fromkeys(parents, False))
         return False
 
-    def _keep(self, ways: list[_Way], others: Iterator[_Far], parent: Node, age: int) -> None:
-        """Put the next of several ways among those to be tried."""
-        following = next(others, None)
-        if following is not None:
-            far, place, token = following
-            heappush(ways, (far, age, (place, token), parent, others))
+    def _push_next(
+        self, queue: list[_QueueEntry], more_targets: Iterator[_Target], parent: Node, age: int
+    ) -> None:
+        """Push the next of a node's targets to the queue."""
+        next_target = next(more_targets, None)
+        if next_target is not None:
+            distance, position, token = next_target
+            heappush(queue, (distance, age, (position, token), parent, more_targets))
 
-    def _further(self, node: Node) -> Iterator[_Far]:
-        """Where undecided edges lead, nearest end first."""
-        place, last = node
-        return merge(*(self._after(place, mark, last) for mark in (ANEW, INSIDE)))
+    def _next_targets(self, node: Node) -> Iterator[_Target]:
+        """The targets of undecided edges, nearest end first."""
+        position, last = node
+        return merge(
+            *(self._targets_with_mark(position, mark, last) for mark in (NEW_PIECE, SAME_PIECE))
+        )
 
-    def _after(self, place: Place, mark: int, last: TokenId) -> Iterator[_Far]:
-        tokens, targets, far = self._undecided(place, mark)
-        for begin in range(0, len(tokens), _AT_ONCE):  # the first few are nearly always enough
-            some = tokens[begin : begin + _AT_ONCE]
-            fine = np.ones(len(some), np.uint8)
-            if mark == INSIDE and last >= 0:
-                live_edges.succeed(self.bpe.tables, last, some, fine)
-            for i in np.flatnonzero(fine).tolist():
-                yield int(far[begin + i]), targets[begin + i], int(some[i])
+    def _targets_with_mark(self, position: Position, mark: int, last: TokenId) -> Iterator[_Target]:
+        tokens, targets, distance = self._undecided(position, mark)
+        for begin in range(0, len(tokens), _BATCH):  # the first batch is nearly always enough
+            batch = tokens[begin : begin + _BATCH]
+            pair_ok = np.ones(len(batch), np.uint8)
+            if mark == SAME_PIECE and last >= 0:
+                live_edges.may_follow(self.bpe.tables, last, batch, pair_ok)
+            for i in np.flatnonzero(pair_ok).tolist():
+                yield int(distance[begin + i]), targets[begin + i], int(batch[i])
 
     def _edges_from(
-        self, place: Place, mark: int, most: int | None = None
-    ) -> Iterator[tuple[TokenId, Place]]:
-        tokens, targets, _ = self._undecided(place, mark)
+        self, position: Position, mark: int, most: int | None = None
+    ) -> Iterator[tuple[TokenId, Position]]:
+        tokens, targets, _ = self._undecided(position, mark)
         return zip(tokens[:most].tolist(), targets[:most], strict=True)
 
-    def _ends(self, place: Place) -> bool:
-        """Whether a text may end at a place."""
-        return self.is_final(place[0]) and self.guesses.may_end(place[1])
+    def _ends(self, position: Position) -> bool:
+        """Whether the text may end at a position."""
+        return self.is_final(position[0]) and self.guesses.may_end(position[1])
 
-    def _undecided(self, place: Place, mark: int) -> tuple[Ints, list[Place], Ints]:
-        """The edges of a place that are not known to be live or dead.
-
-        Tokens, the places they lead to, and how far those are from an end, nearest first.
-        """
-        known = self._edges.get((place, mark))
-        if known is None:
-            if len(self._edges) > _MOST:
+    def _undecided(self, position: Position, mark: int) -> tuple[Ints, list[Position], Ints]:
+        """The undecided edges of a position: tokens, targets and their distances, nearest first."""
+        cached = self._edges.get((position, mark))
+        if cached is None:
+            if len(self._edges) > _MAX_CACHED:
                 self._edges.clear()
-            tokens, states, after, far = self._looked_up(place, mark)
-            order = np.argsort(far, kind="stable")
+            tokens, states, after, distance = self._undecided_edges(position, mark)
+            order = np.argsort(distance, kind="stable")
             targets = zip(states[order].tolist(), after[order].tolist(), strict=True)
-            known = self._edges[place, mark] = tokens[order], list(targets), far[order]
-        return known
+            cached = self._edges[position, mark] = tokens[order], list(targets), distance[order]
+        return cached

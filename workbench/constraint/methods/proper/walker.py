@@ -1,11 +1,10 @@
-"""The tokens a machine and a tokenizer allow from a state.
+"""The edges of the permissive automaton: the tokens that a machine and a tokenizer allow.
 
-In come a machine and a trie; out come the edges of the permissive automaton. What a tokenizer's
-guide makes of each token does not depend on the machine, so it is looked up (``guesses``): a guess
-read beside the state, byte by byte, took the walk twice as long.
+The guess after each token does not depend on the machine, so it is looked up (``guide_guesses``);
+with the guess computed byte by byte together with the state, the walk took twice as long.
 
-A machine with a stack is made as it is read: where the walk comes to a step nobody computed, it is
-computed, and the walk goes on.
+A machine with a stack grows during the walk: where a step is ``UNKNOWN``, it is computed and the
+walk continues.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from workbench.base.dfa import Dfa, State
 from workbench.base.kernels import njit
 from workbench.base.limits import Limits
 from workbench.constraint.methods.proper.guide_guesses import (
+    INSIDE_CHARACTER,
     NO_ROOM,
-    WITHIN,
     Guess,
     Guesses,
     Ints,
     Machine,
-    Nodes,
-    Places,
+    Positions,
+    TrieNodes,
 )
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.tokenization.bpe import Bpe
@@ -39,77 +38,79 @@ _TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def permissive(
-    machine: Machine, nodes: Nodes, path: Ints, begin: int, count: int, tokens: Ints, states: Ints
+def read_permissive(
+    machine: Machine, nodes: TrieNodes, path: Ints, begin: int, count: int, tokens: Ints,
+    states: Ints,
 ) -> tuple[int, int]:  # fmt: skip
-    """Write every token that can be read from a state, and the state after it.
+    """Write every token that can be read from a state, and the state after it. Resumable.
 
-    Returns where the walk stands and how many were written so far: at a node whose step is
-    ``UNKNOWN`` the machine has to grow first.
+    Returns the next node and the number of tokens written. If the next node is not the end of the
+    trie, its step is ``UNKNOWN``: compute it and call the kernel again with both numbers.
 
-    Shape: ``path`` (height + 1,), the state at its head; ``tokens`` and ``states`` (V,), room.
+    Shape: ``path`` (height + 1,), first the state; ``tokens`` and ``states`` (V,), the output.
     """
-    at, stop = np.uint64(begin), np.uint64(len(nodes.records))
-    while at < stop:
-        record = nodes.records[at]
+    node, stop = np.uint64(begin), np.uint64(len(nodes.records))
+    while node < stop:
+        record = nodes.records[node]
         level = (record >> _DEPTH_AT) & _DEPTHS
-        there = machine.table[path[level] * machine.width + machine.classes[record & _BYTES]]
-        if there == UNKNOWN:
+        target = machine.table[path[level] * machine.width + machine.classes[record & _BYTES]]
+        if target == UNKNOWN:
             break
-        if there < 0:
-            at += record >> _SIZE_AT
+        if target < 0:
+            node += record >> _SIZE_AT
             continue
-        path[level + _ONE] = there
+        path[level + _ONE] = target
         token = (record >> _TOKEN_AT) & _SEVERAL
         if token == _SEVERAL:
-            for k in range(nodes.first[at], nodes.first[at + _ONE]):
-                tokens[count], states[count] = nodes.token_ids[k], there
+            for k in range(nodes.first[node], nodes.first[node + _ONE]):
+                tokens[count], states[count] = nodes.token_ids[k], target
                 count += 1
         elif token != _NONE:
-            tokens[count], states[count] = np.int32(token - _ONE), there
+            tokens[count], states[count] = np.int32(token - _ONE), target
             count += 1
-        at += _ONE
-    return int(np.int64(at)), count
+        node += _ONE
+    return int(np.int64(node)), count
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def guided(
-    places: Places, after: Ints, tokens: Ints, states: Ints, taken: Ints, targets: Ints, ends: Ints
+def filter_by_guide(
+    positions: Positions, after: Ints, tokens: Ints, states: Ints, kept_tokens: Ints,
+    targets: Ints, target_states: Ints,
 ) -> int:  # fmt: skip
-    """Of some edges write those a guide takes, the places and states they lead to; how many.
+    """Write the edges that the guide allows, with their target positions and states.
 
-    A place that is met for the first time is numbered.
+    A position that is visited for the first time is numbered. Returns the number of edges.
 
-    Shape: ``after`` (V,) the guess after each token, −1 where there is none.
+    Shape: ``after`` (V,) the guess after each token, −1 if it is not allowed.
     """
-    kept = 0
+    count = 0
     for i in range(len(tokens)):
         guess = after[tokens[i]]
         if guess < 0:
             continue
-        taken[kept], ends[kept] = tokens[i], states[i]
-        if places.within[guess]:
-            targets[kept] = WITHIN
+        kept_tokens[count], target_states[count] = tokens[i], states[i]
+        if positions.within[guess]:
+            targets[count] = INSIDE_CHARACTER
         else:
-            number = places.numbers[states[i], guess]
-            targets[kept] = number if number >= 0 else _numbered(places, states[i], guess)
-        kept += 1
-    return kept
+            number = positions.numbers[states[i], guess]
+            targets[count] = number if number >= 0 else _number(positions, states[i], guess)
+        count += 1
+    return count
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _numbered(places: Places, state: int, guess: int) -> int:
-    number = np.int32(places.met[0])
-    if number == len(places.states):
+def _number(positions: Positions, state: int, guess: int) -> int:
+    number = np.int32(positions.visited_count[0])
+    if number == len(positions.states):
         return NO_ROOM
-    places.met[0] = number + 1
-    places.states[number], places.guesses[number] = state, guess
-    places.numbers[state, guess] = number
+    positions.visited_count[0] = number + 1
+    positions.states[number], positions.guesses[number] = state, guess
+    positions.numbers[state, guess] = number
     return int(number)
 
 
-class Readable(Protocol):
-    """A machine whose table may be another one after it has grown."""
+class SteppedMachine(Protocol):
+    """A machine whose table may be replaced when it grows."""
 
     @property
     def machine(self) -> Machine: ...
@@ -119,21 +120,21 @@ class Readable(Protocol):
         ...
 
 
-class OfDfa:
-    """A machine that is complete."""
+class DfaMachine:
+    """A complete DFA."""
 
     def __init__(self, dfa: Dfa) -> None:
         table = dfa.table.reshape(-1)
-        table.setflags(write=False)  # numba takes arrays that may be written for another type
+        table.setflags(write=False)  # numba has a separate type for writable arrays
         self.machine = Machine(table, dfa.table.shape[1], dfa.classes)
 
     def grow(self, state: State, byte: int) -> None:
-        """Nothing is missing."""
-        raise AssertionError("a Dfa has all its steps")
+        """Never called."""
+        raise AssertionError("unknown step in a complete DFA")
 
 
-class OfRunner:
-    """A network that is run."""
+class RunnerMachine:
+    """A network, as a ``Runner`` with its tables."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -142,7 +143,7 @@ class OfRunner:
 
     @property
     def machine(self) -> Machine:
-        """The tables as they are now."""
+        """The current tables."""
         table = self._runner.room.table.view()
         table.setflags(write=False)
         return Machine(table, len(self._runner.growth.rules.columns), self._classes)
@@ -155,112 +156,121 @@ class OfRunner:
         self._runner.step(state, byte)
 
 
-class Reader:
-    """Walks of one vocabulary with one machine; one at a time."""
+class PermissiveReader:
+    """Walks one vocabulary with one machine; not thread-safe."""
 
-    def __init__(self, readable: Readable, vocabulary: Vocabulary) -> None:
+    def __init__(self, readable: SteppedMachine, vocabulary: Vocabulary) -> None:
         trie, size = vocabulary.trie, len(vocabulary)
-        self._readable, self._trie, self._nodes = readable, trie, Nodes.of(trie)
+        self._readable, self._trie, self._nodes = readable, trie, TrieNodes.of(trie)
         self._path = np.zeros(trie.height + 1, np.int32)
         self._tokens, self._states = np.empty(size, np.int32), np.empty(size, np.int32)
-        self._walked: tuple[State, int] = UNKNOWN, 0
+        self._last_walk: tuple[State, int] = UNKNOWN, 0
 
     def permissive(self, state: State) -> tuple[Ints, Ints]:
         """Every token that can be read from a state, and the state after it.
 
-        The arrays are written anew by the next walk.
+        The next walk overwrites the arrays.
         """
-        if self._walked[0] != state:
-            self._walked = state, self._walk(state)
-        return self._tokens[: self._walked[1]], self._states[: self._walked[1]]
+        if self._last_walk[0] != state:
+            self._last_walk = state, self._walk(state)
+        return self._tokens[: self._last_walk[1]], self._states[: self._last_walk[1]]
 
     def _walk(self, state: State) -> int:
         self._path[0] = state
-        at, count = 0, 0
+        node, count = 0, 0
         while True:
-            at, count = permissive(
-                self._readable.machine, self._nodes, self._path, at, count, self._tokens,
+            node, count = read_permissive(
+                self._readable.machine, self._nodes, self._path, node, count, self._tokens,
                 self._states,
             )  # fmt: skip
-            if at == len(self._trie):
+            if node == len(self._trie):
                 return count
-            here = int(self._path[self._trie.depth[at]])
-            self._readable.grow(here, int(self._trie.byte[at]))
+            state = int(self._path[self._trie.depth[node]])
+            self._readable.grow(state, int(self._trie.byte[node]))
 
 
-#: Places a table has room for.
-_ROOM = 50_000_000
+#: The most entries of the table of positions (states times guesses).
+_MAX_TABLE_ENTRIES = 50_000_000
 #: Rows with more edges may be sampled.
-_LONG = 4_096
+_MIN_SAMPLED_EDGES = 4_096
 
 
 class Walker:
-    """Walks of one vocabulary with one machine; one at a time.
+    """Walks one vocabulary with one machine and numbers the positions; not thread-safe.
 
-    Raises: LimitError where there may be too many places.
+    Raises: LimitError where there may be too many positions.
     """
 
     def __init__(self, dfa: Dfa, bpe: Bpe, limits: Limits) -> None:
         self.guesses = Guesses.of(bpe)
         self._limits = limits
-        self.reader = Reader(OfDfa(dfa), bpe.vocabulary)
-        self._places = Places(
+        self.reader = PermissiveReader(DfaMachine(dfa), bpe.vocabulary)
+        self._positions = Positions(
             np.empty(limits.states, np.int32),
             np.empty(limits.states, np.int32),
             np.empty((len(dfa), 0), np.int32),
             np.zeros(1, np.int64),
             np.zeros(0, np.uint8),
         )
-        self._room = tuple(np.empty(len(bpe.vocabulary), np.int32) for _ in range(3))
-        self._met = 0
+        self._buffers = tuple(np.empty(len(bpe.vocabulary), np.int32) for _ in range(3))
+        self._visited_guesses = 0
 
     def __len__(self) -> int:
-        """How many places between characters were met."""
-        return int(self._places.met[0])
+        """The number of positions between characters visited."""
+        return int(self._positions.visited_count[0])
 
-    def place(self, number: int) -> tuple[State, Guess]:
-        """A place by its number."""
-        return int(self._places.states[number]), int(self._places.guesses[number])
+    def position(self, number: int) -> tuple[State, Guess]:
+        """A position by its number."""
+        return int(self._positions.states[number]), int(self._positions.guesses[number])
 
-    def meet(self, state: State, guess: Guess) -> None:
-        """Give a place between characters a number, if it has none."""
+    def number_position(self, state: State, guess: Guess) -> None:
+        """Number a position between characters, if it has no number."""
         self._grow()
-        if self._places.numbers[state, guess] < 0:
+        if self._positions.numbers[state, guess] < 0:
             number = len(self)
-            self._places.states[number], self._places.guesses[number] = state, guess
-            self._places.numbers[state, guess] = number
-            self._places.met[0] += 1
+            self._positions.states[number], self._positions.guesses[number] = state, guess
+            self._positions.numbers[state, guess] = number
+            self._positions.visited_count[0] += 1
 
     def edges(
-        self, state: State, guess: Guess, mark: int, every: int = 1
+        self, state: State, guess: Guess, mark: int, sampling: int = 1
     ) -> tuple[Ints, Ints, Ints]:
-        """The tokens that can be read from a place, the numbers and the states of where they lead.
+        """The tokens allowed at a position, with the numbers and states of their target positions.
 
-        The arrays are written anew by the next walk. Of long rows only one edge in ``every``.
+        The next walk overwrites the arrays. Of long rows only every ``sampling``-th edge is used.
 
-        Raises: LimitError where there are more places than states are allowed.
+        Raises: LimitError past ``limits.states`` positions.
         """
         after = self.guesses.after(guess, mark)
         self._grow()
         tokens, states = self.reader.permissive(state)
-        if every > 1 and len(tokens) > _LONG:
-            tokens, states = tokens[::every].copy(), states[::every].copy()
-        taken, targets, ends = self._room
-        count = guided(self._places, after, tokens, states, taken, targets, ends)
+        if sampling > 1 and len(tokens) > _MIN_SAMPLED_EDGES:
+            tokens, states = tokens[::sampling].copy(), states[::sampling].copy()
+        kept_tokens, targets, target_states = self._buffers
+        count = filter_by_guide(
+            self._positions, after, tokens, states, kept_tokens, targets, target_states
+        )
         if len(self) == self._limits.states and (targets[:count] == NO_ROOM).any():
             self._limits.check("states", self._limits.states + 1)
-        return taken[:count], targets[:count], ends[:count]
+        return kept_tokens[:count], targets[:count], target_states[:count]
 
     def _grow(self) -> None:
-        """Make room for guesses that were met since, by this machine or another."""
-        needed = len(self.guesses)
-        if needed == self._met:
+        """Enlarge the arrays for guesses added since, by this machine or another."""
+        guess_count = len(self.guesses)
+        if guess_count == self._visited_guesses:
             return
-        self._met, known, states = needed, *reversed(self._places.numbers.shape)
-        if needed > known:
-            wide = max(16, 2 * needed)
-            self._limits.check("states", 0 if states * wide < _ROOM else states * wide)
-            numbers = np.full((states, wide), -1, np.int32)
-            numbers[:, :known] = self._places.numbers
-            self._places = self._places._replace(numbers=numbers, within=np.zeros(wide, np.uint8))
-        self._places.within[:needed] = self.guesses.within
+        self._visited_guesses, existing, states = (
+            guess_count,
+            *reversed(self._positions.numbers.shape),
+        )
+        if guess_count > existing:
+            capacity = max(16, 2 * guess_count)
+            self._limits.check(
+                "states", 0 if states * capacity < _MAX_TABLE_ENTRIES else states * capacity
+            )
+            numbers = np.full((states, capacity), -1, np.int32)
+            numbers[:, :existing] = self._positions.numbers
+            self._positions = self._positions._replace(
+                numbers=numbers, within=np.zeros(capacity, np.uint8)
+            )
+        self._positions.within[:guess_count] = self.guesses.within

@@ -18,7 +18,7 @@ from workbench.base.limits import Limits
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import TokenFsa, compose
-from workbench.constraint.engine.compose_loops import Circles
+from workbench.constraint.engine.compose_loops import EdgeLoopCache
 from workbench.constraint.engine.compose_pda import TokenPda, compose_pda
 from workbench.constraint.mask import TokenMask
 from workbench.grammar.grammar import Grammar
@@ -97,11 +97,11 @@ class Ours(Peer):
             made = _composed(machine, self.vocabulary)
         except LimitError as error:
             return Extras(closed_note=f"no closed form: {error.message}")
-        circles = self.vocabulary.trie.shared(Circles)
+        loops = self.vocabulary.trie.shared(EdgeLoopCache)
         compose_it = partial(_composed, machine, self.vocabulary)
         return Extras(
             closed_ms=quickest_ms(compose_it),
-            closed_first_ms=quickest_ms(compose_it, before=circles.forget),
+            closed_first_ms=quickest_ms(compose_it, before=loops.clear),
             closed_told_ms=quickest_ms(made.rows.all_rows),
             closed_edges=made.edge_count,
             closed_bytes=made.nbytes,

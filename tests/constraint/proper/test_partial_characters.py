@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from workbench.base.limits import Limits
-from workbench.constraint.methods.proper.boundaries import lacking
-from workbench.constraint.methods.proper.guide_guesses import INSIDE, Guesses
+from workbench.constraint.methods.proper.boundaries import missing_bytes
+from workbench.constraint.methods.proper.guide_guesses import SAME_PIECE, Guesses
 from workbench.constraint.methods.proper.live_edges import live_edges
-from workbench.constraint.methods.proper.proper import RegularRows, anywhere
+from workbench.constraint.methods.proper.proper import RegularRows, is_completable
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -18,14 +18,14 @@ LACKING = [
     (b"\xf0", 3, "one of four"),
     (b"\xf0\x9f\x98", 1, "three of four"),
     (b"\xf0\x9f\x98\x80", 0, "all four"),
-    (b"\x80\x80", 0, "the rest of a character nobody saw"),
+    (b"\x80\x80", 0, "the rest of a character that began earlier"),
     (b"\xff", 0, "no byte of a character"),
 ]
 
 
 @pytest.mark.parametrize(("token", "wanted", "reason"), LACKING)
-def test_how_much_a_token_lacks(token: bytes, wanted: int, reason: str) -> None:
-    assert lacking(Vocabulary([token])).tolist() == [wanted], reason
+def test_missing_bytes(token: bytes, wanted: int, reason: str) -> None:
+    assert missing_bytes(Vocabulary([token])).tolist() == [wanted], reason
 
 
 def rows_of(regex: str) -> RegularRows:
@@ -35,25 +35,25 @@ def rows_of(regex: str) -> RegularRows:
 
 
 @pytest.mark.parametrize("regex", ['"[^"]*"', "[é-ÿ]{2}", "(日|月)+x", "[^a]x"])
-def test_what_is_shared_is_what_is_searched(regex: str) -> None:
+def test_shared_completions_equal_a_search(regex: str) -> None:
     """Every half token of every place, decided together and one by one."""
     rows = rows_of(regex)
     looked_at = 0
-    for place in rows.live.places:
+    for place in rows.live.positions:
         inside, anew = rows.rows(place)
         for mark, row in enumerate((inside, anew)):
             for token, target in rows._edges_from(place, mark):
                 looked_at += 1
-                alone = rows.leads_on(target, token)
+                alone = rows.is_coaccessible(target, token)
                 assert alone == bool(row[token >> 5] >> (token & 31) & 1), (token, mark)
     assert looked_at
 
 
-def test_what_no_text_goes_on_with() -> None:
+def test_tokens_after_which_no_text_continues() -> None:
     """A lead byte that always merges with what may follow it is in no encoding."""
     rows = rows_of('"[^"]*"')
     quote = rows.bpe.vocabulary.ids('"')[0]
     place = rows.after(rows.initial, b'"'), rows.guesses.take_one(Guesses.start, quote, 1)
-    halves = list(rows._edges_from(place, INSIDE))
-    answers = {anywhere(rows.bpe, token, target[1]) for token, target in halves}
+    halves = list(rows._edges_from(place, SAME_PIECE))
+    answers = {is_completable(rows.bpe, token, target[1]) for token, target in halves}
     assert answers == {True, False}

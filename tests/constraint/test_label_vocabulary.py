@@ -1,4 +1,4 @@
-"""What labels are in a vocabulary: their tokens, and the trie with their signs."""
+"""Labels in a vocabulary: their tokens, and the trie with their codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import VocabularyError
 from workbench.constraint.compile import compile
-from workbench.constraint.labels import signed_vocabulary
+from workbench.constraint.labels import label_vocabulary
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.trie import Trie
@@ -41,25 +41,27 @@ def test_error_when_a_vocabulary_has_no_image() -> None:
         ("[INST]", False),
     ],
 )
-def test_what_a_special_token_is_called(name: str, is_one: bool) -> None:
+def test_names_of_image_tokens(name: str, is_one: bool) -> None:
     vocabulary = Vocabulary((b"a", None), special=(1,), names={1: name})
-    names = [one.label.name for one in signed_vocabulary(vocabulary).labels]
+    names = [one.label.name for one in label_vocabulary(vocabulary).labels]
     assert ("IMAGE" in names) is is_one
 
 
 @given(st.lists(st.binary(min_size=1, max_size=3), max_size=12), st.booleans())
-def test_the_trie_with_signs_is_the_trie_of_all_tokens(words: list[bytes], odd: bool) -> None:
-    words = [w if odd or max(w) < 0xF8 else b"a" for w in [*words, b"z"]]
-    made = signed_vocabulary(Vocabulary(words))
+def test_the_trie_with_label_codes_is_the_trie_of_all_tokens(
+    words: list[bytes], with_reserved: bool
+) -> None:
+    words = [w if with_reserved or max(w) < 0xF8 else b"a" for w in [*words, b"z"]]
+    made = label_vocabulary(Vocabulary(words))
     right = Trie.of(made.tokens)
     for name in ("byte", "depth", "skip", "first", "token_ids"):
         assert np.array_equal(getattr(made.trie, name), getattr(right, name)), name
     assert made.trie.height == right.height
 
 
-def test_masks_are_remembered_with_the_vocabulary() -> None:
+def test_masks_are_cached_with_the_vocabulary() -> None:
     vocabulary = toy([*string.ascii_lowercase, "\n", "a\nb"])
-    signed = signed_vocabulary(vocabulary)
-    assert signed_vocabulary(vocabulary) is signed
-    found = {one.label.name: set(one.mask) for one in signed.labels}
+    extended = label_vocabulary(vocabulary)
+    assert label_vocabulary(vocabulary) is extended
+    found = {one.label.name: set(one.mask) for one in extended.labels}
     assert found == {"PARAGRAPH_TOKEN": set(range(26)), "TEXT_TOKEN": set(range(28))}

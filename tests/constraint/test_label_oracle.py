@@ -1,4 +1,4 @@
-"""Terminal labels, held against derivatives of a regex over letters and labels."""
+"""Terminal labels against an oracle: derivatives of a regex over letters and labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.constraint.protocol import State
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-# -- the twin --------------------------------------------------------------------------------------
+# -- the oracle ------------------------------------------------------------------------------------
 
 #: A regex over symbols: letters, and labels by their name. ("one", symbol), ("all", *parts),
 #: ("any", *options), ("star", part); NOTHING has no text, EMPTY the empty one alone.
@@ -48,7 +48,7 @@ def nullable(tree: Tree) -> bool:
 
 @cache
 def after(tree: Tree, symbol: str) -> Tree:
-    """What is left to be read after a symbol (Brzozowski 1964)."""
+    """The derivative of a tree by a symbol (Brzozowski 1964)."""
     kind, *parts = tree
     if kind == "one":
         return EMPTY if parts[0] == symbol else NOTHING
@@ -76,13 +76,13 @@ def written(tree: Tree) -> str:
 
 
 class Twin:
-    """Token by token, as the paper has it: text first, then the first label that has the token."""
+    """The rule of the paper token by token: text first, then the first label with the token."""
 
     def __init__(self, tree: Tree, vocabulary: Vocabulary) -> None:
         self.tree, self.vocabulary = tree, vocabulary
 
     def ways(self, tree: Tree) -> Iterator[tuple[TokenId | str, Tree]]:
-        """Every token as text and every label, each with what is left after it."""
+        """Every token as text, and every label, each with the derivative after it."""
         for token_id, token in enumerate(self.vocabulary.tokens):
             if token is not None:
                 left = tree
@@ -100,7 +100,7 @@ class Twin:
         return token is not None and (label == "TEXT_TOKEN" or b"\n" not in token)
 
     def is_alive(self, tree: Tree) -> bool:
-        """Whether tokens and labels lead to an end from here."""
+        """Whether tokens and labels lead to a nullable tree."""
         seen, waiting = {tree}, [tree]
         for here in waiting:
             if nullable(here):
@@ -111,7 +111,7 @@ class Twin:
         return False
 
     def rows(self, tree: Tree) -> dict[TokenId, Tree]:
-        """The tokens that may come next, and where each leads."""
+        """The tokens that may come next, and the tree after each."""
         ways = {way: left for way, left in self.ways(tree) if self.is_alive(left)}
         found = {}
         for token_id in range(len(self.vocabulary)):
@@ -162,10 +162,10 @@ def with_image(words: list[bytes]) -> Vocabulary:
 )
 @settings(max_examples=60, deadline=None)
 @given(tree=TREES, words=WORDS)
-def test_masks_and_steps_are_those_of_the_twin(
+def test_masks_and_steps_are_those_of_the_oracle(
     method: str, options: dict[str, Any], tree: Tree, words: list[bytes]
 ) -> None:
-    if "checker" in options:  # it knows no vocabulary: of tokens that lead nowhere it hears nothing
+    if "checker" in options:  # other checkers do not recognize dead ends over tokens
         words = [*{*words, b"b", b"\n"}]
     vocabulary = with_image(words)
     twin = Twin(tree, vocabulary)
@@ -182,7 +182,7 @@ def test_masks_and_steps_are_those_of_the_twin(
         rows = twin.rows(left)
         assert set(constraint.mask(state)) == set(rows), (text, left)
         assert constraint.is_final(state) == nullable(left), text
-        # as characters the grammar reads whatever its tokens may spell
+        # as a grammar over characters it accepts all texts of its tokens
         assert grammar.is_prefix(text), text
         assert not nullable(left) or grammar.accepts(text), text
         for token_id in range(-1, len(vocabulary) + 2):

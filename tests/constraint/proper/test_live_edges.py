@@ -12,7 +12,7 @@ from tests.constraint.proper.oracles import cases, toy
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
-from workbench.constraint.methods.proper.guide_guesses import ANEW, INSIDE, Guesses
+from workbench.constraint.methods.proper.guide_guesses import NEW_PIECE, SAME_PIECE, Guesses
 from workbench.constraint.methods.proper.live_edges import Live, distinct, live_edges
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
@@ -36,7 +36,7 @@ def brute_force(dfa: Dfa, vocabulary: Vocabulary) -> tuple[set[Edge], set[Edge]]
     for state, guess in places:  # grows while it is read
         for token, text in enumerate(vocabulary.tokens):
             there = DEAD if text is None else dfa.run(text, state)
-            for mark in (INSIDE, ANEW):
+            for mark in (SAME_PIECE, NEW_PIECE):
                 after = guesses.take_one(guess, token, mark)
                 if there == DEAD or after < 0:
                     continue
@@ -50,7 +50,7 @@ def brute_force(dfa: Dfa, vocabulary: Vocabulary) -> tuple[set[Edge], set[Edge]]
             for edge in edges - live
             if (dfa.finals[edge[3][0]] and guesses.may_end(edge[3][1]))
             or any(
-                other[0] == edge[3] and (other[1] == ANEW or bpe.pair_ok(edge[2], other[2]))
+                other[0] == edge[3] and (other[1] == NEW_PIECE or bpe.pair_ok(edge[2], other[2]))
                 for other in live
             )
         }
@@ -62,8 +62,8 @@ def brute_force(dfa: Dfa, vocabulary: Vocabulary) -> tuple[set[Edge], set[Edge]]
 def told(found: Live) -> tuple[set[tuple[tuple[int, int], int, int]], int]:
     rows = {
         (place, mark, token)
-        for place, number in found.places.items()
-        for mark in (INSIDE, ANEW)
+        for place, number in found.positions.items()
+        for mark in (SAME_PIECE, NEW_PIECE)
         for token in range(len(found.bpe.vocabulary))
         if found.bits(number, mark)[token >> 5] >> (token & 31) & 1
     }
@@ -108,17 +108,17 @@ def test_tables_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
     assert told(found) == ({edge[:3] for edge in live}, len(edges))
 
 
-def test_a_place_more_than_allowed_is_an_error() -> None:
+def test_error_too_many_positions() -> None:
     with pytest.raises(LimitError, match="states"):
         live_edges(machine("a{9}"), Bpe.of(toy("a", [])), [0], Limits(states=5))
 
 
-def test_rows_larger_than_allowed_are_an_error() -> None:
+def test_error_rows_too_large() -> None:
     bpe = Bpe.of(Vocabulary.load("builtin"))
     with pytest.raises(LimitError, match="megabytes"):
         live_edges(machine("[a-z]{0,1500}"), bpe, [Guesses.start], Limits(megabytes=1, seconds=30))
 
 
-def test_numbers_that_occur() -> None:
+def test_distinct() -> None:
     assert distinct(np.array([7, -1, 7, 3], np.int32)) == [-1, 3, 7]
     assert distinct(np.array([], np.int32)) == []

@@ -21,7 +21,7 @@ RULES = [("a", "a"), ("a", "b")]
 
 
 @pytest.mark.parametrize("method", ["proper", "vegas", "direct_merge"])
-def test_all_three_spell_as_the_tokenizer_does(method: str) -> None:
+def test_all_three_methods_follow_the_tokenizer(method: str) -> None:
     vocabulary = toy("ab", RULES)
     found = wb.compile(Grammar.from_regex("aaab"), vocabulary, method)
     assert isinstance(found, Constraint)
@@ -34,7 +34,7 @@ def test_all_three_spell_as_the_tokenizer_does(method: str) -> None:
     assert taken == [b"aa", b"ab"]
 
 
-def test_what_may_be_set_is_said() -> None:
+def test_options_are_listed() -> None:
     assert set(METHODS["proper"].options) == set(METHODS["vegas"].options) == {"joined"}
     assert not METHODS["direct_merge"].options
 
@@ -45,7 +45,7 @@ def test_error_of_a_vocabulary_without_merges(method: str) -> None:
         wb.compile(Grammar.from_regex("a"), named_toy("all-bytes"), method)
 
 
-def test_error_of_an_option_nobody_knows() -> None:
+def test_error_of_an_unknown_option() -> None:
     with pytest.raises(WorkbenchError, match="has no option 'prompt'"):
         wb.compile(Grammar.from_regex("a"), toy("a", []), "proper", prompt=[0])
 

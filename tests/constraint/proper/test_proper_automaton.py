@@ -11,21 +11,21 @@ from tests.constraint.proper.oracles import cases, labels, toy
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.constraint.methods.proper.proper import ProperConstraint
-from workbench.constraint.methods.proper.proper_methods import SpeltOut, spelt_out
+from workbench.constraint.methods.proper.proper_methods import ProperAutomaton, proper_automaton
 from workbench.drawing.machine_files import token_fsa_record
 from workbench.drawing.parts import ProperParts
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
-def machine(regex: str, vocabulary: Vocabulary, limits: Limits | None = None) -> SpeltOut:
+def machine(regex: str, vocabulary: Vocabulary, limits: Limits | None = None) -> ProperAutomaton:
     dfa = Grammar.from_regex(regex).dfa
     assert dfa is not None
-    return spelt_out(ProperConstraint(dfa, vocabulary, limits or Limits()))
+    return proper_automaton(ProperConstraint(dfa, vocabulary, limits or Limits()))
 
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
-def test_least_automata_of_the_case_files(case: dict[str, Any]) -> None:
+def test_minimal_automata_of_the_case_files(case: dict[str, Any]) -> None:
     found = machine(case["regex"], toy(case["alphabet"], case["merges"]))
     told = (case["dfa_min_states"], case["dfa_min_transitions"])
     assert (len(found), found.edge_count) == told
@@ -59,7 +59,7 @@ def test_figure_1_is_drawn_with_all_its_tokens() -> None:
     ]
 
 
-def test_it_is_written_like_any_machine_over_tokens() -> None:
+def test_its_record_is_that_of_a_token_machine() -> None:
     record = token_fsa_record(machine("ab|b", toy("ab", [("a", "b")])), "proper")
     assert (record["machine"], record["states"], record["finals"]) == ("proper", 2, [1])
     assert [set(edge["tokens"]) for edge in record["edges"]] == [{1, 2}]

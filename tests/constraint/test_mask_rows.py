@@ -1,4 +1,4 @@
-"""Rows of wide states: what loops share gives the same masks as reading every token by itself."""
+"""Mask rows of looping states: the self-loop cache gives the masks of reading every token."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import automaton
-from workbench.constraint.engine.mask_rows import Marker, Tabled
-from workbench.constraint.engine.self_loops import Loops
+from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
+from workbench.constraint.engine.self_loops import SelfLoopCache
 from workbench.constraint.engine.trie_walk import Words
 from workbench.constraint.mask import TokenMask
 from workbench.grammar.grammar import Grammar
@@ -60,7 +60,7 @@ WIDE = [
 
 
 @pytest.mark.parametrize(("text", "before", "because"), WIDE, ids=[row[2] for row in WIDE])
-def test_wide_states(text: str, before: tuple[bytes, ...], because: str) -> None:
+def test_masks_of_looping_states(text: str, before: tuple[bytes, ...], because: str) -> None:
     grammar = Grammar.from_kbnf(text) if "::=" in text else Grammar.from_regex(text)
     constraint = automaton(grammar, VOCABULARY, LIMITS)
     for read in before:
@@ -74,11 +74,11 @@ def test_wide_states(text: str, before: tuple[bytes, ...], because: str) -> None
 
 def test_a_loop_is_walked_once() -> None:
     vocabulary = Vocabulary(PIECES)
-    loops = vocabulary.trie.shared(Loops)
+    loops = vocabulary.trie.shared(SelfLoopCache)
     for text in ('"[^"]*"', '<"[^"]*">', '"[^"]*"!'):
         dfa = Grammar.from_regex(text).dfa
         assert dfa is not None
-        marker = Marker(Tabled(dfa), vocabulary, LIMITS)
+        marker = MaskRows(TableMachine(dfa), vocabulary, LIMITS)
         marker.row(dfa.run(b'<"' if text[0] == "<" else b'"'))
         assert len(loops) == 1, "the same bytes stay in the string"
 
@@ -108,14 +108,14 @@ REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
 @example('"{1,3} {1,3}')
 @given(st.lists(REGEX, min_size=1, max_size=3).map("|".join))
 @settings(deadline=None, max_examples=300)
-def test_every_way_makes_the_same_row(pattern: str) -> None:
+def test_rows_are_equal_for_complete_and_lazy_machines(pattern: str) -> None:
     regex = parse_regex(Source(pattern, "regex"))
     try:
         dfa = regex_dfa(regex)
     except LimitError:
         reject()  # it explodes
     lazy = LazyDfa(thompson(regex))
-    markers = [Marker(Tabled(machine), SPACED, LIMITS) for machine in (dfa, lazy)]
+    markers = [MaskRows(TableMachine(machine), SPACED, LIMITS) for machine in (dfa, lazy)]
     rows: list[dict[int, Words]] = [{}, {}]
     for state, text in shortest_texts(dfa).items():
         readable = [i for i, t in enumerate(SPACED.tokens) if t and dfa.run(t, state) != DEAD]
@@ -125,8 +125,8 @@ def test_every_way_makes_the_same_row(pattern: str) -> None:
             assert TokenMask(row, len(SPACED)).ids.tolist() == readable, (pattern, text)
 
 
-def test_a_loop_that_no_path_leaves() -> None:
-    """Everything is read in it, so it has no nodes at which it is left."""
+def test_a_loop_without_exits() -> None:
+    """Everything is read inside the loop, so it has no exits."""
     closed = Vocabulary((*(bytes([byte]) for byte in range(256)), b"ab", b"a b"))
     constraint = automaton(Grammar.from_regex(r"(.|\n)*"), closed, LIMITS)
     assert constraint.mask(constraint.initial) == automaton(
@@ -138,7 +138,7 @@ def test_a_loop_that_no_path_leaves() -> None:
 
 
 def test_a_trie_mostly_below_the_space_is_walked_in_two_parts() -> None:
-    whole, spaced = (v.trie.shared(Loops).parts(v.trie).runs for v in (VOCABULARY, SPACED))
+    whole, spaced = (v.trie.shared(SelfLoopCache).parts(v.trie).runs for v in (VOCABULARY, SPACED))
     assert len(whole) == 1
     assert spaced[:, 0].tolist() == [0, 1]
 

@@ -35,7 +35,7 @@ def nested(text: str, vocabulary: Vocabulary) -> ProperConstraint:
 
 
 @pytest.mark.parametrize(("text", "alphabet", "rules"), NESTED)
-def test_every_text_in_its_own_spelling(
+def test_the_canonical_tokenization_of_nested_texts_is_allowed(
     text: str, alphabet: str, rules: list[tuple[str, str]]
 ) -> None:
     longest = 7 if len(alphabet) < 4 else 5
@@ -59,8 +59,8 @@ def test_a_regular_grammar_run_as_a_network(case: dict[str, Any]) -> None:
     assert sequences(found, case["max_len"]) == sorted(map(tuple, case["proper_sequences"]))
 
 
-def test_after_what_always_joins_nothing_is_offered() -> None:
-    """After tru every text goes on with e, which would have been joined."""
+def test_no_token_after_one_that_always_joins() -> None:
+    """After tru every text continues with e, which would have been joined."""
     rules = [("t", "r"), ("tr", "u"), ("tru", "e")]
     constraint = nested("start ::= '[' start ']' | 'true';", toy("[]true", rules))
     first = constraint.mask(constraint.initial)

@@ -22,11 +22,11 @@ def nested(text: str, limits: Limits) -> NestedRows:
 NESTING = "start ::= 'a' start 'b' | 'c';"
 
 
-def test_a_search_long_after_the_rows_were_made_has_its_own_time() -> None:
+def test_each_search_has_its_own_time_limit() -> None:
     rows = nested(NESTING, Limits(seconds=0.05))
     rows.rows((rows.initial, rows.guesses.start))
     time.sleep(0.06)
-    assert rows.leads_on((rows.after(rows.initial, b"c"), rows.guesses.start), 2)
+    assert rows.is_coaccessible((rows.after(rows.initial, b"c"), rows.guesses.start), 2)
 
 
 def test_a_search_that_takes_too_long_is_an_error() -> None:
@@ -36,7 +36,7 @@ def test_a_search_that_takes_too_long_is_an_error() -> None:
         rows.rows((rows.initial, rows.guesses.start))
 
 
-def test_a_search_that_is_given_up_forbids_its_token_and_says_so() -> None:
+def test_a_search_that_gives_up_forbids_its_token() -> None:
     """With no patience for places behind the next nothing of a longer text is found."""
     rows = nested(NESTING, Limits())
     rows.patience = 1
@@ -46,7 +46,7 @@ def test_a_search_that_is_given_up_forbids_its_token_and_says_so() -> None:
     assert rows.given_up > 0
 
 
-def test_rows_that_are_remembered_are_forgotten_in_time() -> None:
+def test_cached_rows_stay_within_the_limit() -> None:
     vocabulary = toy("ab", [("a", "b")])
     dfa = Grammar.from_regex("(a|b){0,40}").dfa
     assert dfa is not None

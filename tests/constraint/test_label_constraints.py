@@ -44,15 +44,15 @@ def test_labels_within_rules_that_nest() -> None:
         constraint.advance(read, AB.ids("a\n")[0])
 
 
-def test_text_goes_before_labels_and_shuts_their_way() -> None:
-    """The one thing Koo's heuristic costs: 'b' ends it, and what the label could read is over."""
+def test_text_has_priority_over_labels() -> None:
+    """The cost of Koo's heuristic: 'b' is read as text and ends it, although the label has it."""
     constraint = compile(Grammar.from_regex("(?P<TEXT_TOKEN>)*b"), AB)
     over = constraint.advance(constraint.initial, AB.ids("b")[0])
     assert spelt(constraint, over) == {b"<end>"}
 
 
-def test_a_label_behind_text_that_reads_all_its_tokens_is_never_read() -> None:
-    """Its tokens go round before it: there is always one, and never an end."""
+def test_a_label_whose_tokens_are_all_read_as_text_is_never_read() -> None:
+    """The text before it loops on all its tokens: masks are never empty, and the text never ends."""
     vocabulary = toy([b"a", b"aa"])
     round_it = compile(Grammar.from_regex("a*(?P<TEXT_TOKEN>)"), vocabulary)
     assert spelt(round_it, round_it.initial) == {b"a", b"aa"}
@@ -60,7 +60,7 @@ def test_a_label_behind_text_that_reads_all_its_tokens_is_never_read() -> None:
         there = round_it.advance(round_it.initial, vocabulary.ids(token)[0])
         assert there == round_it.initial
     assert not round_it.is_final(round_it.initial)
-    # one token that is no text before it, and there is a way out
+    # with one token that the loop cannot read as text, the label is read
     more = toy([b"a", b"aa", b"ab"])
     leaves = compile(Grammar.from_regex("a*(?P<TEXT_TOKEN>)"), more)
     assert leaves.is_final(leaves.advance(leaves.initial, more.ids("ab")[0]))
@@ -73,19 +73,19 @@ def test_forced_bytes_end_before_a_label() -> None:
     assert constraint.forced(here) == b""
 
 
-def test_bytes_of_signs_are_read_by_labels_alone() -> None:
-    """What reads bytes would read a sign; a token of a sign's bytes would be one."""
+def test_only_labels_read_reserved_bytes() -> None:
+    """``except!`` reads any byte, and a token may consist of reserved bytes."""
     grammar = Grammar.from_kbnf(r"start ::= except!('b') | '(' #'(?P<TEXT_TOKEN>)' ')';")
     constraint = compile(grammar, AB)
     assert spelt(constraint, constraint.initial) == {b"a", b"\n", b"(", b")", b"((", b"a\n"}
     inside = constraint.advance(constraint.initial, AB.ids("(")[0])
-    # the first half of a sign is no way to its second
+    # the first byte of a code does not lead to the second
     through = constraint.advance(inside, AB.ids(b"\xfc")[0])
     assert spelt(constraint, through) == {b")"}
 
 
-def test_trees_that_read_bytes_read_no_signs() -> None:
-    """No notation has both in one grammar; a tree that is made by hand may."""
+def test_byte_patterns_do_not_read_reserved_bytes() -> None:
+    """No notation allows both in one grammar; a tree built by the caller may have them."""
     nowhere = Span(0, 0)
     byte = Pattern(Bytes(((0, 255),), nowhere), Stop.ANYWHERE, "", nowhere)
     grammar = Grammar.from_kbnf("start ::= 'x' | '(' #'(?P<TEXT_TOKEN>)' ')';")
@@ -98,14 +98,14 @@ def test_trees_that_read_bytes_read_no_signs() -> None:
     assert b"a" in spelt(constraint, constraint.initial)
 
 
-def test_grammars_without_labels_are_left_alone() -> None:
+def test_grammars_without_labels_do_not_change() -> None:
     grammar = Grammar.from_regex("(?P<QUOTED_TEXT>)")
     assert signed(grammar) is grammar
     assert not isinstance(compile(grammar, toy(['"', "a"])), Labelled)
 
 
-def test_a_group_of_a_labels_name_is_no_label() -> None:
-    """Patterns of JSON Schemas have none: there the name is somebody's own."""
+def test_a_named_group_is_not_a_label() -> None:
+    """Patterns of JSON Schemas have no labels: there the name is the user's."""
     regex = parse_regex(Source("(?<TEXT_TOKEN>a)", "pattern"), dialect=Dialect.ECMA)
     assert not [*labels_in(regex)]
 
@@ -116,7 +116,7 @@ def test_error_when_a_method_reads_no_labels(method: str) -> None:
         compile(Grammar.from_regex("(?P<TEXT_TOKEN>)"), AB, method)
 
 
-def test_error_when_a_label_stands_where_a_match_ends_by_its_text() -> None:
+def test_error_for_a_label_where_a_match_depends_on_its_text() -> None:
     grammar = Grammar.from_kbnf("start ::= #e'a(?P<TEXT_TOKEN>)' ;")
     with pytest.raises(BuildError, match="TEXT_TOKEN is not allowed where a match ends") as caught:
         compile(grammar, AB)
@@ -133,7 +133,7 @@ def test_error_when_a_label_stands_where_a_match_ends_by_its_text() -> None:
     ],
 )
 def test_error_when_a_label_is_made_into_a_machine(rules: str) -> None:
-    """As characters it would be read token by token no more, and nobody would be told."""
+    """As characters it would silently lose its meaning."""
     with pytest.raises(BuildError, match="TEXT_TOKEN cannot be combined") as caught:
         Grammar.from_lark(f"start: A\n{rules}")
     source, span = caught.value.source, caught.value.span
@@ -154,7 +154,7 @@ def test_labels_of_imported_grammars(grammar: Grammar) -> None:
     assert b"a\n" in spelt(constraint, constraint.initial)
 
 
-def test_labels_are_told_with_their_places() -> None:
+def test_labels_are_listed_with_their_spans() -> None:
     text = "start ::= #'x(?P<IMAGE>)' | '(' (#'(?P<TEXT_TOKEN>)+')? ')';"
     found = labels_of(Grammar.from_kbnf(text))
     assert [(label.name, text[span.start : span.end]) for label, span in found] == [
@@ -163,7 +163,7 @@ def test_labels_are_told_with_their_places() -> None:
     ]
 
 
-def test_a_text_is_read_in_the_longest_tokens_that_are_allowed() -> None:
+def test_longest_tokens() -> None:
     constraint = compile(Grammar.from_regex("ab?(?P<PARAGRAPH_TOKEN>){2}"), AB)
     assert longest_tokens(constraint, b"ab") is not None
     assert longest_tokens(constraint, b"aba") == AB.ids("ab", "a")

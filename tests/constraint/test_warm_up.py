@@ -1,4 +1,4 @@
-"""Compiling the kernels is nobody's grammar's doing: no clock counts it in."""
+"""Compiling the kernels does not count against the time limit of a grammar."""
 
 from __future__ import annotations
 

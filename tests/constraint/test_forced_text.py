@@ -1,4 +1,4 @@
-"""Inserting: forced text in the tokenizer's tokens, healed before holes; no text is lost."""
+"""Forced text is inserted in the tokenizer's tokens, healed before holes; no text is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.forced_text import Inserting
+from workbench.constraint.forced_text import ForcedText
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
@@ -35,7 +35,7 @@ def ran(template: Template, sample: str, *, healing: bool = True, skip: bool = T
     )
     tokens = [step.token_id for step in run if not step.is_end]
     state = constraint.initial
-    for token_id in tokens:  # what is inserted is allowed by the exact mask too
+    for token_id in tokens:  # the exact mask allows the inserted tokens
         state = constraint.advance(state, token_id)
     return run.trace
 
@@ -47,7 +47,7 @@ def spelt(trace: Trace) -> list[str]:
 FIXED = Template.parse("{{\"na\": \"{gen('x', regex='[abc]+')}\"}}")
 
 
-def test_fixed_text_is_inserted_and_its_last_token_healed() -> None:
+def test_forced_text_is_inserted_and_its_last_token_healed() -> None:
     trace = ran(FIXED, ':{"na": "abc"}')
     assert spelt(trace) == ["{", '"n', "a", '":', " ", '"ab', "c", '"}']
     assert [step.forward for step in trace.steps] == [False] * 5 + [True, True, True, False]
@@ -60,19 +60,19 @@ def test_without_healing_the_last_token_is_inserted_too() -> None:
     assert [step.forward for step in trace.steps] == [False] * 6 + [True, True, False]
 
 
-def test_a_token_may_spell_the_end_of_fixed_text_and_the_filling() -> None:
+def test_a_token_may_cross_from_forced_text_into_a_hole() -> None:
     template = Template.parse("a{gen('x', regex='bc|c')}.")
     words = toy(["a", "b", "c", "ab", "abc", ".", ":"])
     model = ToyModel(words, sample=":abc.")
     exact = wb.compile(template.grammar, words)
     assert isinstance(exact, AutomatonConstraint)
-    healed = generate(model, Inserting(exact), [6])
+    healed = generate(model, ForcedText(exact), [6])
     assert [step.token for step in healed] == [b"abc", b".", b""]
-    plain = Inserting(exact, healing=False)
+    plain = ForcedText(exact, healing=False)
     assert [step.token for step in generate(model, plain, [6])] == [b"a", b"b", b"c", b".", b""]
 
 
-def test_the_tokenizer_spells_fixed_text() -> None:
+def test_forced_text_is_tokenized_by_the_tokenizer() -> None:
     vocabulary = wb.Vocabulary.load("builtin")
     template = Template.parse(LISTING)
     constraint = wb.compile(template.grammar, vocabulary, method="template")
@@ -88,7 +88,7 @@ def test_the_tokenizer_spells_fixed_text() -> None:
 
 
 @given(st.integers(0, 20), st.booleans(), st.booleans())
-def test_skipping_a_template_is_its_plain_loop(seed: int, healing: bool, dense: bool) -> None:
+def test_skipping_a_template_gives_the_same_run(seed: int, healing: bool, dense: bool) -> None:
     longer = [b"na", b'": ', b'"n', b"abc", b'"}', b'{"'] if dense else []
     vocabulary = toy([*(bytes([byte]) for byte in range(128)), *longer])
     constraint = wb.compile(FIXED.grammar, vocabulary, method="template", healing=healing)
@@ -114,7 +114,7 @@ LANGUAGES = {
 
 @pytest.mark.parametrize("healing", [True, False])
 @pytest.mark.parametrize("pattern", LANGUAGES)
-def test_no_text_is_lost_and_none_is_gained(pattern: str, healing: bool) -> None:
+def test_the_language_does_not_change(pattern: str, healing: bool) -> None:
     halves = [bytes([byte]) for byte in "éè".encode()]
     vocabulary = toy([*"abcd", *dict.fromkeys(halves), "ab", "bc", "abc", "ca", "é", "éa"])
     grammar = wb.Grammar.from_regex(pattern)
@@ -132,18 +132,18 @@ def test_no_text_is_lost_and_none_is_gained(pattern: str, healing: bool) -> None
     assert found == set(LANGUAGES[pattern])
 
 
-def test_what_is_forced_is_what_the_exact_constraint_says() -> None:
+def test_forced_is_that_of_the_exact_constraint() -> None:
     exact = wb.compile(FIXED.grammar, WORDS)
     constraint = wb.compile(FIXED.grammar, WORDS, method="template")
     assert constraint.forced(constraint.initial) == exact.forced(exact.initial) == b'{"na": "'
 
 
-def test_error_healing_is_yes_or_no() -> None:
+def test_error_when_healing_is_not_a_boolean() -> None:
     with pytest.raises(WorkbenchError, match="expected healing to be true or false, not 'no'"):
         wb.compile(FIXED.grammar, WORDS, method="template", healing="no")
 
 
-def test_long_fixed_text_is_inserted_piece_by_piece() -> None:
+def test_long_forced_text_is_inserted_in_parts() -> None:
     constraint = wb.compile(
         wb.Grammar.from_regex("(ab){900}(a|c)"),
         toy(["a", "b", "c", "ab", "aba"]),
@@ -158,7 +158,7 @@ def test_long_fixed_text_is_inserted_piece_by_piece() -> None:
     assert sum(not step.forward for step in run.steps) >= len(tokens) - 4
 
 
-def test_text_that_reads_like_a_special_token_is_spelt_otherwise() -> None:
+def test_text_like_a_special_token_is_tokenized_as_text() -> None:
     vocabulary = wb.Vocabulary.load("builtin")
     constraint = wb.compile(
         wb.Grammar.from_regex("x<\\|endoftext\\|>(y|z)"), vocabulary, method="template"
