@@ -15,13 +15,13 @@ from random import Random
 import pytest
 
 from workbench.schema.formats import PATTERNS
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 
 SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
 
 
-def strings(name: str) -> Texts:
-    texts = Texts.format(name)
+def strings(name: str) -> StringSet:
+    texts = StringSet.format(name)
     assert texts is not None
     return texts
 
@@ -165,7 +165,7 @@ def test_regexes_compile() -> None:
 
 
 def test_unknown_formats_are_nothing_of_ours() -> None:
-    assert Texts.format("int32") is None
+    assert StringSet.format("int32") is None
 
 
 @pytest.mark.parametrize("name", [*PATTERNS, "hostname"])

@@ -14,10 +14,10 @@ from workbench.base.limits import LIMITS
 from workbench.base.source import Source, Span
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
-from workbench.schema.member_rows import written_graph
+from workbench.schema.member_rows import write_graph
 from workbench.schema.schema_options import SchemaOptions, Spacing
 from workbench.schema.schema_reader import Document, schema_source
-from workbench.schema.write_values import Writing
+from workbench.schema.write_values import RuleWriter
 from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
@@ -84,8 +84,8 @@ TEXTS = ["".join(letters) for size in range(5) for letters in product("ab", repe
 def test_rules_read_what_the_graph_reads(graph: Drawn) -> None:
     root = Document(schema_source("true")).root
     spacing = Spacing.of(SchemaOptions(whitespace="compact"), _HERE)
-    writing = Writing(cast("Any", None), spacing, LIMITS)
-    inside, may_be_empty = written_graph(graph, 0, writing, root)
+    writing = RuleWriter(cast("Any", None), spacing, LIMITS)
+    inside, may_be_empty = write_graph(graph, 0, writing, root)
     if inside is None:
         assert [text for text in TEXTS if graph.accepts(text)] == [""] * may_be_empty
         return

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import LimitError
-from workbench.schema.numbers import Numbers
+from workbench.schema.numbers import NumberSet
 
-N = Numbers
+N = NumberSet
 SETS = {
     "everything": N.everything(),
     "nothing": N.nothing(),
@@ -146,7 +146,7 @@ SAMPLE = [Fraction(n, 80) for n in range(-200, 201)] + [Fraction(7**9), Fraction
 
 @settings(max_examples=40)
 @given(sets, sets)
-def test_sets_are_sets(left: Numbers, right: Numbers) -> None:
+def test_sets_are_sets(left: NumberSet, right: NumberSet) -> None:
     both, either, other = left & right, left | right, ~left
     for number in SAMPLE:
         a, b = left.contains(number), right.contains(number)
@@ -157,7 +157,7 @@ def test_sets_are_sets(left: Numbers, right: Numbers) -> None:
 
 @settings(max_examples=40)
 @given(sets)
-def test_emptiness_and_members(numbers: Numbers) -> None:
+def test_emptiness_and_members(numbers: NumberSet) -> None:
     finite = numbers.finite(1_000)
     assert (numbers & ~numbers).is_empty
     assert (numbers | ~numbers) == N.everything()
@@ -173,7 +173,7 @@ def test_emptiness_and_members(numbers: Numbers) -> None:
 
 @settings(max_examples=30)
 @given(sets)
-def test_machines_of_combined_sets(numbers: Numbers) -> None:
+def test_machines_of_combined_sets(numbers: NumberSet) -> None:
     machine = numbers.machine()
     for number in SAMPLE[:-2]:
         text = f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
@@ -196,7 +196,7 @@ def test_machines_of_combined_sets(numbers: Numbers) -> None:
         (N.integers() & N.interval(0, 1000), None),
     ],
 )
-def test_finite(numbers: Numbers, members: tuple[Fraction, ...] | None) -> None:
+def test_finite(numbers: NumberSet, members: tuple[Fraction, ...] | None) -> None:
     assert numbers.finite(10) == members
 
 
@@ -237,7 +237,7 @@ SPELLED = [
 
 
 @pytest.mark.parametrize(("numbers", "with_point", "because"), SPELLED)
-def test_integers_are_spelled_plainly(numbers: Numbers, with_point: bool, because: str) -> None:
+def test_integers_are_spelled_plainly(numbers: NumberSet, with_point: bool, because: str) -> None:
     machine = numbers.machine()
     assert numbers.contains(Decimal("1.0"))
     assert machine.accepts(b"1")

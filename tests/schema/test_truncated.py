@@ -16,7 +16,7 @@ from workbench.base.errors import LimitError
 from workbench.base.source import Source
 from workbench.grammar.gallery import load_gallery
 from workbench.schema.json_schema import json_regex
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 from workbench.syntax.regex.parser import parse_regex
 
 values = st.recursive(
@@ -71,7 +71,7 @@ def test_two_objects_and_an_array(text: str, accepted: bool, because: str) -> No
 def test_strings_are_those_of_schemas() -> None:
     pattern = json_regex(objects=0, arrays=0, space="")
     strings = regex_dfa(parse_regex(Source(pattern.split("|-?")[0].removeprefix("(?:"), "string")))
-    assert equivalent(strings, Texts.everything().machine())
+    assert equivalent(strings, StringSet.everything().machine())
 
 
 def test_the_example_of_the_gallery_is_made_here() -> None:

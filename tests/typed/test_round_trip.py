@@ -18,7 +18,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
 from workbench.schema.typed.dataclass_grammar import Typed, class_tree, text_tree
-from workbench.schema.typed.python_printer import written
+from workbench.schema.typed.python_printer import literal_text
 
 
 def grammar(typed: Typed) -> Grammar:
@@ -49,10 +49,10 @@ def exact(value: Any) -> Any:
 def test_what_repr_and_written_write_is_accepted_and_comes_back(instance: Any) -> None:
     typed = class_tree(type(instance))
     read = grammar(typed)
-    assert read.accepts(written(instance))
+    assert read.accepts(literal_text(instance))
     # the repr of a member is no Python, but it is read
     assert read.accepts(repr(instance)) or MEMBER.search(repr(instance))
-    for text in (repr(instance), written(instance)):
+    for text in (repr(instance), literal_text(instance)):
         assert exact(typed.parse(text)) == exact(instance)
 
 
@@ -63,7 +63,7 @@ def test_the_text_of_a_class_defines_the_same_grammar(instance: Any) -> None:
     of_class = class_tree(type(instance))
     of_text = text_tree(of_class.tree.source)
     assert of_text.types.definitions == of_class.types.definitions
-    text = repr(of_text.parse(written(instance)))
+    text = repr(of_text.parse(literal_text(instance)))
     assert grammar(of_text).accepts(text)
     assert of_class.parse(text) == instance
 

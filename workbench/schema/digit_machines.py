@@ -19,7 +19,7 @@ from workbench.automata.explore import trimmed
 from workbench.automata.minimize import minimize
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.intervals import End, Piece
+from workbench.schema.intervals import End, Interval
 
 
 def decimal_digits(number: Fraction) -> tuple[str, str]:
@@ -70,7 +70,7 @@ BEGIN, SIGNED, WHOLE, POINT, FRACTION = "begin", "signed", "whole", "point", "fr
 MARKED, POWER_SIGNED, POWER = "marked", "power signed", "power"
 
 
-class Place(NamedTuple):
+class NumeralState(NamedTuple):
     """Where the reading of a numeral stands."""
 
     part: str = BEGIN
@@ -84,37 +84,41 @@ class Place(NamedTuple):
 
 
 #: States a place counts as: 5,000 of them take 0.2 s.
-SPENT = 20
+STATE_COST = 20
 #: The bytes of numerals; a run of digits is one of columns. Column 0 is that of all other bytes.
 _SIGNS = b"+-.0123456789Ee"
 _COLUMNS = {byte: column for column, byte in enumerate(_SIGNS, 1)}
 _CLASSES = np.array([_COLUMNS.get(byte, 0) for byte in range(256)], np.uint16)
 
 #: The first and last byte of a run, and the place to which each leads.
-Way = tuple[int, int, Place]
+Edge = tuple[int, int, NumeralState]
 
 
-def sign(byte: bytes, place: Place) -> Way:
+def byte_edge(byte: bytes, place: NumeralState) -> Edge:
     """The way of a single byte."""
     return byte[0], byte[0], place
 
 
-def digits(marks: Iterable[int], after: Callable[[int], Place], first: int = 0) -> Iterator[Way]:
+def digit_edges(
+    marks: Iterable[int], after: Callable[[int], NumeralState], first: int = 0
+) -> Iterator[Edge]:
     """The ways of the digits from ``first`` on; those between the marks lead to one place."""
     cuts = {first, 10, *marks, *(mark + 1 for mark in marks)}
     for low, end in pairwise(sorted(cut for cut in cuts if first <= cut <= 10)):
         yield 0x30 + low, 0x2F + end, after(low)
 
 
-def machine_of(
-    ways: Callable[[Place], Iterable[Way]], is_final: Callable[[Place], bool], limits: Limits
+def numeral_machine(
+    ways: Callable[[NumeralState], Iterable[Edge]],
+    is_final: Callable[[NumeralState], bool],
+    limits: Limits,
 ) -> Dfa:
     """The smallest machine whose states are the places reached from the beginning.
 
     No byte leads from a place to two others.
     """
     clock = limits.clock()
-    waiting = [Place()]
+    waiting = [NumeralState()]
     numbers = {waiting[0]: 0}
     rows = []
     for here in waiting:  # grows while it is read
@@ -126,19 +130,23 @@ def machine_of(
             first = _COLUMNS[low]
             row[first : first + high - low + 1] = [number] * (high - low + 1)
         rows.append(row)
-        limits.check("states", SPENT * len(waiting), "choose bounds and multiples of fewer digits")
+        limits.check(
+            "states", STATE_COST * len(waiting), "choose bounds and multiples of fewer digits"
+        )
         clock.check()
     finals = np.array([is_final(place) for place in waiting], np.bool_)
     whole = trimmed(_CLASSES, np.array(rows, np.int32), finals, 0)
     return minimize(whole, limits, clock)
 
 
-def decided(before: int, digit: int, expected: int) -> int:
+def compare_digit(before: int, digit: int, expected: int) -> int:
     """How digits compare with others when one more is read."""
     return before or (digit > expected) - (digit < expected)
 
 
-def around(pieces: Sequence[Piece], sizes: dict[Fraction, int], place: Place) -> Iterator[Piece]:
+def containing(
+    pieces: Sequence[Interval], sizes: dict[Fraction, int], place: NumeralState
+) -> Iterator[Interval]:
     """The pieces between whose ends a number lies, by how its size compares with their sizes."""
     turned = -1 if place.negative else 1
 
@@ -152,13 +160,13 @@ def around(pieces: Sequence[Piece], sizes: dict[Fraction, int], place: Place) ->
             yield piece
 
 
-def of_exponents(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
+def exponent_numerals(pieces: Sequence[Interval], limits: Limits = LIMITS) -> Dfa:
     """The numerals ``d.ddde±dd`` of disjoint pieces without grids.
 
     Raises: LimitError where bounds are too large or too small.
     """
     numerals = _Scientific.of(pieces)
-    return machine_of(numerals.ways, numerals.is_final, limits)
+    return numeral_machine(numerals.ways, numerals.is_final, limits)
 
 
 class _Bound(NamedTuple):
@@ -178,7 +186,7 @@ def _bound(number: Fraction) -> _Bound:
 class _Scientific:
     """What a numeral is read beside; places hold the exponent's sign and size in ``left``."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[Interval]
     #: Of positive and of negative numerals.
     bounds: tuple[tuple[_Bound, ...], tuple[_Bound, ...]]
     #: The exponents of the bounds, as they are written without a sign.
@@ -187,7 +195,7 @@ class _Scientific:
     most: int
 
     @staticmethod
-    def of(pieces: Sequence[Piece]) -> _Scientific:
+    def of(pieces: Sequence[Interval]) -> _Scientific:
         """The bounds of pieces."""
         ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
         positive = tuple(_bound(number) for number in sorted(ends) if number > 0)
@@ -196,46 +204,46 @@ class _Scientific:
         most = max(powers, default=0) + 1
         return _Scientific(pieces, (positive, negative), frozenset(map(str, powers)), most)
 
-    def ways(self, place: Place) -> Iterator[Way]:
+    def ways(self, place: NumeralState) -> Iterator[Edge]:
         """The ways on from a place."""
         part = place.part
         if part == BEGIN:
-            yield sign(b"-", place._replace(part=SIGNED, negative=True))
+            yield byte_edge(b"-", place._replace(part=SIGNED, negative=True))
         if part in (BEGIN, SIGNED):
             marks = self._marks(place)
-            yield from digits(marks, lambda d: self._read(place, d, WHOLE), 1)
+            yield from digit_edges(marks, lambda d: self._read(place, d, WHOLE), 1)
         if part == WHOLE:
-            yield sign(b".", place._replace(part=POINT))
+            yield byte_edge(b".", place._replace(part=POINT))
         if part in (POINT, FRACTION):
             marks = self._marks(place)
-            yield from digits(marks, lambda d: self._read(place, d, FRACTION))
+            yield from digit_edges(marks, lambda d: self._read(place, d, FRACTION))
         if part in (WHOLE, FRACTION):
             for letter in (b"e", b"E"):
-                yield sign(letter, place._replace(part=MARKED, left=(1, 0)))
+                yield byte_edge(letter, place._replace(part=MARKED, left=(1, 0)))
         if part == MARKED:
             signed = place._replace(part=POWER_SIGNED)
-            yield sign(b"+", signed)
-            yield sign(b"-", signed._replace(left=(-1, 0)))
+            yield byte_edge(b"+", signed)
+            yield byte_edge(b"-", signed._replace(left=(-1, 0)))
         if part in (MARKED, POWER_SIGNED, POWER):
-            yield from digits(range(10), lambda digit: self._power(place, digit))
+            yield from digit_edges(range(10), lambda digit: self._power(place, digit))
 
-    def _marks(self, place: Place) -> set[int]:
+    def _marks(self, place: NumeralState) -> set[int]:
         """The digits that lead elsewhere than their neighbours."""
         at = place.read
         return {b.digits[at] if at < len(b.digits) else 0 for b in self.bounds[place.negative]}
 
-    def _read(self, place: Place, digit: int, part: str) -> Place:
+    def _read(self, place: NumeralState, digit: int, part: str) -> NumeralState:
         """One more digit."""
         bounds, at = self.bounds[place.negative], place.read
         before = place.compared or (EQUAL,) * len(bounds)
         compared = tuple(
-            decided(b, digit, bound.digits[at] if at < len(bound.digits) else 0)
+            compare_digit(b, digit, bound.digits[at] if at < len(bound.digits) else 0)
             for b, bound in zip(before, bounds, strict=True)
         )
         most = max((len(bound.digits) for bound in bounds), default=0)
-        return Place(part, place.negative, min(at + 1, most), compared)
+        return NumeralState(part, place.negative, min(at + 1, most), compared)
 
-    def _power(self, place: Place, digit: int) -> Place:
+    def _power(self, place: NumeralState, digit: int) -> NumeralState:
         turned, power = place.left
         power = self._like(min(10 * power + digit, self.most))
         return place._replace(part=POWER, left=(turned, power))
@@ -253,7 +261,7 @@ class _Scientific:
         least: int = 10 ** (length - 1)
         return max([least, *(one + 1 for one in beginnings if one < power)])
 
-    def is_final(self, place: Place) -> bool:
+    def is_final(self, place: NumeralState) -> bool:
         """Whether a numeral may end here, and its number is in a piece."""
         if place.part != POWER:
             return False
@@ -265,4 +273,4 @@ class _Scientific:
             elif b == EQUAL and len(bound.digits) > place.read:
                 b = BELOW
             sizes[bound.number] = b
-        return any(around(self.pieces, sizes, place))
+        return any(containing(self.pieces, sizes, place))

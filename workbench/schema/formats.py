@@ -215,14 +215,14 @@ PATTERNS = {
 }
 
 #: Formats of which notably fewer strings are read than their RFC has, and which are left out.
-NARROWER = {
+NARROWED_FORMATS = {
     "hostname": "names with labels 'xn--…' (other scripts) or more than 31 labels are left out",
     "regex": "regexes with groups more than three deep, backreferences or names are left out",
 }
 
 
 @cache
-def strings_of(name: str) -> Content | None:
+def format_strings(name: str) -> Content | None:
     """The strings of a format; None where nobody here knows it.
 
     Their printable ASCII is spelled plainly, as every program writes it that formats a date.

@@ -138,7 +138,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Interval:
     """The numbers of a grid between two cuts; None where there is no end."""
 
     low: End | None

@@ -1,7 +1,7 @@
 r"""Machines of the JSON literals of a set of strings.
 
 One character has many spellings: its UTF-8 bytes, ``\n`` and the like, ``\u`` and four digits, or
-two of these for a surrogate pair. ``Spelling`` is the machine that reads one character of an
+two of these for a surrogate pair. ``CharacterMachine`` is the machine that reads one character of an
 alphabet in any of them and then knows its atom; the machine of a set of strings is a copy of it for
 every state of the set's own machine, made as one array.
 
@@ -29,7 +29,7 @@ from workbench.automata.code_points import SURROGATES
 from workbench.automata.explore import nothing
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.string_machines import ANY, Alphabet, Content
+from workbench.schema.string_machines import ONE_ATOM, Alphabet, Content
 from workbench.syntax.ranges import MAX_CODE_POINT
 from workbench.syntax.regex.unicode_sets import ECMA_SPACE
 
@@ -42,7 +42,7 @@ _USUAL = tuple(
     for ranges in ((), ((0x2028, 0x2029),), ECMA_SPACE)
 )
 #: What may follow a backslash, and the character it stands for.
-SHORT = {
+SHORT_ESCAPES = {
     '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
 }  # fmt: skip
 _HEX = tuple((digit, tuple({ord(f"{digit:x}"), ord(f"{digit:X}")})) for digit in range(16))
@@ -53,7 +53,7 @@ _LEAST = (0x80, 0x800, 0x10000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spelling:
+class CharacterMachine:
     """The machine that reads one character of an alphabet, or the closing quote.
 
     Shape: ``classes`` (256,) of bytes; ``table`` (K, C): a node, or K + the atom that was read, or
@@ -67,7 +67,7 @@ class Spelling:
 
 
 @lru_cache(maxsize=256)
-def spelling(alphabet: Alphabet, *, plainly: bool = False) -> Spelling:
+def character_machine(alphabet: Alphabet, *, plainly: bool = False) -> CharacterMachine:
     """The spelling machine of an alphabet; spelled ``plainly``, printable ASCII has no escapes.
 
     Cost: 0.8 ms; 0.2 to 0.4 where the pieces begin and end at the usual places.
@@ -79,12 +79,14 @@ def spelling(alphabet: Alphabet, *, plainly: bool = False) -> Spelling:
 
 
 @cache
-def _telling_apart(starts: frozenset[int], plainly: bool) -> Spelling:
+def _telling_apart(starts: frozenset[int], plainly: bool) -> CharacterMachine:
     """The machine of the alphabet each of whose pieces is an atom."""
     return _Nodes(Alphabet(tuple(sorted(starts)), tuple(range(len(starts)))), plainly).spelling()
 
 
-def _fewer_atoms(one: Spelling, starts: frozenset[int], alphabet: Alphabet) -> Spelling:
+def _fewer_atoms(
+    one: CharacterMachine, starts: frozenset[int], alphabet: Alphabet
+) -> CharacterMachine:
     """The machine of an alphabet that tells fewer characters apart than another's."""
     nodes, atoms = len(one.table), alphabet.size
     names = np.array([*map(alphabet.atom, sorted(starts)), atoms])
@@ -105,14 +107,14 @@ def _fewer_atoms(one: Spelling, starts: frozenset[int], alphabet: Alphabet) -> S
     return _by_classes(numbers[table[kept]], ahead)
 
 
-def _by_classes(whole: npt.NDArray[np.int32], ahead: npt.NDArray[np.bool_]) -> Spelling:
+def _by_classes(whole: npt.NDArray[np.int32], ahead: npt.NDArray[np.bool_]) -> CharacterMachine:
     """Bytes that lead from every node to the same one are a class."""
     columns = np.ascontiguousarray(whole.T).view(np.dtype((np.void, 4 * len(whole)))).ravel()
     _, first, classes = np.unique(columns, return_index=True, return_inverse=True)
-    return Spelling(classes.reshape(-1).astype(np.uint16), whole[:, first].copy(), ahead)
+    return CharacterMachine(classes.reshape(-1).astype(np.uint16), whole[:, first].copy(), ahead)
 
 
-def literals(content: Content, limits: Limits = LIMITS) -> Dfa:
+def literals_machine(content: Content, limits: Limits = LIMITS) -> Dfa:
     """The JSON string literals, with their quotes, of the strings of a set.
 
     Cost:   a state for each node of the spelling machine (21 where the alphabet has one atom) in
@@ -121,7 +123,7 @@ def literals(content: Content, limits: Limits = LIMITS) -> Dfa:
     """
     if content.is_empty:
         return nothing(256)
-    one, machine = spelling(content.alphabet, plainly=content.plainly), content.machine
+    one, machine = character_machine(content.alphabet, plainly=content.plainly), content.machine
     nodes, states = len(one.table), len(machine)
     # where each atom leads from each state, then the closing quote; state 1 is the end
     after = np.full((states, one.ahead.shape[1]), DEAD, np.int32)
@@ -157,7 +159,7 @@ class _Nodes:
     rows: list[dict[int, int]] = field(default_factory=lambda: [{}])
     known: dict[tuple[object, ...], int] = field(default_factory=dict)
 
-    def spelling(self) -> Spelling:
+    def spelling(self) -> CharacterMachine:
         """All spellings of every character; atoms are kept as numbers below DEAD meanwhile."""
         start, escaped = self.rows[0], self._new()
         for code in range(0x20, 0x80):
@@ -167,7 +169,7 @@ class _Nodes:
             for lead in range(low, high + 1):
                 start[lead] = self._continued((lead & bits) << (6 * more), more, _LEAST[more - 1])
         start[BACKSLASH] = escaped
-        for letter, meant in SHORT.items():
+        for letter, meant in SHORT_ESCAPES.items():
             if self.plainly and letter == "/":
                 continue
             self.rows[escaped][ord(letter)] = self._atom(ord(meant))
@@ -257,7 +259,7 @@ class _Nodes:
                     self.rows[node][sign] = target
         return node
 
-    def _frozen(self) -> Spelling:
+    def _frozen(self) -> CharacterMachine:
         nodes, atoms = len(self.rows), self.alphabet.size
         whole = np.full((nodes, 256), DEAD, np.int32)
         ahead = np.zeros((nodes, atoms + 1), np.bool_)
@@ -301,10 +303,10 @@ _Path = tuple[tuple[int, ...], ...]
 
 #: The states before the opening quote, and after the closing one.
 _OPEN, _CLOSED = 0, 1
-_ESCAPES = {meant: letter for letter, meant in SHORT.items() if letter != "/"}
+_ESCAPES = {meant: letter for letter, meant in SHORT_ESCAPES.items() if letter != "/"}
 
 
-def paths(character: str) -> list[_Path]:
+def encodings(character: str) -> list[_Path]:
     """The spellings of a character in a word that is named."""
     code = ord(character)
     if _is_plain(character):
@@ -344,7 +346,7 @@ def words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
             if there is None:
                 there = nodes[here, character] = len(rows)
                 rows.append({})
-                for path in paths(character):
+                for path in encodings(character):
                     _add_path(rows, here, path, there)
             here = there
         rows[here][QUOTE] = _CLOSED
@@ -387,7 +389,9 @@ def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
     plain = [(*edge, target) for edge, target in nodes.items() if _is_plain(edge[1])]
     apart = [(*edge, target) for edge, target in nodes.items() if not _is_plain(edge[1])]
     used = {ord(sign) for _, sign, _ in plain}
-    used.update(b for _, sign, _ in apart for path in paths(sign) for signs in path for b in signs)
+    used.update(
+        b for _, sign, _ in apart for path in encodings(sign) for signs in path for b in signs
+    )
     columns, classes = _told_apart(classes, sorted(used))
     table = np.empty((len(free) + len(nodes), len(columns)), np.int32)
     table[: len(free)] = free[:, columns]
@@ -399,7 +403,7 @@ def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
     if apart:
         rows = list(table)
         for source, sign, target in apart:
-            for path in paths(sign):
+            for path in encodings(sign):
                 _bend_path(rows, classes, source, path, target)
         table = np.array(rows, np.int32)
     return Dfa(classes, table, np.arange(len(table)) == _CLOSED)
@@ -449,7 +453,7 @@ class _Outside(NamedTuple):
 
 @cache
 def _outside() -> _Outside:
-    free, named = spelling(ANY), spelling(ANY, plainly=True)
+    free, named = character_machine(ONE_ATOM), character_machine(ONE_ATOM, plainly=True)
     rows = np.full((2, 256), DEAD, np.int32)
     # a character that was read leads to the first node of those that read any, in state 2
     onward = [*range(2, len(free.table) + 2), 2, _CLOSED, DEAD]

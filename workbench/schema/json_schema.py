@@ -20,12 +20,12 @@ from workbench.base.errors import BuildError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.schema.algebra.subschemas import Algebra
-from workbench.schema.normal_form import Arrays, Later, Objects
-from workbench.schema.schema_options import SchemaOptions, Spacing, guided
+from workbench.schema.normal_form import Arrays, LazySet, Objects
+from workbench.schema.schema_options import SchemaOptions, Spacing, apply_guidance
 from workbench.schema.schema_reader import Document, SchemaNote, schema_source
 from workbench.schema.write_arrays import array_expression
 from workbench.schema.write_objects import object_expression
-from workbench.schema.write_values import Writing, any_of, is_nothing, living
+from workbench.schema.write_values import RuleWriter, choice, has_no_value, productive_rules
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule
 from workbench.syntax.grammar_tree import Sequence as Row
 
@@ -83,7 +83,7 @@ class SchemaGrammar:
     #: What is no error and should be known, such as a ``format`` nobody knows.
     notes: tuple[SchemaNote, ...]
     #: All instances as a set of JSON values.
-    instances: Later
+    instances: LazySet
 
 
 def schema_tree(
@@ -109,11 +109,11 @@ def schema_grammar(
     """
     document = Document(source)
     algebra = Algebra(document, limits)
-    options, ignored = guided(document.root, options)
+    options, ignored = apply_guidance(document.root, options)
     for node in ignored:
         algebra.tell(node, "this is how another engine writes JSON, and is not followed")
     instances = algebra.root
-    rules = [] if is_nothing(instances.values) else _rules(instances, algebra, options, limits)
+    rules = [] if has_no_value(instances.values) else _rules(instances, algebra, options, limits)
     if not rules:
         raise BuildError(
             "no JSON value is an instance of this schema",
@@ -126,7 +126,7 @@ def schema_grammar(
 
 
 @cache
-def ready() -> None:
+def compile_kernels() -> None:
     """Have the kernels that schemas need; work with a clock asks for this first, once a process."""
     some = {"a": {"type": "string", "pattern": "a", "not": {"const": "ab"}, "maxLength": 9}}
     schema: dict[str, object] = {
@@ -137,14 +137,14 @@ def ready() -> None:
 
 
 def _rules(
-    instances: Later, algebra: Algebra, options: SchemaOptions, limits: Limits
+    instances: LazySet, algebra: Algebra, options: SchemaOptions, limits: Limits
 ) -> list[Rule]:
     """The start, whatever it calls in the order it is found, and the punctuation at the end.
 
     No rule at all where there is no instance.
     """
     spacing = Spacing.of(options, instances.span)
-    writing = Writing(algebra, spacing, limits)
+    writing = RuleWriter(algebra, spacing, limits)
     start = writing.new_name("start")
     whole = writing.of(instances)
     if spacing.blank is not None:
@@ -153,10 +153,10 @@ def _rules(
         writing.clock.check()
         _write(name, later, writing)
     rules = [Rule(start, whole, instances.span, instances.span), *writing.rules, *spacing.rules]
-    return living(rules, start) if writing.without_text else rules
+    return productive_rules(rules, start) if writing.without_text else rules
 
 
-def _write(name: str, later: Later, writing: Writing) -> None:
+def _write(name: str, later: LazySet, writing: RuleWriter) -> None:
     """Write the rule of a set; where it has several shapes each has a rule of its own."""
     values, span, rules = later.values, later.span, writing.rules
     shapes: list[Objects | Arrays] = [*values.objects, *values.arrays]
@@ -174,10 +174,12 @@ def _write(name: str, later: Later, writing: Writing) -> None:
         if body is not None:
             options.append(body)
     writing.without_text |= not options
-    rules.insert(place, Rule(name, any_of(options, span), span, span))
+    rules.insert(place, Rule(name, choice(options, span), span, span))
 
 
-def _body(shape: Objects | Arrays, name: str, owner: Later, writing: Writing) -> Expression | None:
+def _body(
+    shape: Objects | Arrays, name: str, owner: LazySet, writing: RuleWriter
+) -> Expression | None:
     if isinstance(shape, Objects):
         return object_expression(shape, name, owner, writing)
     return array_expression(shape, name, owner, writing)

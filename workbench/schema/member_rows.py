@@ -13,13 +13,13 @@ from typing import Generic, Protocol, TypeVar
 
 from workbench.base.source import Span
 from workbench.schema.schema_reader import Node
-from workbench.schema.write_values import Writing, any_of, in_a_row, optional
+from workbench.schema.write_values import RuleWriter, choice, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition
 
 State = TypeVar("State", bound=Hashable)
 
 
-class Graph(Protocol[State]):
+class MemberGraph(Protocol[State]):
     """What is asked of a graph."""
 
     def edges(self, state: State) -> Iterable[tuple[Expression | None, State]]:
@@ -32,8 +32,8 @@ class Graph(Protocol[State]):
         """What the rule of a state is called, if that is free."""
 
 
-def written_graph(
-    graph: Graph[State], start: State, writing: Writing, owner: Node
+def write_graph(
+    graph: MemberGraph[State], start: State, writing: RuleWriter, owner: Node
 ) -> tuple[Expression | None, bool]:
     """What is read from a state that no edge leads to, None if nothing; whether it may end there.
 
@@ -83,10 +83,10 @@ class _GraphWriter(Generic[State]):
 
     def __init__(
         self,
-        graph: Graph[State],
+        graph: MemberGraph[State],
         edges: Mapping[State, list[tuple[Expression | None, State]]],
         finals: Set[State],
-        writing: Writing,
+        writing: RuleWriter,
         span: Span,
     ) -> None:
         self._graph = graph
@@ -116,7 +116,7 @@ class _GraphWriter(Generic[State]):
             self._writing.clock.check()
             called = self._waiting.pop()
             self._writing.rule(self._rules[called], self._body(called), self._span)
-        return any_of(options, self._span) if options else None, may_end
+        return choice(options, self._span) if options else None, may_end
 
     def _options(self, state: State) -> tuple[list[Expression], bool]:
         """The ways on from a state; whether it may end at once.
@@ -135,7 +135,7 @@ class _GraphWriter(Generic[State]):
                 if read is not None:
                     both = target in skipped_to
                     row = [optional(read, self._span) if both else read, *self._call(target)]
-                    options.append(in_a_row(row, self._span))
+                    options.append(sequence(row, self._span))
                 elif self._ways_in[target] == 1 and not self._loops(target):
                     waiting.append(target)
                 elif target not in read_to:
@@ -156,11 +156,11 @@ class _GraphWriter(Generic[State]):
     def _loops(self, state: State) -> list[Expression]:
         """The members that change nothing, any number of them."""
         loops = [read for read, target in self._edges[state] if target == state and read]
-        return [Repetition(any_of(loops, self._span), 0, None, self._span)] if loops else []
+        return [Repetition(choice(loops, self._span), 0, None, self._span)] if loops else []
 
     def _body(self, state: State) -> Expression:
         """The body of a state's rule."""
         options, may_end = self._options(state)
-        rest = any_of(options, self._span)
+        rest = choice(options, self._span)
         rest = optional(rest, self._span) if may_end else rest
-        return in_a_row([*self._loops(state), rest], self._span)
+        return sequence([*self._loops(state), rest], self._span)

@@ -1,7 +1,7 @@
 """The normal form of a set of JSON values.
 
 A set of JSON values is one part a type; arrays and objects are unions of conjunctive shapes. Where
-a shape holds further values it holds them as ``Later``: a set that is worked out when first asked
+a shape holds further values it holds them as ``LazySet``: a set that is worked out when first asked
 for, so that a schema which refers to itself has a normal form too.
 
 The same few sets of a schema are asked about again and again, and where patterns or formats made
@@ -21,28 +21,28 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from workbench.base.source import Span
-from workbench.schema.schema_reader import Json, Node, Untold
-from workbench.schema.string_sets import Texts
+from workbench.schema.schema_reader import Json, Node, UncomputableSet
+from workbench.schema.string_sets import StringSet
 
 if TYPE_CHECKING:
-    from workbench.schema.numbers import Numbers
+    from workbench.schema.numbers import NumberSet
 
 
-_NO_STRING = Texts.nothing()
+_NO_STRING = StringSet.nothing()
 
 #: Keywords under which every member is a subschema with a name of its own.
 _NAMING = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 
 
-class Later:
+class LazySet:
     """A set of JSON values with a name and a place, worked out when first asked for.
 
     The algebra makes one object a set: the same conjunction of the same subschemas is the same
-    ``Later``, so a rule made from one may be found again by ``key`` (or by identity).
+    ``LazySet``, so a rule made from one may be found again by ``key`` (or by identity).
 
     ``values`` is the settled form, the one to write out: shapes that are surely empty are gone,
     and so are properties and other names without a value. ``raw`` is the form the algebra works
-    with; it looks into no ``Later`` below itself.
+    with; it looks into no ``LazySet`` below itself.
     """
 
     __slots__ = ("_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node")
@@ -51,7 +51,7 @@ class Later:
         self,
         key: frozenset[int],
         node: Node,
-        make: Callable[[Later], Values],
+        make: Callable[[LazySet], Values],
         settle: Callable[[Values], Values],
     ) -> None:
         self.key = key
@@ -69,12 +69,12 @@ class Later:
     def raw(self) -> Values:
         """The parts as the keywords give them.
 
-        Raises: ``Circular`` where they are asked for while they are being made: the subschema
+        Raises: ``CircularReference`` where they are asked for while they are being made: the subschema
                 is a part of itself without anything between.
         """
         if self._raw is None:
             if self._making:
-                raise Circular(self)
+                raise CircularReference(self)
             self._making = True
             try:
                 self._raw = self._make(self)
@@ -114,13 +114,13 @@ class Later:
 
 
 #: Sets of names, each with a set of values.
-Named = tuple[tuple[Texts, Later], ...]
+NamedSets = tuple[tuple[StringSet, LazySet], ...]
 
 
-class Circular(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
+class CircularReference(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
     """A subschema is a part of itself without a property or an item between."""
 
-    def __init__(self, later: Later) -> None:
+    def __init__(self, later: LazySet) -> None:
         super().__init__(later.pointer)
         self.later = later
         #: The keyword through which it came back to itself, once that is known.
@@ -133,17 +133,17 @@ class Objects:
 
     #: In declared order; no name of ``extras`` is among them. What ``patternProperties`` say of
     #: a name is in its set already. A name with an empty set is forbidden.
-    properties: dict[str, Later]
+    properties: dict[str, LazySet]
     #: All of them names of ``properties``.
     required: frozenset[str]
     #: The other names: disjoint sets, each with its values. A name in none of them is forbidden.
-    extras: Named
+    extras: NamedSets
     #: How many properties there are, all together.
     low: int = 0
     high: int | None = None
     #: Each: at least one property, declared or not, has a name and a value of one of its pairs.
     #: They come from complements.
-    some: tuple[Named, ...] = ()
+    some: tuple[NamedSets, ...] = ()
     #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
     #: shapes meet, declared names come first.
     loose: frozenset[str] = frozenset()
@@ -151,16 +151,16 @@ class Objects:
     #: where there are no other options. Settling makes shapes in this order of it.
     order: tuple[str, ...] | None = None
     #: The names that count as evaluated; None where no ``unevaluatedProperties`` asks.
-    evaluated: Texts | None = None
+    evaluated: StringSet | None = None
     #: Names that no part has and that may be allowed all the same, as with ``Values.unsure``.
-    unsure: Texts = _NO_STRING
+    unsure: StringSet = _NO_STRING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contains:
     """From ``low`` to ``high`` of the items from index ``start`` on are in ``values``."""
 
-    values: Later
+    values: LazySet
     low: int
     high: int | None
     start: int = 0
@@ -171,9 +171,9 @@ class Arrays:
     """Arrays that meet every one of these conditions."""
 
     #: The first items, one set each.
-    prefix: tuple[Later, ...]
+    prefix: tuple[LazySet, ...]
     #: Every item after those.
-    rest: Later
+    rest: LazySet
     #: How many items there are.
     low: int = 0
     high: int | None = None
@@ -183,7 +183,7 @@ class Arrays:
     #: How many of the first items count as evaluated, all of them if None; see ``also``.
     evaluated: int | None = 0
     #: Items in one of these sets count as evaluated wherever they stand.
-    also: tuple[Later, ...] = ()
+    also: tuple[LazySet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,14 +192,14 @@ class Values:
 
     null: bool
     booleans: frozenset[bool]
-    numbers: Numbers
-    texts: Texts
+    numbers: NumberSet
+    texts: StringSet
     #: The arrays of any of these shapes; shapes may overlap.
     arrays: tuple[Arrays, ...]
     objects: tuple[Objects, ...]
     #: Strings that may belong to the set though they are not among ``texts``: of some formats
     #: fewer strings are read than they have. Some of them may be among ``texts`` as well.
-    unsure: Texts = _NO_STRING
+    unsure: StringSet = _NO_STRING
 
     def contains(self, value: Json) -> bool:
         """Whether a JSON value is in the set; ``1.0`` is the integer 1."""
@@ -234,7 +234,7 @@ def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
     )
 
 
-def property_of(shape: Objects, name: str) -> Later | None:
+def property_of(shape: Objects, name: str) -> LazySet | None:
     """The set of values a shape allows under a name; None where the name is forbidden."""
     later = shape.properties.get(name)
     if later is not None:
@@ -256,7 +256,7 @@ def _array_fits(shape: Arrays, items: list[Json]) -> bool:
     return shape.unique is None or all_distinct(items)
 
 
-def item_of(shape: Arrays, index: int) -> Later:
+def item_of(shape: Arrays, index: int) -> LazySet:
     """The set of values a shape allows at an index."""
     return shape.prefix[index] if index < len(shape.prefix) else shape.rest
 
@@ -280,61 +280,63 @@ def canonical(value: Json) -> object:
 
 
 @lru_cache(maxsize=2048)
-def nobody(names: Texts) -> bool:
+def is_empty(names: StringSet) -> bool:
     """Whether there is no such name."""
     return names.is_empty
 
 
 @lru_cache(maxsize=2048)
-def others(names: Texts) -> Texts:
+def text_complement(names: StringSet) -> StringSet:
     """All other names."""
     return ~names
 
 
 @lru_cache(maxsize=2048)
-def either(texts: Texts, more: Texts) -> Texts:
+def text_union(texts: StringSet, more: StringSet) -> StringSet:
     """The strings of both sets together."""
     return texts | more
 
 
-def all_but(names: Iterable[str]) -> Texts:
+def all_but(names: Iterable[str]) -> StringSet:
     """All names but these."""
-    return ~Texts.of(names)
+    return ~StringSet.of(names)
 
 
-def somebody(parts: Iterable[tuple[Texts, Later]]) -> Named:
+def non_empty(parts: Iterable[tuple[StringSet, LazySet]]) -> NamedSets:
     """The parts in which there is a name."""
-    return tuple((names, later) for names, later in parts if not nobody(names))
+    return tuple((names, later) for names, later in parts if not is_empty(names))
 
 
-def widest(values: Values) -> Texts:
+def possible_texts(values: Values) -> StringSet:
     """The strings that may belong to a set."""
-    return values.texts if nobody(values.unsure) else either(values.texts, values.unsure)
+    return values.texts if is_empty(values.unsure) else text_union(values.texts, values.unsure)
 
 
-def of_both(left: Values, right: Values) -> Texts:
+def undecided_in_both(left: Values, right: Values) -> StringSet:
     """The strings of which it is not known whether both sets have them."""
-    if nobody(left.unsure) and nobody(right.unsure):
+    if is_empty(left.unsure) and is_empty(right.unsure):
         return left.unsure
-    return either(left.unsure & widest(right), right.unsure & widest(left))
+    return text_union(left.unsure & possible_texts(right), right.unsure & possible_texts(left))
 
 
-def of_the_rest(values: Values) -> Texts:
+def undecided_in_complement(values: Values) -> StringSet:
     """The strings of which it is not known whether they are in the complement of a set."""
-    return values.unsure if nobody(values.unsure) else values.unsure & others(values.texts)
+    return (
+        values.unsure if is_empty(values.unsure) else values.unsure & text_complement(values.texts)
+    )
 
 
-def outside(texts: Texts, unsure: Texts) -> Texts:
+def certain_complement(texts: StringSet, unsure: StringSet) -> StringSet:
     """The strings that surely do not belong to a set.
 
     Raises: Untold where that is known of none.
     """
-    if nobody(unsure):
-        return others(texts)
-    found = others(either(texts, unsure))
-    if nobody(found):
+    if is_empty(unsure):
+        return text_complement(texts)
+    found = text_complement(text_union(texts, unsure))
+    if is_empty(found):
         why = (
             "of a format in it fewer strings are read than it has: what it leaves out is not known"
         )
-        raise Untold(why)
+        raise UncomputableSet(why)
     return found

@@ -12,15 +12,15 @@ from math import isfinite
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.intervals import EVERYTHING, INTEGERS, End, Piece, multiples
-from workbench.schema.numerals import numerals
+from workbench.schema.intervals import EVERYTHING, INTEGERS, End, Interval, multiples
+from workbench.schema.numerals import numerals_machine
 
 #: What Python has for a number of JSON; a float is the shortest decimal that reads as it.
 Number = int | float | Decimal | Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumberSet:
     """A set of numbers by value: ``1``, ``1.0`` and ``1e0`` are one number, and so are 0 and -0.
 
     The pieces stand in order, none is empty, and no two overlap. Integers that somebody called so
@@ -28,29 +28,29 @@ class Numbers:
     all are, a complement never.
     """
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[Interval, ...] = ()
     plainly: bool = False
 
     @staticmethod
-    def everything() -> Numbers:
+    def everything() -> NumberSet:
         """Every number."""
         return _EVERYTHING
 
     @staticmethod
-    def nothing() -> Numbers:
+    def nothing() -> NumberSet:
         """No number."""
         return _NOTHING
 
     @staticmethod
-    def integers() -> Numbers:
+    def integers() -> NumberSet:
         """Every integer, spelled plainly."""
         return _INTEGERS
 
     @staticmethod
-    def of(numbers: Iterable[Number]) -> Numbers:
+    def of(numbers: Iterable[Number]) -> NumberSet:
         """Exactly these numbers."""
         values = sorted({exact(number) for number in numbers})
-        return Numbers(tuple(Piece(End(v), End(v, after=True), EVERYTHING) for v in values))
+        return NumberSet(tuple(Interval(End(v), End(v, after=True), EVERYTHING) for v in values))
 
     @staticmethod
     def interval(
@@ -59,18 +59,18 @@ class Numbers:
         *,
         open_low: bool = False,
         open_high: bool = False,
-    ) -> Numbers:
+    ) -> NumberSet:
         """The numbers from ``low`` to ``high``; an open end is not among them."""
         first = None if low is None else End(exact(low), after=open_low)
         last = None if high is None else End(exact(high), after=not open_high)
-        return _kept([Piece(first, last, EVERYTHING)])
+        return _kept([Interval(first, last, EVERYTHING)])
 
     @staticmethod
-    def multiples(of: Number) -> Numbers:
+    def multiples(of: Number) -> NumberSet:
         """The multiples of a number above 0."""
-        return Numbers((Piece(None, None, multiples(exact(of))),))
+        return NumberSet((Interval(None, None, multiples(exact(of))),))
 
-    def __and__(self, other: Numbers) -> Numbers:
+    def __and__(self, other: NumberSet) -> NumberSet:
         found = []
         i = j = 0
         while i < len(self.pieces) and j < len(other.pieces):
@@ -78,27 +78,27 @@ class Numbers:
             low = max((e for e in (one.low, two.low) if e), default=None)
             high = min((e for e in (one.high, two.high) if e), default=None)
             if low is None or high is None or low < high:
-                found.append(Piece(low, high, one.grid & two.grid))
+                found.append(Interval(low, high, one.grid & two.grid))
             if one.high == high:
                 i += 1
             if two.high == high:
                 j += 1
         return _kept(found, self.plainly or other.plainly)
 
-    def __invert__(self) -> Numbers:
+    def __invert__(self) -> NumberSet:
         found = []
         reached: End | None = None
         begun = False
         for piece in self.pieces:
             if piece.low is not None and (not begun or piece.low != reached):
-                found.append(Piece(reached, piece.low, EVERYTHING))
+                found.append(Interval(reached, piece.low, EVERYTHING))
             found.append(replace(piece, grid=~piece.grid))
             reached, begun = piece.high, True
         if not begun or reached is not None:
-            found.append(Piece(reached, None, EVERYTHING))
+            found.append(Interval(reached, None, EVERYTHING))
         return _kept(found)
 
-    def __or__(self, other: Numbers) -> Numbers:
+    def __or__(self, other: NumberSet) -> NumberSet:
         if not self.pieces or not other.pieces:
             return self if self.pieces else other
         return replace(~(~self & ~other), plainly=self.plainly and other.plainly)
@@ -134,7 +134,7 @@ class Numbers:
         return tuple(found) if len(found) <= most else None
 
     def machine(self, limits: Limits = LIMITS) -> Dfa:
-        """The JSON numerals of the members (``numerals`` says which spellings are read).
+        """The JSON numerals of the members (``numerals_machine`` says which spellings are read).
 
         Raises: LimitError where it is too large.
         """
@@ -162,9 +162,9 @@ def exact(number: Number) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def _kept(pieces: list[Piece], plainly: bool = False) -> Numbers:
+def _kept(pieces: list[Interval], plainly: bool = False) -> NumberSet:
     """Pieces in order, without those that are empty; neighbours of one grid are one."""
-    found: list[Piece] = []
+    found: list[Interval] = []
     for piece in pieces:
         if piece.is_empty:
             continue
@@ -174,14 +174,14 @@ def _kept(pieces: list[Piece], plainly: bool = False) -> Numbers:
             found[-1] = replace(found[-1], high=piece.high)
         else:
             found.append(piece)
-    return Numbers(tuple(found), plainly)
+    return NumberSet(tuple(found), plainly)
 
 
-_EVERYTHING = Numbers((Piece(None, None, EVERYTHING),))
-_INTEGERS = Numbers((Piece(None, None, INTEGERS),), plainly=True)
-_NOTHING = Numbers()
+_EVERYTHING = NumberSet((Interval(None, None, EVERYTHING),))
+_INTEGERS = NumberSet((Interval(None, None, INTEGERS),), plainly=True)
+_NOTHING = NumberSet()
 
 
 @lru_cache(maxsize=1024)
-def _machine(numbers: Numbers, limits: Limits) -> Dfa:
-    return numerals(numbers.pieces, limits, plainly=numbers.plainly)
+def _machine(numbers: NumberSet, limits: Limits) -> Dfa:
+    return numerals_machine(numbers.pieces, limits, plainly=numbers.plainly)

@@ -34,19 +34,21 @@ from workbench.schema.digit_machines import (
     ABOVE,
     BELOW,
     EQUAL,
-    Place,
-    Way,
+    Edge,
+    NumeralState,
     decimal_digits,
     decimal_places,
-    of_exponents,
+    exponent_numerals,
     scientific,
 )
-from workbench.schema.intervals import Grid, Piece
+from workbench.schema.intervals import Grid, Interval
 
 _ZERO = Fraction(0)
 
 
-def of_spans(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool = False) -> Dfa:
+def interval_numerals(
+    pieces: Sequence[Interval], limits: Limits = LIMITS, *, plainly: bool = False
+) -> Dfa:
     """The numerals of disjoint pieces; with any exponent where the pieces ask for signs alone.
 
     Spelled ``plainly`` they have digits alone, and 0 has no sign.
@@ -58,11 +60,11 @@ def of_spans(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool 
         # what powers of ten leave is shared, where it is
         tens = 10 ** (4 * len(str(steps.modulus))) if steps.grid.period == 1 else 1
         told_apart = steps.modulus // gcd(steps.modulus, tens)
-        limits.check("states", reading.SPENT * told_apart, "choose a multiple of fewer digits")
-    return reading.machine_of(spans.ways, spans.is_final, limits)
+        limits.check("states", reading.STATE_COST * told_apart, "choose a multiple of fewer digits")
+    return reading.numeral_machine(spans.ways, spans.is_final, limits)
 
 
-def only_signs(pieces: Sequence[Piece]) -> bool:
+def depend_only_on_sign(pieces: Sequence[Interval]) -> bool:
     """Whether the pieces hold or leave out the negative numbers, 0 and the positive ones whole."""
     ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
     return ends <= {_ZERO} and all(piece.grid.is_everything for piece in pieces)
@@ -120,7 +122,7 @@ class _Steps:
 class _Spans:
     """What a numeral is read beside."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[Interval]
     #: For positive and for negative numerals: their bounds, 0 the first of them.
     bounds: tuple[tuple[_Bound, ...], tuple[_Bound, ...]]
     grids: tuple[_Steps, ...]
@@ -131,7 +133,7 @@ class _Spans:
     plainly: bool
 
     @staticmethod
-    def of(pieces: Sequence[Piece], plainly: bool) -> _Spans:
+    def of(pieces: Sequence[Interval], plainly: bool) -> _Spans:
         """The bounds and grids of pieces."""
         ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
         positive = tuple(map(_bound, sorted({_ZERO, *(n for n in ends if n > 0)})))
@@ -147,64 +149,64 @@ class _Spans:
             grids=tuple(grids),
             most_whole=max(len(bound.whole) for bound in every) + 1,
             most_part=max([len(b.part) for b in every] + [steps.places for steps in grids]),
-            exponents=only_signs(pieces),
+            exponents=depend_only_on_sign(pieces),
             plainly=plainly,
         )
 
-    def ways(self, place: Place) -> Iterator[Way]:
+    def ways(self, place: NumeralState) -> Iterator[Edge]:
         """The ways on from a place."""
         part = place.part
         if part == reading.BEGIN:
-            yield reading.sign(b"-", place._replace(part=reading.SIGNED, negative=True))
+            yield reading.byte_edge(b"-", place._replace(part=reading.SIGNED, negative=True))
         # the first bound is 0: a whole part that equals it so far is its one digit, and over
         if part in (reading.BEGIN, reading.SIGNED) or (
             part == reading.WHOLE and place.compared[0] != EQUAL
         ):
             marks = self._marks(place, [bound.whole for bound in self.bounds[place.negative]])
             first = int(self.plainly and part == reading.SIGNED)
-            yield from reading.digits(marks, lambda digit: self._whole(place, digit), first)
+            yield from reading.digit_edges(marks, lambda digit: self._whole(place, digit), first)
         if part == reading.WHOLE and not self.plainly:
-            yield reading.sign(b".", self._at_point(place))
+            yield reading.byte_edge(b".", self._at_point(place))
         if part in (reading.POINT, reading.FRACTION):
             marks = {0, *self._marks(place, [bound.part for bound in self.bounds[place.negative]])}
-            yield from reading.digits(marks, lambda digit: self._fraction(place, digit))
+            yield from reading.digit_edges(marks, lambda digit: self._fraction(place, digit))
         if self.exponents:
             yield from _any_exponent(place)
 
-    def _marks(self, place: Place, expected: list[tuple[int, ...]]) -> set[int]:
+    def _marks(self, place: NumeralState, expected: list[tuple[int, ...]]) -> set[int]:
         """The digits that lead elsewhere than their neighbours."""
         if any(steps.modulus > 1 for steps in self.grids):
             return set(range(10))
         at = place.read
         return {digits[at] for digits in expected if at < len(digits)}
 
-    def _whole(self, place: Place, digit: int) -> Place:
+    def _whole(self, place: NumeralState, digit: int) -> NumeralState:
         """One more digit before the point."""
         bounds = self.bounds[place.negative]
         at = min(place.read, self.most_whole - 1)
         before = place.compared or (EQUAL,) * len(bounds)
         compared = tuple(
-            ABOVE if at >= len(bound.whole) else reading.decided(b, digit, bound.whole[at])
+            ABOVE if at >= len(bound.whole) else reading.compare_digit(b, digit, bound.whole[at])
             for b, bound in zip(before, bounds, strict=True)
         )
         left = place.left or (0,) * len(self.grids)
         left = tuple(s.after(r, digit) for r, s in zip(left, self.grids, strict=True))
-        return Place(reading.WHOLE, place.negative, at + 1, compared, left)
+        return NumeralState(reading.WHOLE, place.negative, at + 1, compared, left)
 
-    def _at_point(self, place: Place) -> Place:
+    def _at_point(self, place: NumeralState) -> NumeralState:
         """The whole part is over: a shorter one is a smaller one."""
         compared = tuple(
             BELOW if place.read < len(bound.whole) else b
             for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
         )
         left = tuple(s.settled(r, 0) for r, s in zip(place.left, self.grids, strict=True))
-        return Place(reading.POINT, place.negative, 0, compared, left)
+        return NumeralState(reading.POINT, place.negative, 0, compared, left)
 
-    def _fraction(self, place: Place, digit: int) -> Place:
+    def _fraction(self, place: NumeralState, digit: int) -> NumeralState:
         """One more digit after the point."""
         at = place.read
         compared = tuple(
-            reading.decided(b, digit, bound.part[at] if at < len(bound.part) else 0)
+            reading.compare_digit(b, digit, bound.part[at] if at < len(bound.part) else 0)
             for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
         )
         # −1 is a number between the points
@@ -214,9 +216,11 @@ class _Spans:
             else (r if digit == 0 else -1)
             for r, s in zip(place.left, self.grids, strict=True)
         )
-        return Place(reading.FRACTION, place.negative, min(at + 1, self.most_part), compared, left)
+        return NumeralState(
+            reading.FRACTION, place.negative, min(at + 1, self.most_part), compared, left
+        )
 
-    def is_final(self, place: Place) -> bool:
+    def is_final(self, place: NumeralState) -> bool:
         """Whether a numeral may end here, and its number is in a piece."""
         if place.part == reading.WHOLE:
             place = self._at_point(place)
@@ -228,10 +232,10 @@ class _Spans:
             )
             for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
         }
-        found = reading.around(self.pieces, sizes, place)
+        found = reading.containing(self.pieces, sizes, place)
         return any(self._is_on_grid(piece.grid, place) for piece in found)
 
-    def _is_on_grid(self, grid: Grid, place: Place) -> bool:
+    def _is_on_grid(self, grid: Grid, place: NumeralState) -> bool:
         if grid.is_everything:
             return True
         which = next(k for k, steps in enumerate(self.grids) if steps.grid == grid)
@@ -246,19 +250,21 @@ class _Spans:
         return (-steps if place.negative else steps) % grid.period in grid.members
 
 
-def _any_exponent(place: Place) -> Iterator[Way]:
+def _any_exponent(place: NumeralState) -> Iterator[Edge]:
     """The ways of an exponent, which changes nothing a sign depends on."""
     if place.part in (reading.WHOLE, reading.FRACTION):
         for letter in (b"e", b"E"):
-            yield reading.sign(letter, place._replace(part=reading.MARKED))
+            yield reading.byte_edge(letter, place._replace(part=reading.MARKED))
     if place.part == reading.MARKED:
         for letter in (b"+", b"-"):
-            yield reading.sign(letter, place._replace(part=reading.POWER_SIGNED))
+            yield reading.byte_edge(letter, place._replace(part=reading.POWER_SIGNED))
     if place.part in (reading.MARKED, reading.POWER_SIGNED, reading.POWER):
-        yield from reading.digits((), lambda _: place._replace(part=reading.POWER))
+        yield from reading.digit_edges((), lambda _: place._replace(part=reading.POWER))
 
 
-def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool = False) -> Dfa:
+def numerals_machine(
+    pieces: Sequence[Interval], limits: Limits = LIMITS, *, plainly: bool = False
+) -> Dfa:
     """The JSON numerals of the numbers in disjoint pieces; ``plainly``: these are integers.
 
     Raises: LimitError where bounds or multiples have too many digits.
@@ -267,10 +273,10 @@ def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool 
     points = [piece.point for piece in pieces if piece.point is not None]
     machines = []
     if spans:
-        machines.append(of_spans(spans, limits, plainly=plainly))
+        machines.append(interval_numerals(spans, limits, plainly=plainly))
         dense = [piece for piece in spans if piece.grid.is_everything]
-        if dense and not only_signs(spans):
-            machines.append(of_exponents(dense, limits))
+        if dense and not depend_only_on_sign(spans):
+            machines.append(exponent_numerals(dense, limits))
     if points:
         machines.append(_of_points(points, limits, plainly=plainly))
     if len(machines) == 1:

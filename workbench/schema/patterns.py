@@ -38,7 +38,7 @@ from workbench.syntax.regex.tree import Alternate, Bytes, Characters, Concat, Gr
 from workbench.syntax.regex.unicode_sets import ASCII_WORD
 
 
-class Before(IntEnum):
+class LastRead(IntEnum):
     """What has been read last."""
 
     NOTHING = 0
@@ -46,7 +46,7 @@ class Before(IntEnum):
     OTHER = 2
 
 
-class Next(IntEnum):
+class NextRead(IntEnum):
     """What has to come."""
 
     ANYTHING = 0
@@ -55,10 +55,10 @@ class Next(IntEnum):
     NOTHING = 3
 
 
-_Place = tuple[int, Before, Next]
+_Place = tuple[int, LastRead, NextRead]
 
 
-def asking(
+def assertion_nfa(
     regex: Regex,
     assertions: Assertions,
     alphabet: Alphabet,
@@ -161,48 +161,48 @@ def _unfolded(graph: _Graph, start: int, end: int, words: frozenset[int]) -> Nfa
             waiting.append(place)
         return numbers[place]
 
-    number((start, Before.NOTHING, Next.ANYTHING))
+    number((start, LastRead.NOTHING, NextRead.ANYTHING))
     for place in waiting:  # grows while it is read
         node, before, following = place
         for kind, target in graph.moves[node]:
             for needed in _needed(kind, before):
                 if (both := _both(following, needed)) is not None:
                     builder.epsilon(numbers[place], number((target, before, both)))
-        for atoms, target in graph.reads[node] if following is not Next.NOTHING else ():
+        for atoms, target in graph.reads[node] if following is not NextRead.NOTHING else ():
             for atom in atoms:
                 word = atom in words
-                if following is Next.ANYTHING or word == (following is Next.WORD):
-                    read = Before.WORD if word else Before.OTHER
-                    there = number((target, read, Next.ANYTHING))
+                if following is NextRead.ANYTHING or word == (following is NextRead.WORD):
+                    read = LastRead.WORD if word else LastRead.OTHER
+                    there = number((target, read, NextRead.ANYTHING))
                     builder.edge(numbers[place], atom, atom, there)
     finals = {
-        n for (node, _, next_), n in numbers.items() if node == end and next_ is not Next.WORD
+        n for (node, _, next_), n in numbers.items() if node == end and next_ is not NextRead.WORD
     }
     return builder.build(0, finals)
 
 
-def _needed(kind: Kind | None, before: Before) -> tuple[Next, ...]:
+def _needed(kind: Kind | None, before: LastRead) -> tuple[NextRead, ...]:
     """What has to come next where an assertion holds; nothing where it cannot."""
     match kind:
         case None:
-            return (Next.ANYTHING,)
+            return (NextRead.ANYTHING,)
         case Kind.START:
-            return (Next.ANYTHING,) if before is Before.NOTHING else ()
+            return (NextRead.ANYTHING,) if before is LastRead.NOTHING else ()
         case Kind.END:
-            return (Next.NOTHING,)
+            return (NextRead.NOTHING,)
         case Kind.BOUNDARY:
-            return (Next.NO_WORD if before is Before.WORD else Next.WORD,)
+            return (NextRead.NO_WORD if before is LastRead.WORD else NextRead.WORD,)
         case _:
-            return (Next.WORD if before is Before.WORD else Next.NO_WORD,)
+            return (NextRead.WORD if before is LastRead.WORD else NextRead.NO_WORD,)
 
 
-def _both(one: Next, other: Next) -> Next | None:
+def _both(one: NextRead, other: NextRead) -> NextRead | None:
     """What has to come next where both say so; None where nothing can. The end is no word."""
-    if one is other or other is Next.ANYTHING:
+    if one is other or other is NextRead.ANYTHING:
         return one
-    if one is Next.ANYTHING:
+    if one is NextRead.ANYTHING:
         return other
-    return Next.NOTHING if Next.WORD not in (one, other) else None
+    return NextRead.NOTHING if NextRead.WORD not in (one, other) else None
 
 
 #: The trees made here were written nowhere.
@@ -370,7 +370,7 @@ class _Search:
         core = Concat(tuple(parts[first:last]), _HERE)
         if self._asserted(core):
             whole = Concat(tuple(parts), _HERE)
-            nfa = asking(
+            nfa = assertion_nfa(
                 whole, self.assertions, self.alphabet, self.limits, before=before, after=after
             )
         else:

@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote, urljoin
 
-from workbench.schema.schema_reader import ANNOTATIONS, Dialect, Document, Node, unsupported, wrong
+from workbench.schema.schema_reader import (
+    ANNOTATIONS,
+    Dialect,
+    Document,
+    Node,
+    invalid,
+    unsupported,
+)
 
 _INDEX = re.compile("0|[1-9][0-9]*")
 #: What stands under these is no schema but has one under each of its names.
@@ -40,7 +47,7 @@ class References:
         """
         address = reference.value
         if not isinstance(address, str):
-            raise wrong(reference, "the address of a schema, as text")
+            raise invalid(reference, "the address of a schema, as text")
         holder = self.resource(reference)
         if address.startswith("#"):
             resource, fragment = holder, address[1:]

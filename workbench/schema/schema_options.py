@@ -83,7 +83,7 @@ _LAYOUT = frozenset({_FLEXIBLE, *(name for name, _ in _SEPARATORS)})
 _SO_ANYWAY = {"json_allow_general_unicode_escapes": True}
 
 
-def guided(root: Node, options: SchemaOptions) -> tuple[SchemaOptions, tuple[Node, ...]]:
+def apply_guidance(root: Node, options: SchemaOptions) -> tuple[SchemaOptions, tuple[Node, ...]]:
     """The options with the policy a schema asks for, and the members of it nobody here follows.
 
     A policy that is not the usual one was chosen by somebody: it stays.
@@ -123,7 +123,7 @@ def _not_followed(asked: dict[str, Node], policy: Whitespace | None) -> Iterator
 
 
 #: The four characters that JSON skips (RFC 8259, §2).
-BLANKS = b" \t\n\r"
+WHITESPACE_BYTES = b" \t\n\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _any(bound: int, span: Span) -> Spacing:
     blank = Nonterminal("whitespace", span)
     comma = Sequence((blank, Literal(b",", span), blank), span)
     colon = Sequence((blank, Literal(b":", span), blank), span)
-    run = Automaton(blanks(bound), f"up to {bound} blanks", span)
+    run = Automaton(whitespace_machine(bound), f"up to {bound} blanks", span)
     rules = tuple(
         Rule(name, body, span, span)
         for name, body in (("comma", comma), ("colon", colon), ("whitespace", run))
@@ -163,10 +163,10 @@ def _any(bound: int, span: Span) -> Spacing:
 
 
 @lru_cache(maxsize=16)
-def blanks(bound: int) -> Dfa:
+def whitespace_machine(bound: int) -> Dfa:
     """At most ``bound`` characters of whitespace: a chain of ``bound + 1`` states."""
     classes = np.zeros(256, np.uint16)
-    classes[[*BLANKS]] = 1
+    classes[[*WHITESPACE_BYTES]] = 1
     table = np.full((bound + 1, 2), DEAD, np.int32)
     table[:-1, 1] = np.arange(1, bound + 1)
     return Dfa(classes, table, np.ones(bound + 1, np.bool_))

@@ -306,14 +306,14 @@ class SchemaNote:
     span: Span
 
 
-class Untold(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
+class UncomputableSet(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
     """A set cannot be worked out; the message says why."""
 
 
 def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
     """The refusal of a keyword that reads well and cannot be honoured."""
     return BuildError(
-        f"{told(keyword)}: {why}",
+        f"{location(keyword)}: {why}",
         keyword.document.source,
         keyword.name_span,
         hint or "leave the keyword out, or say the same in another way",
@@ -321,16 +321,16 @@ def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
     )
 
 
-def blamed(subschema: Node, words: Iterable[str]) -> Node:
+def first_keyword(subschema: Node, words: Iterable[str]) -> Node:
     """The first of some keywords that a subschema has; itself where it has none of them."""
     held = subschema.members or {}
     return next((held[word] for word in words if word in held), subschema)
 
 
-def wrong(place: Node, expected: str) -> ParseError:
+def invalid(place: Node, expected: str) -> ParseError:
     """The error of a schema that is none: a keyword with a value it cannot have."""
     return ParseError(
-        f"{told(place)}: expected {expected}",
+        f"{location(place)}: expected {expected}",
         place.document.source,
         place.span,
         kind="schema",
@@ -342,7 +342,7 @@ def note(keyword: Node, message: str) -> SchemaNote:
     return SchemaNote(message, keyword.pointer, keyword.name_span)
 
 
-def told(place: Node) -> str:
+def location(place: Node) -> str:
     """How a place in a schema is spoken of: by its JSON pointer, which ends in the keyword."""
     return place.pointer or "the schema"
 
@@ -432,7 +432,7 @@ def dialect_of(root: Node) -> Dialect:
     if named is None:
         return UNNAMED
     if not isinstance(named.value, str):
-        raise wrong(named, "the address of a draft, as text")
+        raise invalid(named, "the address of a draft, as text")
     match = _DRAFT_NAME.fullmatch(named.value)
     if match is None or match[3]:
         return UNNAMED

@@ -64,7 +64,7 @@ class Alphabet:
 
 
 #: The alphabet that tells nothing apart.
-ANY = Alphabet()
+ONE_ATOM = Alphabet()
 
 
 def alphabet_of(sets: Iterable[Ranges]) -> Alphabet:
@@ -105,7 +105,7 @@ def _numbered(starts: list[int], marks: list[int] | list[tuple[int, int]]) -> Al
 
 
 @lru_cache(maxsize=512)
-def joint(
+def common_refinement(
     left: Alphabet, right: Alphabet
 ) -> tuple[Alphabet, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The coarsest alphabet finer than both, and for each of its atoms that of either."""
@@ -181,7 +181,7 @@ def complement(content: Content, limits: Limits = LIMITS) -> Content:
 def _together(
     left: Content, right: Content, operation: Callable[[Dfa, Dfa, Limits], Dfa], limits: Limits
 ) -> Content:
-    alphabet, atoms_left, atoms_right = joint(left.alphabet, right.alphabet)
+    alphabet, atoms_left, atoms_right = common_refinement(left.alphabet, right.alphabet)
     made = operation(_over(left.machine, atoms_left), _over(right.machine, atoms_right), limits)
     return Content(alphabet, made, left.plainly or right.plainly)
 
@@ -195,15 +195,15 @@ def _over(machine: Dfa, atoms: npt.NDArray[np.intp]) -> Dfa:
 def of_lengths(low: int, high: int | None) -> Content:
     """The strings of ``low`` to ``high`` characters."""
     if high is not None and high < low:
-        return Content(ANY, nothing(1))
+        return Content(ONE_ATOM, nothing(1))
     last = low if high is None else high
     table = np.arange(1, last + 2, dtype=np.int32)[:, None]
     table[-1] = last if high is None else DEAD
-    return Content(ANY, Dfa(np.zeros(1, np.uint16), table, np.arange(last + 1) >= low))
+    return Content(ONE_ATOM, Dfa(np.zeros(1, np.uint16), table, np.arange(last + 1) >= low))
 
 
 @lru_cache(maxsize=512)
-def run_of(content: Content) -> tuple[int, int | None, Content | None] | None:
+def uniform_run(content: Content) -> tuple[int, int | None, Content | None] | None:
     """How long a run of characters of one kind is, and all their strings; None for other sets.
 
     The strings are None where any character is of the kind.
@@ -258,7 +258,7 @@ def of_words(words: Iterable[str], limits: Limits = LIMITS) -> Content:
     return Content(alphabet, minimize(Dfa(classes, table, finals), limits))
 
 
-def between(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> Content:
+def with_lengths(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> Content:
     """The members of ``low`` to ``high`` characters.
 
     A state is one of the set's machine and how many characters were read, as far as they count.

@@ -11,8 +11,8 @@ from workbench.automata.explore import nothing
 from workbench.base.dfa import Dfa
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema import string_machines
-from workbench.schema.formats import strings_of
-from workbench.schema.json_literals import all_but_words_machine, literals, words_machine
+from workbench.schema.formats import format_strings
+from workbench.schema.json_literals import all_but_words_machine, literals_machine, words_machine
 from workbench.schema.patterns import search
 from workbench.schema.string_machines import Content
 
@@ -21,7 +21,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class StringSet:
     """A set of strings by what they say, however JSON spells them.
 
     It is finite, its ``words``; or it holds every string that has from ``low`` to ``high``
@@ -35,48 +35,48 @@ class Texts:
     content: Content | None = None
 
     @staticmethod
-    def everything() -> Texts:
+    def everything() -> StringSet:
         """Every string."""
         return _EVERYTHING
 
     @staticmethod
-    def nothing() -> Texts:
+    def nothing() -> StringSet:
         """No string."""
         return _NOTHING
 
     @staticmethod
-    def of(words: Iterable[str]) -> Texts:
+    def of(words: Iterable[str]) -> StringSet:
         """Exactly these strings; one with half a surrogate pair is none."""
-        return Texts(words=frozenset(word for word in words if not _HALF.search(word)))
+        return StringSet(words=frozenset(word for word in words if not _HALF.search(word)))
 
     @staticmethod
-    def lengths(low: int = 0, high: int | None = None) -> Texts:
+    def lengths(low: int = 0, high: int | None = None) -> StringSet:
         """The strings of ``low`` to ``high`` code points."""
-        return _bounded(Texts(low=max(low, 0), high=high))
+        return _bounded(StringSet(low=max(low, 0), high=high))
 
     @staticmethod
-    def pattern(pattern: str, limits: Limits = LIMITS) -> Texts:
+    def pattern(pattern: str, limits: Limits = LIMITS) -> StringSet:
         """The strings in which an ECMA-262 regex is found somewhere.
 
         Raises: ParseError where it cannot be read or is not regular; LimitError where its machine
                 is too large.
         """
         content = search(pattern, replace(limits, began=None))
-        run = string_machines.run_of(content)
+        run = string_machines.uniform_run(content)
         if run is None:
-            return Texts(content=content)
+            return StringSet(content=content)
         low, high, characters = run
-        return _bounded(Texts(low=low, high=high, content=characters))
+        return _bounded(StringSet(low=low, high=high, content=characters))
 
     @staticmethod
-    def format(name: str) -> Texts | None:
+    def format(name: str) -> StringSet | None:
         """The strings of a format; None where nobody here knows it."""
-        content = strings_of(name)
-        return None if content is None else Texts(content=content)
+        content = format_strings(name)
+        return None if content is None else StringSet(content=content)
 
-    def __and__(self, other: Texts) -> Texts:
+    def __and__(self, other: StringSet) -> StringSet:
         if self.words is not None:
-            return Texts.of(word for word in self.words if other.contains(word))
+            return StringSet.of(word for word in self.words if other.contains(word))
         if other.words is not None:
             return other & self
         highs = [high for high in (self.high, other.high) if high is not None]
@@ -85,34 +85,34 @@ class Texts:
             content = _both(self.content, other.content)
         low, high = max(self.low, other.low), min(highs, default=None)
         without = self.without | other.without
-        return _bounded(Texts(low=low, high=high, without=without, content=content))
+        return _bounded(StringSet(low=low, high=high, without=without, content=content))
 
-    def __invert__(self) -> Texts:
+    def __invert__(self) -> StringSet:
         if self.words is not None:
-            return _bounded(Texts(without=self.words))
+            return _bounded(StringSet(without=self.words))
         if self.low == 0 and self.high is None and self.content is None:
-            return Texts.of(self.without)
+            return StringSet.of(self.without)
         if not self.without and self.content is None and (self.low == 0 or self.high is None):
             low = 0 if self.high is None else self.high + 1
-            return Texts.lengths(low, self.low - 1 if self.high is None else None)
-        return Texts(content=string_machines.complement(self.as_content()))
+            return StringSet.lengths(low, self.low - 1 if self.high is None else None)
+        return StringSet(content=string_machines.complement(self.as_content()))
 
-    def __or__(self, other: Texts) -> Texts:
+    def __or__(self, other: StringSet) -> StringSet:
         if self.words is not None and other.words is not None:
-            return Texts(words=self.words | other.words)
+            return StringSet(words=self.words | other.words)
         for one, rest in ((self, other), (other, self)):
             if one.words is not None and all(rest.contains(word) for word in one.words):
                 return rest
-            if rest == Texts(without=rest.without):
-                return Texts(without=frozenset(w for w in rest.without if not one.contains(w)))
-        return Texts(content=string_machines.union(self.as_content(), other.as_content()))
+            if rest == StringSet(without=rest.without):
+                return StringSet(without=frozenset(w for w in rest.without if not one.contains(w)))
+        return StringSet(content=string_machines.union(self.as_content(), other.as_content()))
 
     @property
     def only_counts(self) -> bool:
         """Whether members are all strings of so many characters, any or of one kind."""
         if self.words is not None or self.without:
             return False
-        run = (0, None, None) if self.content is None else string_machines.run_of(self.content)
+        run = (0, None, None) if self.content is None else string_machines.uniform_run(self.content)
         return run is not None and run[:2] == (0, None)
 
     @property
@@ -168,7 +168,7 @@ class Texts:
             limits.check("states", max(self.low, self.high or 0), "lower the string's length")
             found = string_machines.of_lengths(self.low, self.high)
         elif self.low > 0 or self.high is not None:
-            found = string_machines.between(found, self.low, self.high, limits)
+            found = string_machines.with_lengths(found, self.low, self.high, limits)
         if self.without:
             found = string_machines.difference(
                 found, string_machines.of_words(self.without, limits), limits
@@ -183,16 +183,16 @@ class Texts:
         return _machine(self, replace(limits, began=None))
 
 
-_EVERYTHING = Texts()
-_NOTHING = Texts(words=frozenset())
+_EVERYTHING = StringSet()
+_NOTHING = StringSet(words=frozenset())
 
 
-def _bounded(texts: Texts) -> Texts:
+def _bounded(texts: StringSet) -> StringSet:
     """The same set, as words where the lengths leave but few, and lengths where words do."""
     if texts.high is not None and (texts.high < texts.low or texts.high < 0):
         return _NOTHING
     if texts.high == 0:
-        return Texts.of([""] if texts.contains("") else [])
+        return StringSet.of([""] if texts.contains("") else [])
     if texts.without == {""}:
         return replace(texts, low=max(texts.low, 1), without=frozenset())
     return texts
@@ -204,11 +204,11 @@ def _both(left: Content, right: Content) -> Content:
 
 
 @lru_cache(maxsize=1024)
-def _machine(texts: Texts, limits: Limits) -> Dfa:
+def _machine(texts: StringSet, limits: Limits) -> Dfa:
     if texts.is_empty:
         return nothing(256)
     if texts.words is not None:
         return words_machine(sorted(texts.words), limits)
-    if texts.without and texts == Texts(without=texts.without):
+    if texts.without and texts == StringSet(without=texts.without):
         return all_but_words_machine(sorted(texts.without), limits)
-    return literals(texts.as_content(limits), limits)
+    return literals_machine(texts.as_content(limits), limits)

@@ -13,11 +13,11 @@ from typing import Any
 
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
-from workbench.schema.counting import FEW, Counting
-from workbench.schema.member_rows import written_graph
-from workbench.schema.normal_form import Arrays, Contains, Later, Values, canonical, item_of
+from workbench.schema.counting import MAX_COUNTED_SINGLY, BlockCounter
+from workbench.schema.member_rows import write_graph
+from workbench.schema.normal_form import Arrays, Contains, LazySet, Values, canonical, item_of
 from workbench.schema.schema_reader import unsupported
-from workbench.schema.write_values import Writing, in_a_row, is_nothing, optional
+from workbench.schema.write_values import RuleWriter, has_no_value, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, Sequence
 
 #: The most sets of values that are told apart: with ten values all of them, with twenty those of
@@ -31,7 +31,7 @@ class UniqueGraph:
     Raises: BuildError of kind ``unsupported_schema`` where there are too many.
     """
 
-    def __init__(self, shape: Arrays, name: str, writing: Writing) -> None:
+    def __init__(self, shape: Arrays, name: str, writing: RuleWriter) -> None:
         assert shape.unique is not None
         self._shape = shape
         self._name = name
@@ -55,9 +55,9 @@ class UniqueGraph:
             for value, bit in zip(few, its_bits, strict=True)
         }
 
-    def _few(self, items: Later) -> list[Any]:
+    def _few(self, items: LazySet) -> list[Any]:
         """The values of a set of a few."""
-        few = finite(items.values, _MOST_SETS)
+        few = finite_values(items.values, _MOST_SETS)
         if few is None:
             raise self._refusal()
         return few
@@ -74,7 +74,7 @@ class UniqueGraph:
         for bit in self._bits_at[min(place, len(self._shape.prefix))]:
             if not state & bit:
                 held = self._held[bit]
-                yield in_a_row([*comma, held], held.span), state | bit
+                yield sequence([*comma, held], held.span), state | bit
 
     def is_final(self, state: int) -> bool:
         return state.bit_count() >= self._shape.low
@@ -92,7 +92,7 @@ class UniqueGraph:
         )
 
 
-def finite(values: Values, most: int) -> list[Any] | None:
+def finite_values(values: Values, most: int) -> list[Any] | None:
     """The values of a set of leaves, if there are at most so many; None else."""
     if values.arrays or values.objects:
         return None
@@ -112,7 +112,9 @@ _NESTED = 12
 _State = tuple[int, tuple[int, ...]]
 
 
-def array_expression(shape: Arrays, name: str, owner: Later, writing: Writing) -> Expression | None:
+def array_expression(
+    shape: Arrays, name: str, owner: LazySet, writing: RuleWriter
+) -> Expression | None:
     """The texts of the arrays of a shape of ``owner``; ``name`` begins the names of further rules.
 
     None where there are none, which not every shape shows before.
@@ -126,16 +128,16 @@ def array_expression(shape: Arrays, name: str, owner: Later, writing: Writing) -
     optional_ones = len(shape.prefix) - shape.low
     if shape.unique:
         unique = UniqueGraph(shape, name, writing)
-        inside, may_be_empty = written_graph(unique, 0, writing, owner.node)
+        inside, may_be_empty = write_graph(unique, 0, writing, owner.node)
     elif shape.contains or optional_ones > _NESTED:
         counting, nothing_yet = _CountingGraph(shape, name, writing), (0,) * len(shape.contains)
-        inside, may_be_empty = written_graph(counting, (0, nothing_yet), writing, owner.node)
+        inside, may_be_empty = write_graph(counting, (0, nothing_yet), writing, owner.node)
     else:
         inside, may_be_empty = _row(shape, name, span, writing), shape.low == 0
     return writing.bracketed(b"[]", inside, may_be_empty, span)
 
 
-def _row(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
+def _row(shape: Arrays, name: str, span: Span, writing: RuleWriter) -> Expression:
     """One item after the other, the first of them there.
 
     Whatever may be left out is inside what it follows: ``a (, b (, c)?)?``.
@@ -154,16 +156,16 @@ def _row(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
         row = [comma, items[place], *row]
         if place >= shape.low:
             row = [optional(Sequence(tuple(row), span), span)]
-    return in_a_row([items[0], *row], span)
+    return sequence([items[0], *row], span)
 
 
 def _again(
-    item: Expression, low: int, high: int | None, name: str, span: Span, writing: Writing
+    item: Expression, low: int, high: int | None, name: str, span: Span, writing: RuleWriter
 ) -> list[Expression]:
     """Copies of an item after the first; many of them are counted by blocks."""
-    if max(low, high or 0) <= FEW:
+    if max(low, high or 0) <= MAX_COUNTED_SINGLY:
         return [Repetition(item, low, high, span)] if high != 0 else []
-    counting = Counting(
+    counting = BlockCounter(
         lambda least, most: Repetition(item, least, most, span),
         lambda level: writing.block(f"{name}_items", counting, level),
         span,
@@ -171,7 +173,7 @@ def _again(
     return counting.counted(low, high)
 
 
-def _counted_item(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
+def _counted_item(shape: Arrays, name: str, span: Span, writing: RuleWriter) -> Expression:
     """An item after the prefix; where there are many copies of it, as the call of a rule."""
     item = writing.of(shape.rest)
     if max(shape.low, shape.high or 0) <= _COPIED or isinstance(item, Nonterminal):
@@ -184,7 +186,7 @@ def _counted_item(shape: Arrays, name: str, span: Span, writing: Writing) -> Exp
 class _CountingGraph:
     """The row of items of a shape that asks for some of a kind."""
 
-    def __init__(self, shape: Arrays, name: str, writing: Writing) -> None:
+    def __init__(self, shape: Arrays, name: str, writing: RuleWriter) -> None:
         self._shape = shape
         self._name = name
         self._writing = writing
@@ -202,11 +204,11 @@ class _CountingGraph:
         for after, held in self._counting(place, counts, item):
             value = self._writing.of(held)
             comma = [self._writing.spacing.comma] if place else []
-            yield in_a_row([*comma, value], held.span), (further, after)
+            yield sequence([*comma, value], held.span), (further, after)
 
     def _counting(
-        self, place: int, counts: tuple[int, ...], item: Later
-    ) -> Iterator[tuple[tuple[int, ...], Later]]:
+        self, place: int, counts: tuple[int, ...], item: LazySet
+    ) -> Iterator[tuple[tuple[int, ...], LazySet]]:
         """What each ``contains`` may have counted after an item, and the item's values then."""
         ways = [
             list(self._ways(place, count, asked))
@@ -219,7 +221,7 @@ class _CountingGraph:
                 if is_in is not None:
                     kind = asked.values if is_in else algebra.complement(asked.values)
                     held = algebra.both(held, kind)
-            if not is_nothing(held.values):
+            if not has_no_value(held.values):
                 yield tuple(count for count, _ in way), held
 
     def _ways(self, place: int, count: int, asked: Contains) -> Iterator[tuple[int, bool | None]]:

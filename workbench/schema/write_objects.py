@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from workbench.schema.member_rows import written_graph
-from workbench.schema.normal_form import Later, Objects, nobody
-from workbench.schema.string_sets import Texts
-from workbench.schema.write_values import Writing, any_of, in_a_row, is_nothing, optional
+from workbench.schema.member_rows import write_graph
+from workbench.schema.normal_form import LazySet, Objects, is_empty
+from workbench.schema.string_sets import StringSet
+from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Repetition
 
 #: The most conditions on some member of which every set is told apart.
@@ -24,11 +24,11 @@ _MOST_CONDITIONS = 5
 #: conditions on ``some`` member are met, a bit each.
 _State = tuple[int, int, int]
 #: A bit for each condition, and names and values that meet them.
-_Meeting = tuple[int, Texts, Later]
+_Meeting = tuple[int, StringSet, LazySet]
 
 
 def object_expression(
-    shape: Objects, name: str, owner: Later, writing: Writing
+    shape: Objects, name: str, owner: LazySet, writing: RuleWriter
 ) -> Expression | None:
     """The texts of the objects of a shape of ``owner``; ``name`` begins the names of further rules.
 
@@ -44,11 +44,11 @@ def object_expression(
     if shape.required and not (shape.some or shape.low or shape.high is not None):
         return writing.bracketed(b"{}", _row(shape, owner, writing), False, span)
     graph = _ObjectGraph(shape, name, owner, writing)
-    inside, may_be_empty = written_graph(graph, (0, 0, 0), writing, owner.node)
+    inside, may_be_empty = write_graph(graph, (0, 0, 0), writing, owner.node)
     return writing.bracketed(b"{}", inside, may_be_empty, span)
 
 
-def _unordered(shape: Objects, writing: Writing) -> Objects:
+def _unordered(shape: Objects, writing: RuleWriter) -> Objects:
     """The shape with names that no schema declares among the others, in any order.
 
     That one of them is required is one more condition on some member; there is a rule for every
@@ -57,9 +57,9 @@ def _unordered(shape: Objects, writing: Writing) -> Objects:
     required = shape.required & shape.loose
     if len(required) + len(shape.some) > _MOST_CONDITIONS:
         return shape
-    names = [(Texts.of([name]), shape.properties[name]) for name in shape.properties
+    names = [(StringSet.of([name]), shape.properties[name]) for name in shape.properties
              if name in shape.loose]  # fmt: skip
-    conditions = [((Texts.of([name]), writing.algebra.anything),) for name in sorted(required)]
+    conditions = [((StringSet.of([name]), writing.algebra.anything),) for name in sorted(required)]
     declared = {name: held for name, held in shape.properties.items() if name not in shape.loose}
     return replace(
         shape,
@@ -71,7 +71,7 @@ def _unordered(shape: Objects, writing: Writing) -> Objects:
     )
 
 
-def _row(shape: Objects, owner: Later, writing: Writing) -> Expression:
+def _row(shape: Objects, owner: LazySet, writing: RuleWriter) -> Expression:
     """One member after the other.
 
     The first required one has no comma; who comes before it brings one behind, who comes after it
@@ -84,33 +84,33 @@ def _row(shape: Objects, owner: Later, writing: Writing) -> Expression:
         pair = writing.member(name, later, owner)
         if name not in shape.required:
             parts = [*pair, comma] if is_first else [comma, *pair]
-            row.append(optional(in_a_row(parts, span), span))
+            row.append(optional(sequence(parts, span), span))
         else:
             row += pair if is_first else [comma, *pair]
             is_first = False
     extras = [
-        in_a_row([comma, *pair], span)
+        sequence([comma, *pair], span)
         for names, later in shape.extras
         for pair in writing.other(names, later, owner)
     ]
     if extras:
-        row.append(Repetition(any_of(extras, span), 0, None, span))
-    return in_a_row(row, span)
+        row.append(Repetition(choice(extras, span), 0, None, span))
+    return sequence(row, span)
 
 
 class _ObjectGraph:
     """The row of members of a shape that counts them, or of which none is required."""
 
-    def __init__(self, shape: Objects, name: str, owner: Later, writing: Writing) -> None:
+    def __init__(self, shape: Objects, name: str, owner: LazySet, writing: RuleWriter) -> None:
         self._shape = shape
         self._name = name
         self._owner = owner
         self._writing = writing
         self._pairs = list(shape.properties.items())
-        self._texts = [Texts.of([name]) for name in shape.properties]
+        self._texts = [StringSet.of([name]) for name in shape.properties]
         #: As many are told apart: all up to the most allowed, else up to the least.
         self._told_apart = max(1, shape.low) if shape.high is None else max(1, shape.high)
-        self._written: dict[tuple[str, Later], tuple[Expression, ...]] = {}
+        self._written: dict[tuple[str, LazySet], tuple[Expression, ...]] = {}
         self._all_met = (1 << len(shape.some)) - 1
         self._meetings: dict[_Meeting, list[_Meeting]] = {}
 
@@ -132,7 +132,7 @@ class _ObjectGraph:
                     for pair in self._writing.other(those, held, self._owner):
                         yield self._read(state, pair), self._after(state, 0, more)
 
-    def _pair(self, name: str, held: Later) -> tuple[Expression, ...]:
+    def _pair(self, name: str, held: LazySet) -> tuple[Expression, ...]:
         """A declared member, written once however many states have it."""
         pair = self._written.get((name, held))
         if pair is None:
@@ -141,14 +141,14 @@ class _ObjectGraph:
 
     def _read(self, state: _State, pair: tuple[Expression, ...]) -> Expression:
         comma = [self._writing.spacing.comma] if state[1] else []
-        return in_a_row([*comma, *pair], self._owner.span)
+        return sequence([*comma, *pair], self._owner.span)
 
     def _after(self, state: _State, further: int, more: int) -> _State:
         """The state behind a member that meets some more conditions."""
         place, count, met = state
         return place + further, min(count + 1, self._told_apart), met | more
 
-    def _meeting(self, met: int, names: Texts, later: Later) -> list[_Meeting]:
+    def _meeting(self, met: int, names: StringSet, later: LazySet) -> list[_Meeting]:
         """The conditions a member may meet that are open, with its names and its values then.
 
         Where it may meet one or not, it is also read as one that does not: that accepts nothing
@@ -161,7 +161,7 @@ class _ObjectGraph:
             found = self._meetings[met, names, later] = list(self._met(met, names, later))
         return found
 
-    def _met(self, met: int, names: Texts, later: Later) -> Iterator[_Meeting]:
+    def _met(self, met: int, names: StringSet, later: LazySet) -> Iterator[_Meeting]:
         both, sure = self._writing.algebra.both, 0
         could: list[list[_Meeting]] = []
         for number, pairs in enumerate(self._shape.some):
@@ -178,15 +178,15 @@ class _ObjectGraph:
             elif is_all:
                 sure |= 1 << number
             else:
-                could.append([one for one in shared if not nobody(one[1])])
+                could.append([one for one in shared if not is_empty(one[1])])
         chosen = [(sure, names, later)]
         for options in could:
             for (more, its_names, its_values), (bit, those, held) in product(chosen[:], options):
-                if not nobody(common := its_names & those):
+                if not is_empty(common := its_names & those):
                     chosen.append((more | bit, common, both(its_values, held)))
                 self._writing.clock.check()
         for one in chosen:
-            if one[2] is later or not is_nothing(one[2].values):
+            if one[2] is later or not has_no_value(one[2].values):
                 yield one
 
     def is_final(self, state: _State) -> bool:

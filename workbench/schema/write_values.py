@@ -23,14 +23,20 @@ from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.pushdown.cfg import derives, least
 from workbench.schema.algebra.subschemas import Algebra
-from workbench.schema.counting import BLOCK, FEW, Counting, characters, long_string
-from workbench.schema.intervals import Piece
-from workbench.schema.normal_form import Later, Values
-from workbench.schema.numbers import Numbers
+from workbench.schema.counting import (
+    BLOCK,
+    MAX_COUNTED_SINGLY,
+    BlockCounter,
+    character_counter,
+    long_string,
+)
+from workbench.schema.intervals import Interval
+from workbench.schema.normal_form import LazySet, Values
+from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_options import Spacing
-from workbench.schema.schema_reader import Node, blamed, unsupported
+from workbench.schema.schema_reader import Node, first_keyword, unsupported
 from workbench.schema.string_machines import Content
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -47,7 +53,7 @@ from workbench.syntax.grammar_tree import (
 _LISTED = 3
 
 
-def texts_label(texts: Texts, later: Later | None = None) -> str:
+def texts_label(texts: StringSet, later: LazySet | None = None) -> str:
     """``string``, ``string of 1 to 5 characters``, ``date``; ``later`` is the set it is part of."""
     if texts.words is not None:
         return _listed([json.dumps(word, ensure_ascii=False) for word in sorted(texts.words)])
@@ -77,7 +83,7 @@ def _characters(count: int) -> str:
     return f"{count:,} character{'' if count == 1 else 's'}"
 
 
-def numbers_label(numbers: Numbers) -> str:
+def numbers_label(numbers: NumberSet) -> str:
     """``number``, ``integer from 0 to 10``, ``multiple of 5``, ``1, 2 or 3``."""
     points = [piece.point for piece in numbers.pieces]
     if all(point is not None for point in points):
@@ -85,7 +91,7 @@ def numbers_label(numbers: Numbers) -> str:
     return _listed([_piece(piece) for piece in numbers.pieces])
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: Interval) -> str:
     if piece.point is not None:
         return _number(piece.point)
     told = "number"
@@ -115,7 +121,7 @@ def _listed(words: Collection[str]) -> str:
     return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def living(rules: Sequences[Rule], start: str) -> list[Rule]:
+def productive_rules(rules: Sequences[Rule], start: str) -> list[Rule]:
     """What the start reaches, without what derives no text; nothing if the start derives none."""
     bodies = {rule.name: rule.body for rule in rules}
     # the machines of leaves all read something: sets without strings or numbers are not written
@@ -179,7 +185,7 @@ _PARTS = {"items": "_item", "additionalItems": "_item", "additionalProperties": 
 _NO_NAME = re.compile(r"\W+", re.ASCII)
 
 
-class Writing:
+class RuleWriter:
     """The rules of a schema while they are written."""
 
     def __init__(self, algebra: Algebra, spacing: Spacing, limits: Limits) -> None:
@@ -188,7 +194,7 @@ class Writing:
         self.clock = limits.clock()
         self.rules: list[Rule] = []
         #: Sets that have a rule which is still to be written.
-        self.waiting: list[tuple[str, Later]] = []
+        self.waiting: list[tuple[str, LazySet]] = []
         #: Whether a rule was written that has no text.
         self.without_text = False
         self._names: dict[str, int] = {rule.name: 1 for rule in spacing.rules}
@@ -198,10 +204,10 @@ class Writing:
         #: The rules of blocks, by what is counted, of which kind, and how often.
         self._blocks: dict[tuple[str, Content | None, int], str] = {}
         #: Those of this schema, by set, and what one may spend: other schemas will have them too.
-        self._machines: dict[Texts, Dfa] = {}
+        self._machines: dict[StringSet, Dfa] = {}
         self._leaf_limits = replace(limits, began=None)
 
-    def of(self, later: Later, span: Span | None = None) -> Expression:
+    def of(self, later: LazySet, span: Span | None = None) -> Expression:
         """The expression of a set: a leaf, or a call of its rule; at ``span`` if not at its own."""
         raw, values, span = later.raw, later.values, later.span if span is None else span
         name = self._calls.get(id(raw))
@@ -211,21 +217,21 @@ class Writing:
         if is_leaf:
             leaves = self.leaves(later, span)
             if len(leaves) <= _IN_PLACE:
-                return any_of(leaves, span)
+                return choice(leaves, span)
         name = self._calls[id(raw)] = self.new_name(self._name_of(later))
         if is_leaf:
-            self.rule(name, any_of(leaves, span), span)
+            self.rule(name, choice(leaves, span), span)
         else:
             self.waiting.append((name, later))
         return Nonterminal(name, span)
 
-    def _name_of(self, later: Later) -> str:
+    def _name_of(self, later: LazySet) -> str:
         """What the rule of a set is called: as its property is, or after whose items they are."""
         if later.raw is self.algebra.all_values:
             return "value"
         return later.name + _PARTS.get(str(later.node.step), "")
 
-    def leaves(self, later: Later, span: Span) -> list[Expression]:
+    def leaves(self, later: LazySet, span: Span) -> list[Expression]:
         """The parts of a set that have no parts themselves."""
         values = later.values
         found: list[Expression] = [
@@ -241,14 +247,16 @@ class Writing:
             found += self.strings(values.texts, span, later)
         return found
 
-    def strings(self, texts: Texts, span: Span, later: Later | None = None) -> list[Expression]:
+    def strings(
+        self, texts: StringSet, span: Span, later: LazySet | None = None
+    ) -> list[Expression]:
         """The JSON strings whose content is in a set, quotes included; ``later`` asks for them."""
         words = texts.words
         if words is not None and len(words) <= _ONE_BY_ONE and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
-        if max(texts.low, texts.high or 0) > FEW and texts.only_counts:
+        if max(texts.low, texts.high or 0) > MAX_COUNTED_SINGLY and texts.only_counts:
             kind = texts.content
-            counting = characters(
+            counting = character_counter(
                 texts, span, lambda level: self.block("characters", counting, level, kind)
             )
             return [long_string(texts.low, texts.high, counting)]
@@ -257,7 +265,9 @@ class Writing:
             machine = self._machines[texts] = texts.machine(self._leaf_limits)
         return [Automaton(machine, texts_label(texts, later), span)]
 
-    def block(self, name: str, counting: Counting, level: int, kind: Content | None = None) -> str:
+    def block(
+        self, name: str, counting: BlockCounter, level: int, kind: Content | None = None
+    ) -> str:
         """The rule of a block of what is counted; it is made when first asked for."""
         its_name = self._blocks.get((name, kind, level))
         if its_name is None:
@@ -265,22 +275,24 @@ class Writing:
             self.rule(its_name, counting.body(level), counting.span)
         return its_name
 
-    def member(self, name: str, later: Later, owner: Later) -> tuple[Expression, ...]:
+    def member(self, name: str, later: LazySet, owner: LazySet) -> tuple[Expression, ...]:
         """A declared name of an object of ``owner``, the colon, and a value."""
         declared = owner.node.members and owner.node.members.get("properties")
         place = declared and declared.members and declared.members.get(name)
         key, span = (place.name_span, place.span) if place else (later.span, later.span)
         if _PLAIN.fullmatch(name):
             return self.pair(Literal(b'"%b"' % name.encode(), key), later, span)
-        return self.pair(any_of(self.strings(Texts.of([name]), key), key), later, span)
+        return self.pair(choice(self.strings(StringSet.of([name]), key), key), later, span)
 
-    def other(self, names: Texts, later: Later, owner: Later) -> list[tuple[Expression, ...]]:
+    def other(
+        self, names: StringSet, later: LazySet, owner: LazySet
+    ) -> list[tuple[Expression, ...]]:
         """A name of a set that is not declared, the colon, and a value."""
         place = owner if later.raw is self.algebra.all_values else later  # nobody said a word of it
         span = place.span
         return [self.pair(name, later, span) for name in self.strings(names, span)]
 
-    def pair(self, names: Expression, later: Later, span: Span) -> tuple[Expression, ...]:
+    def pair(self, names: Expression, later: LazySet, span: Span) -> tuple[Expression, ...]:
         """A name, the colon, and a value of a set."""
         return (names, self.spacing.colon, self.of(later, span))
 
@@ -299,7 +311,7 @@ class Writing:
         if inside is not None:
             items = inside.items if isinstance(inside, Sequence) else (inside,)
             held = [*items, *blanks]
-            row += [optional(in_a_row(held, span), span)] if may_be_empty else held
+            row += [optional(sequence(held, span), span)] if may_be_empty else held
         return Sequence((*row, Literal(brackets[1:], span)), span)
 
     def rule(self, name: str, body: Expression, span: Span) -> None:
@@ -315,7 +327,7 @@ class Writing:
         self.clock.check()
         if self._counted > _MOST_COUNTED:
             raise unsupported(
-                blamed(owner, _COUNTING),
+                first_keyword(owner, _COUNTING),
                 f"to distinguish its members takes more than {_MOST_COUNTED:,} rules",
                 "lower minProperties, maxProperties or minContains, or require fewer",
             )
@@ -335,12 +347,12 @@ class Writing:
         return f"{name}_{count + 1}"
 
 
-def any_of(options: list[Expression], span: Span) -> Expression:
+def choice(options: list[Expression], span: Span) -> Expression:
     """Any one of the options; of none, what has no text."""
     return options[0] if len(options) == 1 else Choice(tuple(options), span)
 
 
-def in_a_row(items: list[Expression], span: Span) -> Expression:
+def sequence(items: list[Expression], span: Span) -> Expression:
     """One item after the other."""
     return items[0] if len(items) == 1 else Sequence(tuple(items), span)
 
@@ -350,7 +362,7 @@ def optional(item: Expression, span: Span) -> Expression:
     return Repetition(item, 0, 1, span)
 
 
-def is_nothing(values: Values) -> bool:
+def has_no_value(values: Values) -> bool:
     """Whether a settled set has no value."""
     return not (
         values.null

@@ -17,31 +17,36 @@ from itertools import product
 from typing import TypeVar
 
 from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
-from workbench.schema.algebra.property_order import together
+from workbench.schema.algebra.property_order import with_common_order
 from workbench.schema.algebra.set_operations import (
     complement,
+    complement_arrays,
+    complement_objects,
     join,
     meet,
     meet_arrays,
     meet_objects,
-    other_arrays,
-    other_objects,
 )
-from workbench.schema.algebra.shape_count import Shape, apart, live, tags_of
+from workbench.schema.algebra.shape_count import (
+    Shape,
+    have_disjoint_tags,
+    non_empty_shapes,
+    tags_of,
+)
 from workbench.schema.normal_form import (
     Arrays,
-    Later,
+    LazySet,
     Objects,
     Values,
     all_but,
-    either,
-    others,
-    somebody,
-    widest,
+    non_empty,
+    possible_texts,
+    text_complement,
+    text_union,
 )
-from workbench.schema.numbers import Numbers
-from workbench.schema.schema_reader import Json, Node, unsupported, wrong
-from workbench.schema.string_sets import Texts
+from workbench.schema.numbers import NumberSet
+from workbench.schema.schema_reader import Json, Node, invalid, unsupported
+from workbench.schema.string_sets import StringSet
 
 #: So few names of so few objects that are written out are read in any order: no schema declares
 #: one. Each name more doubles the rules.
@@ -66,8 +71,8 @@ def constants(algebra: SetAlgebra, values: Sequence[Json], node: Node) -> Values
     return Values(
         None in values,
         frozenset(booleans),
-        Numbers.of(numbers) if numbers else algebra.no_values.numbers,
-        Texts.of(texts) if texts else algebra.no_values.texts,
+        NumberSet.of(numbers) if numbers else algebra.no_values.numbers,
+        StringSet.of(texts) if texts else algebra.no_values.texts,
         tuple(_array(algebra, value, node) for value in values if isinstance(value, list)),
         tuple(_object(algebra, value, node, len(objects)) for value in objects),
     )
@@ -89,7 +94,9 @@ def _object(algebra: SetAlgebra, members: dict[str, Json], node: Node, beside: i
 UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
-def restricted(subschemas: SubschemaSets, values: Values, members: dict[str, Node]) -> Values:
+def restrict_unevaluated(
+    subschemas: SubschemaSets, values: Values, members: dict[str, Node]
+) -> Values:
     """The values of which these words allow what no other keyword has evaluated."""
     algebra = subschemas.algebra
     if "unevaluatedProperties" in members:
@@ -107,18 +114,18 @@ def restricted(subschemas: SubschemaSets, values: Values, members: dict[str, Nod
     return values
 
 
-def _objects(subschemas: SubschemaSets, shape: Objects, later: Later) -> Objects:
+def _objects(subschemas: SubschemaSets, shape: Objects, later: LazySet) -> Objects:
     """Objects whose names are evaluated by a shape, or whose values are in a set."""
     algebra = subschemas.algebra
     everything, seen = algebra.all_values.texts, shape.evaluated
     if seen is None:
         seen = algebra.no_values.texts
-    parts = [(seen, algebra.anything), (others(seen), later)]
+    parts = [(seen, algebra.anything), (text_complement(seen), later)]
     kept = (part for part in parts if part[1] is not algebra.nothing)
-    return Objects({}, frozenset(), somebody(kept), evaluated=everything)
+    return Objects({}, frozenset(), non_empty(kept), evaluated=everything)
 
 
-def _arrays(subschemas: SubschemaSets, shape: Arrays, later: Later) -> Arrays:
+def _arrays(subschemas: SubschemaSets, shape: Arrays, later: LazySet) -> Arrays:
     """Arrays whose items are evaluated by a shape, or are in a set."""
     algebra = subschemas.algebra
     if shape.evaluated is None:
@@ -128,7 +135,7 @@ def _arrays(subschemas: SubschemaSets, shape: Arrays, later: Later) -> Arrays:
     return Arrays((algebra.anything,) * shape.evaluated, later, evaluated=None)
 
 
-Leaf = TypeVar("Leaf", Numbers, Texts)
+Leaf = TypeVar("Leaf", NumberSet, StringSet)
 
 
 def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Values]) -> Values:
@@ -143,26 +150,28 @@ def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Val
         sum(option.null for option in plain) == 1,
         frozenset(one for one in booleans if sum(one in option.booleans for option in plain) == 1),
         _leaves([(option.numbers, option.numbers) for option in plain], algebra.no_values.numbers),
-        _leaves([(option.texts, widest(option)) for option in plain], algebra.no_values.texts),
+        _leaves(
+            [(option.texts, possible_texts(option)) for option in plain], algebra.no_values.texts
+        ),
         _shapes(
             algebra,
             [option.arrays for option in plain],
             [option.arrays for option in kept],
             meet_arrays,
-            other_arrays,
+            complement_arrays,
         ),
         tuple(
-            together(
+            with_common_order(
                 _shapes(
                     algebra,
                     [option.objects for option in plain],
                     [option.objects for option in kept],
                     meet_objects,
-                    other_objects,
+                    complement_objects,
                 ),
             )
         ),
-        reduce(either, [option.unsure for option in plain]),
+        reduce(text_union, [option.unsure for option in plain]),
     )
 
 
@@ -189,7 +198,7 @@ def _shapes(
     tags = [[tags_of(shape) for shape in option] for option in plain]
     for index, option in enumerate(plain):
         for before in range(index):
-            if all(apart(*pair) for pair in product(tags[before], tags[index])):
+            if all(have_disjoint_tags(*pair) for pair in product(tags[before], tags[index])):
                 continue
             common = meet(algebra, plain[before], option)
             if not all(empty(shape) for shape in common):
@@ -200,18 +209,18 @@ def _shapes(
         for other in sorted(overlaps[index]):
             option = meet(algebra, option, others(algebra, plain[other]))
         found += option
-    return live(algebra, found)
+    return non_empty_shapes(algebra, found)
 
 
 def _options(keyword: Node) -> list[Node]:
     if not keyword.items:
-        raise wrong(keyword, "a list of at least one schema")
+        raise invalid(keyword, "a list of at least one schema")
     return keyword.items
 
 
 def _enum(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     if keyword.items is None:
-        raise wrong(keyword, "a list of values")
+        raise invalid(keyword, "a list of values")
     return constants(subschemas.algebra, [item.plain() for item in keyword.items], keyword)
 
 
@@ -280,11 +289,11 @@ def _if(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
 
 def _dependent(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     if keyword.members is None:
-        raise wrong(keyword, "an object: what each name asks for")
+        raise invalid(keyword, "an object: what each name asks for")
     values = subschemas.algebra.all_values
     for name, held in keyword.members.items():
         if held.items is None and keyword.step == "dependentRequired":
-            raise wrong(held, "a list of names")
+            raise invalid(held, "a list of names")
         values = meet(subschemas.algebra, values, _if_there(subschemas, name, held, tracked))
     return values
 
@@ -295,7 +304,7 @@ def _if_there(subschemas: SubschemaSets, name: str, held: Node, tracked: bool) -
     if held.items is not None and held.parent and held.parent.step != "dependentSchemas":
         names = [item.value for item in held.items]
         if not all(isinstance(one, str) for one in names):
-            raise wrong(held, "a list of names")
+            raise invalid(held, "a list of names")
         asked = replace(algebra.no_values, objects=(_with(subschemas, [name, *map(str, names)]),))
     else:
         present = replace(algebra.no_values, objects=(_with(subschemas, [name]),))

@@ -12,17 +12,17 @@ from collections.abc import Iterable
 
 from workbench.base.errors import BuildError, LimitError
 from workbench.schema.algebra.interface import SetAlgebra
-from workbench.schema.algebra.set_operations import least
+from workbench.schema.algebra.set_operations import smaller_bound
 from workbench.schema.normal_form import (
     Arrays,
-    Circular,
+    CircularReference,
     Contains,
-    Later,
-    Named,
+    LazySet,
+    NamedSets,
     Objects,
     Values,
+    is_empty,
     item_of,
-    nobody,
 )
 
 #: Sets one question may look into, and how deep inside each other: the walk is made of calls.
@@ -36,12 +36,12 @@ class Emptiness:
     def __init__(self, algebra: SetAlgebra) -> None:
         self.algebra = algebra
         #: The sets that the question under way is about, each with how many were before it.
-        self._open: dict[Later, int] = {}
+        self._open: dict[LazySet, int] = {}
         #: The least of those that the answer under way assumes to be empty.
         self._leaning = 0
         self._steps = 0
 
-    def surely(self, asked: Later | Arrays | Objects) -> bool:
+    def surely(self, asked: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape is empty, whatever is being asked about meanwhile.
 
         Sets are made while others are asked about, and what they are must not hang on that:
@@ -52,14 +52,14 @@ class Emptiness:
             self._steps = 0
         self._open, self._leaning = {}, 0
         try:
-            answer = self.of_later(asked) if isinstance(asked, Later) else self.of_shape(asked)
-            if answer is None and self._steps > _MOST_STEPS and isinstance(asked, Later):
+            answer = self.of_later(asked) if isinstance(asked, LazySet) else self.of_shape(asked)
+            if answer is None and self._steps > _MOST_STEPS and isinstance(asked, LazySet):
                 asked.empty = False  # it is not worth asking again
         finally:
             self._open, self._leaning = outer
         return answer is True
 
-    def of_later(self, later: Later) -> bool | None:
+    def of_later(self, later: LazySet) -> bool | None:
         """Whether a set is empty; None where that is not known."""
         if later.empty is not None:
             return later.empty
@@ -73,11 +73,11 @@ class Emptiness:
             return None
         try:
             values = later.raw
-        except (Circular, BuildError, LimitError):
+        except (CircularReference, BuildError, LimitError):
             return None  # whoever writes the set out is told
         return self._of_values(later, values, level)
 
-    def _of_values(self, later: Later, values: Values, level: int) -> bool | None:
+    def _of_values(self, later: LazySet, values: Values, level: int) -> bool | None:
         before, self._leaning = self._leaning, level + 1
         self._open[later] = level
         try:
@@ -97,7 +97,7 @@ class Emptiness:
             return False
         if not values.texts.is_empty or not values.numbers.is_empty:
             return False
-        if not nobody(values.unsure):
+        if not is_empty(values.unsure):
             return None
         shapes: tuple[Arrays | Objects, ...] = (*values.objects, *values.arrays)
         return all_of(self.of_shape(shape) for shape in shapes)
@@ -130,12 +130,12 @@ class Emptiness:
                 count += len(few)
         return count
 
-    def _without(self, shape: Objects, pairs: Named) -> bool | None:
+    def _without(self, shape: Objects, pairs: NamedSets) -> bool | None:
         """Whether no property can have a name and a value of one of some pairs."""
-        both, held = self.algebra.both, list[Later]()
+        both, held = self.algebra.both, list[LazySet]()
         for names, later in pairs:
             declared = (own for name, own in shape.properties.items() if names.contains(name))
-            others = (own for those, own in shape.extras if not nobody(those & names))
+            others = (own for those, own in shape.extras if not is_empty(those & names))
             held += [both(own, later) for own in (*declared, *others)]
         return all_of(self.of_later(one) for one in held)
 
@@ -169,7 +169,7 @@ class Emptiness:
         """The most items an array of a shape can have, so far as is known."""
         for index in range(len(shape.prefix) + 1):
             if self.of_later(item_of(shape, index)) is True:
-                return least(shape.high, index)
+                return smaller_bound(shape.high, index)
         return shape.high
 
 

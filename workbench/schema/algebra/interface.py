@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from workbench.base.limits import Clock, Limits
-from workbench.schema.normal_form import Arrays, Later, Objects, Values
+from workbench.schema.normal_form import Arrays, LazySet, Objects, Values
 from workbench.schema.references import References
 from workbench.schema.schema_reader import Dialect, Json, Node
 
@@ -21,8 +21,8 @@ class SetAlgebra(Protocol):
     limits: Limits
     clock: Clock
     #: No JSON value, and all of them, as sets and as normal forms.
-    nothing: Later
-    anything: Later
+    nothing: LazySet
+    anything: LazySet
     no_values: Values
     all_values: Values
     any_array: Arrays
@@ -32,27 +32,27 @@ class SetAlgebra(Protocol):
         """Add a note about a keyword, once."""
         ...
 
-    def atom(self, node: Node, make: Callable[[], Values]) -> Later:
+    def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
         """A new set, computed when it is first used."""
         ...
 
-    def both(self, left: Later, right: Later) -> Later:
+    def both(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in both sets."""
         ...
 
-    def either(self, left: Later, right: Later) -> Later:
+    def either(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in at least one of two sets."""
         ...
 
-    def complement(self, later: Later) -> Later:
+    def complement(self, later: LazySet) -> LazySet:
         """The values that are not in a set."""
         ...
 
-    def constant(self, value: Json, node: Node) -> Later:
+    def constant(self, value: Json, node: Node) -> LazySet:
         """The set of one value."""
         ...
 
-    def is_empty(self, asked: Later | Arrays | Objects) -> bool:
+    def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape surely has no value."""
         ...
 
@@ -70,6 +70,6 @@ class SubschemaSets(Protocol):
         """The algebra of these sets."""
         ...
 
-    def of(self, node: Node, tracked: bool = False) -> Later:
+    def of(self, node: Node, tracked: bool = False) -> LazySet:
         """The set of a subschema; ``tracked``: its shapes record what they have evaluated."""
         ...

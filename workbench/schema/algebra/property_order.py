@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.schema.algebra.interface import SetAlgebra
-from workbench.schema.normal_form import Objects, all_but, property_of, somebody
+from workbench.schema.normal_form import Objects, all_but, non_empty, property_of
 
 if TYPE_CHECKING:
     from workbench.schema.normal_form import Values
@@ -23,26 +23,26 @@ _MOST = 200
 _FEW = 8
 
 
-def mentioned(shape: Objects) -> tuple[str, ...]:
+def declared_names(shape: Objects) -> tuple[str, ...]:
     """The names a shape, and those it was an option beside, declare: the first mention first."""
     if shape.order is not None:
         return shape.order
     return tuple(name for name in shape.properties if name not in shape.loose)
 
 
-def together(options: Sequence[Objects]) -> list[Objects]:
+def with_common_order(options: Sequence[Objects]) -> list[Objects]:
     """The options, each knowing the order in which all of them declare names."""
-    orders = {mentioned(shape) for shape in options if shape.properties}
+    orders = {declared_names(shape) for shape in options if shape.properties}
     if len(orders) < 2:
         return list(options)
-    names = dict.fromkeys(name for shape in options for name in mentioned(shape))
+    names = dict.fromkeys(name for shape in options for name in declared_names(shape))
     order = tuple(names)
     if len(order) > _MOST:
         return list(options)
     return [replace(shape, order=order) if shape.properties else shape for shape in options]
 
 
-def as_written(
+def in_text_order(
     shapes: Sequence[Objects], members: dict[str, Node], parts: dict[str, Values]
 ) -> list[Objects]:
     """The shapes of a subschema whose ``properties`` stand behind what it is put together of.
@@ -58,7 +58,7 @@ def as_written(
     for word in words:
         objects = parts[word].objects if word in parts else ()
         order |= dict.fromkeys(own if word == "properties" else ())
-        order |= dict.fromkeys(name for shape in objects for name in mentioned(shape))
+        order |= dict.fromkeys(name for shape in objects for name in declared_names(shape))
     if len(order) > _MOST:
         return list(shapes)
     return [
@@ -66,7 +66,7 @@ def as_written(
     ]
 
 
-def in_each_order(algebra: SetAlgebra, shapes: Sequence[Objects]) -> Iterator[Objects]:
+def ordered_variants(algebra: SetAlgebra, shapes: Sequence[Objects]) -> Iterator[Objects]:
     """Shapes in their own order, and in that of the schema they were options of.
 
     Where only names that a shape does not declare itself come between its own, the second order is
@@ -100,7 +100,7 @@ def _in_order(algebra: SetAlgebra, shape: Objects, order: tuple[str, ...]) -> Ob
     extras = shape.extras
     if pulled:
         left = all_but(pulled)
-        extras = somebody((those & left, later) for those, later in extras)
+        extras = non_empty((those & left, later) for those, later in extras)
     return replace(
         shape,
         properties={name: property_of(shape, name) or algebra.nothing for name in names},

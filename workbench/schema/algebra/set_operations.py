@@ -11,28 +11,28 @@ from functools import partial, reduce
 from itertools import product
 
 from workbench.schema.algebra.interface import SetAlgebra
-from workbench.schema.algebra.property_order import mentioned, together
-from workbench.schema.algebra.shape_count import live
+from workbench.schema.algebra.property_order import declared_names, with_common_order
+from workbench.schema.algebra.shape_count import non_empty_shapes
 from workbench.schema.normal_form import (
     Arrays,
     Contains,
-    Later,
-    Named,
+    LazySet,
+    NamedSets,
     Objects,
     Values,
     all_but,
-    either,
+    certain_complement,
+    is_empty,
     item_of,
-    nobody,
-    of_both,
-    of_the_rest,
-    others,
-    outside,
+    non_empty,
     property_of,
-    somebody,
+    text_complement,
+    text_union,
+    undecided_in_both,
+    undecided_in_complement,
 )
 from workbench.schema.schema_reader import unsupported
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 
 
 def meet(algebra: SetAlgebra, left: Values, right: Values) -> Values:
@@ -51,7 +51,7 @@ def meet(algebra: SetAlgebra, left: Values, right: Values) -> Values:
         left.texts & right.texts,
         meet_arrays(algebra, left.arrays, right.arrays),
         meet_objects(algebra, left.objects, right.objects),
-        of_both(left, right),
+        undecided_in_both(left, right),
     )
 
 
@@ -59,14 +59,18 @@ def meet_arrays(
     algebra: SetAlgebra, left: tuple[Arrays, ...], right: tuple[Arrays, ...]
 ) -> tuple[Arrays, ...]:
     """The arrays in both unions."""
-    return live(algebra, (_arrays(algebra, one, other) for one, other in product(left, right)))
+    return non_empty_shapes(
+        algebra, (_arrays(algebra, one, other) for one, other in product(left, right))
+    )
 
 
 def meet_objects(
     algebra: SetAlgebra, left: tuple[Objects, ...], right: tuple[Objects, ...]
 ) -> tuple[Objects, ...]:
     """The objects in both unions."""
-    return live(algebra, (_objects(algebra, one, other) for one, other in product(left, right)))
+    return non_empty_shapes(
+        algebra, (_objects(algebra, one, other) for one, other in product(left, right))
+    )
 
 
 def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
@@ -80,8 +84,8 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
         null = null or values.null
         booleans |= values.booleans
         numbers |= values.numbers
-        texts = either(texts, values.texts)
-        unsure = either(unsure, values.unsure)
+        texts = text_union(texts, values.texts)
+        unsure = text_union(unsure, values.unsure)
         arrays += values.arrays
         objects += values.objects
     if algebra.any_array in arrays and all(
@@ -95,8 +99,8 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
         booleans,
         numbers,
         texts,
-        live(algebra, arrays),
-        live(algebra, together(objects)),
+        non_empty_shapes(algebra, arrays),
+        non_empty_shapes(algebra, with_common_order(objects)),
         unsure,
     )
 
@@ -107,7 +111,7 @@ def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
         return right
     if right is algebra.any_array:
         return left
-    low, high = max(left.low, right.low), least(left.high, right.high)
+    low, high = max(left.low, right.low), smaller_bound(left.high, right.high)
     count = max(len(left.prefix), len(right.prefix))
     prefix = [
         algebra.both(item_of(left, index), item_of(right, index))
@@ -118,7 +122,7 @@ def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
     if gap is None and rest is algebra.nothing:
         gap = len(prefix)
     if gap is not None:
-        high, prefix = least(high, gap), prefix[:gap]
+        high, prefix = smaller_bound(high, gap), prefix[:gap]
     if high is not None and high < low:
         return None
     return Arrays(
@@ -142,10 +146,10 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
     if right is algebra.any_object:
         return left
     required = left.required | right.required
-    low, high = max(left.low, right.low), least(left.high, right.high)
+    low, high = max(left.low, right.low), smaller_bound(left.high, right.high)
     if high is not None and high < max(low, len(required)):
         return None
-    properties: dict[str, Later] = {}
+    properties: dict[str, LazySet] = {}
     for name in dict.fromkeys(_names(left, right)):
         one, other = property_of(left, name), property_of(right, name)
         later = algebra.nothing if one is None or other is None else algebra.both(one, other)
@@ -154,8 +158,8 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
         properties[name] = later
     order: tuple[str, ...] | None = None
     if left.order is not None or right.order is not None:
-        order = tuple(dict.fromkeys((*mentioned(left), *mentioned(right))))
-    evaluated: Texts | None = left.evaluated
+        order = tuple(dict.fromkeys((*declared_names(left), *declared_names(right))))
+    evaluated: StringSet | None = left.evaluated
     if right.evaluated is not None:
         evaluated = right.evaluated if evaluated is None else evaluated | right.evaluated
     return Objects(
@@ -168,7 +172,7 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
         frozenset(_loose(left, right)),
         order,
         evaluated,
-        either(left.unsure, right.unsure),
+        text_union(left.unsure, right.unsure),
     )
 
 
@@ -191,17 +195,19 @@ def _names(left: Objects, right: Objects) -> Iterator[str]:
     yield from right.properties
 
 
-def _extras(algebra: SetAlgebra, left: Objects, right: Objects) -> Iterator[tuple[Texts, Later]]:
+def _extras(
+    algebra: SetAlgebra, left: Objects, right: Objects
+) -> Iterator[tuple[StringSet, LazySet]]:
     """The other names of two shapes: those of each without the names that the other declares."""
     for (names, one), (also, other) in product(left.extras, right.extras):
         later = algebra.both(one, other)
         if later is not algebra.nothing:
             common = names if names is also else names & also
-            if not nobody(common):
+            if not is_empty(common):
                 yield common, later
 
 
-def least(left: int | None, right: int | None) -> int | None:
+def smaller_bound(left: int | None, right: int | None) -> int | None:
     """The smaller of two bounds, None where there is none."""
     if left is None or right is None:
         return right if left is None else left
@@ -223,14 +229,14 @@ def complement(algebra: SetAlgebra, values: Values) -> Values:
         not values.null,
         algebra.all_values.booleans - values.booleans,
         ~values.numbers,
-        outside(values.texts, values.unsure),
-        other_arrays(algebra, values.arrays),
-        other_objects(algebra, values.objects),
-        of_the_rest(values),
+        certain_complement(values.texts, values.unsure),
+        complement_arrays(algebra, values.arrays),
+        complement_objects(algebra, values.objects),
+        undecided_in_complement(values),
     )
 
 
-def other_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[Arrays, ...]:
+def complement_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[Arrays, ...]:
     """The arrays of none of the shapes."""
     left: tuple[Arrays, ...] = (algebra.any_array,)
     for shape in shapes:
@@ -238,7 +244,7 @@ def other_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[Array
     return left
 
 
-def other_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
+def complement_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
     """The objects of none of the shapes."""
     left: tuple[Objects, ...] = (algebra.any_object,)
     for shape in shapes:
@@ -285,7 +291,7 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
         if len(failing) <= _FEW and later is not anything:
             yield _with(algebra, name, negated(later))
     if len(failing) > _FEW:
-        pairs = tuple((Texts.of([name]), negated(held)) for name, held in failing)
+        pairs = tuple((StringSet.of([name]), negated(held)) for name, held in failing)
         yield Objects({}, frozenset(), everything, some=(pairs,))
     for pair in _failing_extras(algebra, shape):
         yield Objects({}, frozenset(), everything, some=((pair,),))
@@ -297,28 +303,28 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
         yield from reduce(partial(meet_objects, algebra), _without(algebra, pairs))
 
 
-def _with(algebra: SetAlgebra, name: str, later: Later) -> Objects:
+def _with(algebra: SetAlgebra, name: str, later: LazySet) -> Objects:
     """Objects with a property of a name and a set, or without it where the set has no value."""
     rest, loose = ((all_but([name]), algebra.anything),), frozenset((name,))
     required = frozenset[str]() if later is algebra.nothing else loose
     return Objects({name: later}, required, rest, loose=loose)
 
 
-def _without(algebra: SetAlgebra, pairs: Named) -> Iterator[tuple[Objects, ...]]:
+def _without(algebra: SetAlgebra, pairs: NamedSets) -> Iterator[tuple[Objects, ...]]:
     """For each pair the objects that have no property with such a name and such a value."""
     for names, later in pairs:
-        allowed = [(names, algebra.complement(later)), (others(names), algebra.anything)]
+        allowed = [(names, algebra.complement(later)), (text_complement(names), algebra.anything)]
         kept = (part for part in allowed if part[1] is not algebra.nothing)
-        yield (Objects({}, frozenset(), somebody(kept)),)
+        yield (Objects({}, frozenset(), non_empty(kept)),)
 
 
-def _failing_extras(algebra: SetAlgebra, shape: Objects) -> Iterator[tuple[Texts, Later]]:
+def _failing_extras(algebra: SetAlgebra, shape: Objects) -> Iterator[tuple[StringSet, LazySet]]:
     """Names and values that no property may have which is not declared."""
-    allowed = Texts.of(list(shape.properties))
+    allowed = StringSet.of(list(shape.properties))
     for names, later in shape.extras:
         allowed |= names
         if later is not algebra.anything:
             yield names, algebra.complement(later)
-    forbidden = outside(allowed, shape.unsure)
-    if not nobody(forbidden):
+    forbidden = certain_complement(allowed, shape.unsure)
+    if not is_empty(forbidden):
         yield forbidden, algebra.anything

@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import combinations
 
 from workbench.schema.algebra.interface import SetAlgebra
-from workbench.schema.algebra.property_order import in_each_order
+from workbench.schema.algebra.property_order import ordered_variants
 from workbench.schema.normal_form import Arrays, Contains, Objects, Values, item_of
 
 
-def settled(algebra: SetAlgebra, values: Values) -> Values:
+def simplified(algebra: SetAlgebra, values: Values) -> Values:
     """The same set, ready to be written out."""
     if not values.arrays and not values.objects:
         return values
@@ -23,7 +23,7 @@ def settled(algebra: SetAlgebra, values: Values) -> Values:
     return replace(
         values,
         arrays=tuple(shape for shape in arrays if shape is not None),
-        objects=tuple(in_each_order(algebra, kept)),
+        objects=tuple(ordered_variants(algebra, kept)),
     )
 
 

@@ -14,17 +14,17 @@ from workbench.base.errors import BuildError, LimitError
 from workbench.schema.algebra.interface import SetAlgebra
 from workbench.schema.normal_form import (
     Arrays,
-    Circular,
-    Later,
+    CircularReference,
+    LazySet,
     Objects,
-    nobody,
-    others,
+    is_empty,
     property_of,
+    text_complement,
 )
-from workbench.schema.schema_reader import Untold
+from workbench.schema.schema_reader import UncomputableSet
 
 if TYPE_CHECKING:
-    from workbench.schema.string_sets import Texts
+    from workbench.schema.string_sets import StringSet
 
 
 #: By name, a stand-in for each value it may have.
@@ -42,20 +42,20 @@ def tags_of(shape: Objects | Arrays) -> Tags:
     return {name: tag for name, tag in found.items() if tag is not None}
 
 
-def apart(one: Tags, other: Tags) -> bool:
+def have_disjoint_tags(one: Tags, other: Tags) -> bool:
     """Whether shapes with these tags have no value in common."""
     return any(name in other and tag.isdisjoint(other[name]) for name, tag in one.items())
 
 
-def _tag(later: Later) -> frozenset[object] | None:
+def _tag(later: LazySet) -> frozenset[object] | None:
     try:
         values = later.raw
-    except (Circular, BuildError, LimitError):
+    except (CircularReference, BuildError, LimitError):
         return None  # whoever writes the set out is told
     words = values.texts.words
     if words is None or len(words) > _MOST_WORDS or values.arrays or values.objects:
         return None
-    if not nobody(values.unsure) or not values.numbers.is_empty:
+    if not is_empty(values.unsure) or not values.numbers.is_empty:
         return None
     return frozenset((*words, *values.booleans, *((None,) if values.null else ())))
 
@@ -70,14 +70,14 @@ _MOST = 500
 _MOST_TRIED = 4_000
 
 
-class TooManyCases(Untold):
+class TooManyCases(UncomputableSet):
     """A conjunction of unions has more shapes than are written out."""
 
     def __init__(self) -> None:
         super().__init__(f"its conditions part into more than {_MOST} cases")
 
 
-def live(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tuple[Shape, ...]:
+def non_empty_shapes(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tuple[Shape, ...]:
     """The shapes that may have a value; None stands for one that has none.
 
     Where there are more than a few, those with no value are looked for, and those all of whose
@@ -146,8 +146,8 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
     )
 
 
-def _covered(names: Texts, allowed: Texts, shape: Objects) -> bool:
+def _covered(names: StringSet, allowed: StringSet, shape: Objects) -> bool:
     """Whether every one of some names is allowed, or is declared by a shape."""
-    left = names & others(allowed)
+    left = names & text_complement(allowed)
     few = left.finite(len(shape.properties))
     return few is not None and all(name in shape.properties for name in few)

@@ -4,7 +4,7 @@ Each keyword is read by the module that knows its type; what combines whole subs
 and the like) is met with the rest in the order of the text, which is the order in which names are
 declared.
 
-Every set is a ``Later`` with a key: the literals of a conjunction, an atom's number where the atom
+Every set is a ``LazySet`` with a key: the literals of a conjunction, an atom's number where the atom
 is asked for and its negative where its complement is. Same key, same object. What shapes hold
 below themselves are such conjunctions again, and of finitely many atoms there are finitely many,
 which is why a schema that refers to itself ends.
@@ -16,7 +16,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.algebra.combining import COMBINING, UNEVALUATED, constant, restricted
+from workbench.schema.algebra.combining import (
+    COMBINING,
+    UNEVALUATED,
+    constant,
+    restrict_unevaluated,
+)
 from workbench.schema.algebra.emptiness import Emptiness
 from workbench.schema.algebra.interface import SetAlgebra
 from workbench.schema.algebra.keywords import (
@@ -29,11 +34,18 @@ from workbench.schema.algebra.keywords import (
     objects_of,
     texts_of,
 )
-from workbench.schema.algebra.property_order import as_written
+from workbench.schema.algebra.property_order import in_text_order
 from workbench.schema.algebra.set_operations import complement, join, meet
-from workbench.schema.algebra.settling import settled
-from workbench.schema.normal_form import Arrays, Circular, Later, Objects, Values, canonical
-from workbench.schema.numbers import Numbers
+from workbench.schema.algebra.settling import simplified
+from workbench.schema.normal_form import (
+    Arrays,
+    CircularReference,
+    LazySet,
+    Objects,
+    Values,
+    canonical,
+)
+from workbench.schema.numbers import NumberSet
 from workbench.schema.references import References
 from workbench.schema.schema_reader import (
     ANNOTATIONS,
@@ -43,14 +55,14 @@ from workbench.schema.schema_reader import (
     Json,
     Node,
     SchemaNote,
-    Untold,
-    blamed,
+    UncomputableSet,
     dialect_of,
+    first_keyword,
+    invalid,
     note,
     unsupported,
-    wrong,
 )
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 
 _TYPES = frozenset(("null", "boolean", "integer", "number", "string", "array", "object"))
 _TYPED = {name: frozenset((name,)) for name in _TYPES}
@@ -80,11 +92,11 @@ class Subschemas:
         self.keywords = dialect.keywords & _KNOWN
         self._ordinary = self.keywords | ANNOTATIONS
         self._combining = self.keywords & COMBINING.keys()
-        self._plain: dict[Node, Later] = {}
-        self._tracked: dict[Node, Later] = {}
+        self._plain: dict[Node, LazySet] = {}
+        self._tracked: dict[Node, LazySet] = {}
         self._strange: set[str] = set()
 
-    def of(self, node: Node, tracked: bool = False) -> Later:
+    def of(self, node: Node, tracked: bool = False) -> LazySet:
         """The set a subschema means; ``tracked``: its shapes say what they have evaluated.
 
         A subschema that says nothing but where another stands is that other.
@@ -126,14 +138,14 @@ class Subschemas:
             if word in self.keywords and word != "$ref":
                 self.algebra.tell(member, f"this draft ignores {word!r} next to '$ref'")
 
-    def _made(self, node: Node, tracked: bool) -> Later:
+    def _made(self, node: Node, tracked: bool) -> LazySet:
         algebra, value = self.algebra, node.value
         if value is True:
             return algebra.anything
         if value is False:
             return algebra.nothing
         if not isinstance(value, dict):
-            raise wrong(node, "a schema: an object, true or false")
+            raise invalid(node, "a schema: an object, true or false")
         if not self._ordinary.issuperset(value):
             self._note_unknown(value)
         if self.keywords.isdisjoint(value):
@@ -158,7 +170,7 @@ class Subschemas:
         if not self._combining.isdisjoint(words):
             values = self._combined(values, members, tracked)
         if asks:
-            values = restricted(self, values, members)
+            values = restrict_unevaluated(self, values, members)
         return values
 
     def _combined(self, values: Values, members: dict[str, Node], tracked: bool) -> Values:
@@ -169,13 +181,13 @@ class Subschemas:
                 try:
                     parts[word] = COMBINING[word](self, keyword, tracked)
                     values = meet(self.algebra, values, parts[word])
-                except Untold as error:
+                except UncomputableSet as error:
                     raise unsupported(keyword, str(error)) from None
-                except Circular as error:
+                except CircularReference as error:
                     error.keyword = error.keyword or keyword
                     raise
         if "properties" in members:
-            objects = as_written(values.objects, members, parts)
+            objects = in_text_order(values.objects, members, parts)
             values = replace(values, objects=tuple(objects))
         return values
 
@@ -211,18 +223,18 @@ class Subschemas:
         if isinstance(named.value, str):
             types = _TYPED.get(named.value)
             if types is None:
-                raise wrong(named, "one of " + ", ".join(sorted(_TYPES)))
+                raise invalid(named, "one of " + ", ".join(sorted(_TYPES)))
         else:
             if not isinstance(named.value, list) or not named.value:
-                raise wrong(named, "the name of a type, or a list of them")
+                raise invalid(named, "the name of a type, or a list of them")
             for one in named.value:
                 if not isinstance(one.value, str) or one.value not in _TYPES:
-                    raise wrong(one, "one of " + ", ".join(sorted(_TYPES)))
+                    raise invalid(one, "one of " + ", ".join(sorted(_TYPES)))
             types = frozenset(str(one.value) for one in named.value)
         nullable = members.get("nullable")
         if nullable is not None and "nullable" in self.keywords:
             if not isinstance(nullable.value, bool):
-                raise wrong(nullable, "true or false")
+                raise invalid(nullable, "true or false")
             types |= {"null"} if nullable.value else types
         return types
 
@@ -245,10 +257,10 @@ class Algebra:
         self.limits = limits
         self.clock = limits.clock()
         self._told: dict[Node, SchemaNote] = {}
-        self._known: dict[frozenset[int], Later] = {}
-        self._opposites: dict[frozenset[int], Later] = {}
-        self._unions: dict[frozenset[frozenset[int]], Later] = {}
-        self._constants: dict[object, Later] = {}
+        self._known: dict[frozenset[int], LazySet] = {}
+        self._opposites: dict[frozenset[int], LazySet] = {}
+        self._unions: dict[frozenset[frozenset[int]], LazySet] = {}
+        self._constants: dict[object, LazySet] = {}
         self._atoms = _NOTHING
         root = document.root
         #: No JSON value, and all of them.
@@ -256,13 +268,15 @@ class Algebra:
         self.anything = self._later(frozenset(), root, lambda _: self.all_values)
         self.nothing.empty, self.anything.empty = True, False
         self.any_array = Arrays((), self.anything)
-        self.any_object = Objects({}, frozenset(), ((Texts.everything(), self.anything),))
-        self.no_values = Values(False, frozenset(), Numbers.nothing(), Texts.nothing(), (), ())
+        self.any_object = Objects({}, frozenset(), ((StringSet.everything(), self.anything),))
+        self.no_values = Values(
+            False, frozenset(), NumberSet.nothing(), StringSet.nothing(), (), ()
+        )
         self.all_values = Values(
             True,
             frozenset((False, True)),
-            Numbers.everything(),
-            Texts.everything(),
+            NumberSet.everything(),
+            StringSet.everything(),
             (self.any_array,),
             (self.any_object,),
         )
@@ -274,7 +288,7 @@ class Algebra:
         self.subschemas = Subschemas(self, dialect, References(document, dialect))
 
     @property
-    def root(self) -> Later:
+    def root(self) -> LazySet:
         """The instances of the whole schema."""
         return self.subschemas.of(self.document.root)
 
@@ -288,12 +302,12 @@ class Algebra:
         if keyword not in self._told:
             self._told[keyword] = note(keyword, message)
 
-    def atom(self, node: Node, make: Callable[[], Values]) -> Later:
+    def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
         """A new set, made by a call when it is first asked for."""
         self._atoms += 1
         return self._later(frozenset((self._atoms,)), node, lambda _: make())
 
-    def both(self, left: Later, right: Later) -> Later:
+    def both(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in both sets."""
         if left is right or not right.key:
             return left
@@ -307,7 +321,7 @@ class Algebra:
             return self.nothing
         return self._later(key, left.node, lambda _: meet(self, left.raw, right.raw))
 
-    def complement(self, later: Later) -> Later:
+    def complement(self, later: LazySet) -> LazySet:
         """The values that are not in a set."""
         if not later.key:
             return self.nothing
@@ -325,7 +339,7 @@ class Algebra:
             self._opposites[known.key] = later
         return known
 
-    def either(self, left: Later, right: Later) -> Later:
+    def either(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in one of two sets, or in both."""
         if left is right or right is self.nothing or not left.key:
             return left
@@ -338,7 +352,7 @@ class Algebra:
             self._unions[key] = known
         return known
 
-    def constant(self, value: Json, node: Node) -> Later:
+    def constant(self, value: Json, node: Node) -> LazySet:
         """The set of one value."""
         key = canonical(value)
         known = self._constants.get(key)
@@ -347,27 +361,27 @@ class Algebra:
             self._constants[key] = known
         return known
 
-    def is_empty(self, asked: Later | Arrays | Objects) -> bool:
+    def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape surely has no value; it may have none where this says no."""
         return self._emptiness.surely(asked)
 
-    def _later(self, key: frozenset[int], node: Node, make: Callable[[Later], Values]) -> Later:
-        later = Later(key, node, lambda later: self._made(later, make), self._settled)
+    def _later(self, key: frozenset[int], node: Node, make: Callable[[LazySet], Values]) -> LazySet:
+        later = LazySet(key, node, lambda later: self._made(later, make), self._settled)
         return self._known.setdefault(key, later)
 
-    def _made(self, later: Later, make: Callable[[Later], Values]) -> Values:
+    def _made(self, later: LazySet, make: Callable[[LazySet], Values]) -> Values:
         self.clock.check()
         try:
             return make(later)
-        except Untold as error:
-            raise unsupported(blamed(later.node, _PARTING), str(error)) from None
+        except UncomputableSet as error:
+            raise unsupported(first_keyword(later.node, _PARTING), str(error)) from None
         except RecursionError:
             raise unsupported(later.node, "it is nested too deep to compare") from None
-        except Circular as error:
+        except CircularReference as error:
             if error.later is not later:
                 raise
             why = "it makes a schema directly a part of itself"
             raise unsupported(error.keyword or later.node, why) from None
 
     def _settled(self, values: Values) -> Values:
-        return settled(self, values)
+        return simplified(self, values)

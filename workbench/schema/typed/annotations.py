@@ -30,7 +30,7 @@ _BASES = {"enum.Enum": "Enum", "enum.IntEnum": "IntEnum", "enum.StrEnum": "StrEn
 _MIXED_IN = ("str", "int", "float")
 
 
-def enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration:
+def read_enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration:
     """The members of a class that derives from ``Enum``, aliases among them.
 
     Raises: ParseError of kind ``unsupported_class``.
@@ -90,7 +90,7 @@ def _value(
 
 
 #: Types of one text, those that aliases stand for counted each time.
-MOST = 10_000
+MAX_TYPES = 10_000
 _SCALARS = {scalar.value: scalar for scalar in Scalar}
 _KINDS = {
     **{kind.value: kind for kind in Kind},
@@ -100,7 +100,7 @@ _KINDS = {
     "typing.Tuple": Kind.TUPLE,
 }
 #: What to write in place of types that have no literals.
-INSTEAD = {
+REPLACEMENTS = {
     **dict.fromkeys(
         ("bytes", "date", "datetime", "time", "timedelta", "Decimal", "Path", "UUID"), "use str"
     ),
@@ -145,8 +145,8 @@ class Annotations:
         Raises: ParseError of kind ``unsupported_type`` or ``undefined_name``.
         """
         self.names.read += 1
-        if self.names.read > MOST:  # aliases of aliases can stand for more than fits anywhere
-            self._refuse(node, f"the definitions expand to more than {MOST:,} types")
+        if self.names.read > MAX_TYPES:  # aliases of aliases can stand for more than fits anywhere
+            self._refuse(node, f"the definitions expand to more than {MAX_TYPES:,} types")
         span = self.names.text.span(node)
         match node:
             case ast.Constant(value=None):
@@ -154,7 +154,7 @@ class Annotations:
             case ast.Constant(value=str(quoted)):
                 return self._quoted(node, quoted)
             case ast.BinOp(op=ast.BitOr()):
-                return joined((self.type(node.left), self.type(node.right)), span)
+                return union_of((self.type(node.left), self.type(node.right)), span)
             case ast.Subscript():
                 inner = node.slice
                 arguments = inner.elts if isinstance(inner, ast.Tuple) else [inner]
@@ -197,8 +197,8 @@ class Annotations:
 
     def _unknown(self, node: ast.expr, name: str, meant: str) -> NoReturn:
         last = name.rpartition(".")[2]
-        if last in INSTEAD or "." in meant:
-            hint = INSTEAD.get(last, "use str, or a dataclass of its parts")
+        if last in REPLACEMENTS or "." in meant:
+            hint = REPLACEMENTS.get(last, "use str, or a dataclass of its parts")
             self._refuse(node, f"expected {_USUAL}, not {name}", hint)
         hint = f"define {name} in the text as a dataclass or an Enum"
         self.names.text.refuse(f"the type {name} is not defined", node, hint, "undefined_name")
@@ -242,10 +242,10 @@ class Annotations:
         if len(arguments) != 1:
             self._refuse(node, "expected one type between the brackets of Optional")
         span = self.names.text.span(node)
-        return joined((self.type(arguments[0]), Plain(Scalar.NONE, span)), span)
+        return union_of((self.type(arguments[0]), Plain(Scalar.NONE, span)), span)
 
     def _union(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
-        return joined(tuple(map(self.type, arguments)), self.names.text.span(node))
+        return union_of(tuple(map(self.type, arguments)), self.names.text.span(node))
 
     def _first(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
         """``Annotated[T, …]`` and ``Final[T]`` mean ``T``."""
@@ -286,7 +286,7 @@ class Annotations:
         self.names.text.refuse(message, node, hint, "unsupported_type")
 
 
-def joined(options: Sequence[Type], span: Span) -> Type:
+def union_of(options: Sequence[Type], span: Span) -> Type:
     """A union without unions in it, each type once; a type alone is itself."""
     flat = [
         one

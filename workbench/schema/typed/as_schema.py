@@ -42,7 +42,7 @@ WHOLE = "^(0|-?[1-9][0-9]*)$"
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class PlacedSchema:
     """The text of a schema, and what each part of it was written for."""
 
     source: Source
@@ -50,14 +50,14 @@ class Schema:
     places: tuple[tuple[Span, Span], ...]
 
 
-def schema_of(types: Types) -> Schema:
+def schema_of(types: Types) -> PlacedSchema:
     """The schema of the root.
 
     Raises: BuildError of kind ``unsupported_type`` for keys that JSON has no texts for.
     """
     writer = _Writer(types)
     writer.document()
-    return Schema(Source("".join(writer.pieces), "schema"), tuple(writer.places))
+    return PlacedSchema(Source("".join(writer.pieces), "schema"), tuple(writer.places))
 
 
 @dataclass(slots=True, eq=False)

@@ -30,7 +30,7 @@ class Settings:
     hashable: bool
 
 
-def settings(names: Names, node: ast.ClassDef) -> Settings | None:
+def dataclass_settings(names: Names, node: ast.ClassDef) -> Settings | None:
     """The settings of ``@dataclass``; None where no such decorator stands above the class.
 
     Raises: ParseError of kind ``unsupported_class``.
@@ -58,7 +58,7 @@ def settings(names: Names, node: ast.ClassDef) -> Settings | None:
     return found
 
 
-def record(
+def read_record(
     names: Names, node: ast.ClassDef, name: str, parents: Sequence[Record], set_to: Settings
 ) -> Record:
     """The fields of a dataclass, inherited ones first; one declared again keeps its place.

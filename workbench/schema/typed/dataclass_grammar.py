@@ -15,7 +15,13 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
 from workbench.schema.typed.as_schema import schema_of
 from workbench.schema.typed.calls import call_tree, regex_at
-from workbench.schema.typed.instances import ClassMaker, Maker, RecordMaker, parse_call, parse_json
+from workbench.schema.typed.instances import (
+    ClassFactory,
+    InstanceFactory,
+    RecordFactory,
+    parse_call,
+    parse_json,
+)
 from workbench.schema.typed.python_reader import read_types
 from workbench.schema.typed.reflect import reflect
 from workbench.schema.typed.types import Named, Type, Types
@@ -33,8 +39,8 @@ class Typed:
     types: Types
     tree: GrammarTree
     #: From a text to the value of a type that it stands for.
-    _read: Callable[[Types, Maker, Source, Type], object]
-    _maker: Maker
+    _read: Callable[[Types, InstanceFactory, Source, Type], object]
+    _maker: InstanceFactory
 
     def parse(self, text: str | bytes) -> object:
         """The instance an accepted text stands for; nothing of the text is executed.
@@ -56,7 +62,7 @@ def class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> Typed
             LimitError
     """
     types, classes = reflect(cls)
-    return _typed(types, ClassMaker(classes), style, limits)
+    return _typed(types, ClassFactory(classes), style, limits)
 
 
 def text_tree(
@@ -67,10 +73,10 @@ def text_tree(
     Raises: ParseError for what cannot be read or written, at its place; LimitError
     """
     types = read_types(source, root)
-    return _typed(types, RecordMaker(types), style, limits)
+    return _typed(types, RecordFactory(types), style, limits)
 
 
-def _typed(types: Types, maker: Maker, style: str, limits: Limits) -> Typed:
+def _typed(types: Types, maker: InstanceFactory, style: str, limits: Limits) -> Typed:
     if style not in _STYLES:
         known = " or ".join(map(repr, _STYLES))
         raise WorkbenchError(f"there is no style {style!r}", f"choose {known}")
@@ -122,7 +128,7 @@ def _placed(tree: GrammarTree, places: Sequence[tuple[Span, Span]], source: Sour
     return GrammarTree(tuple(rules), source)
 
 
-_Read = Callable[[Types, Maker, Source, Type], object]
+_Read = Callable[[Types, InstanceFactory, Source, Type], object]
 #: How instances are written: what makes the rules, and what reads a text.
 _STYLES: dict[str, tuple[Callable[[Types, Limits], GrammarTree], _Read]] = {
     "call": (_call_tree, parse_call),

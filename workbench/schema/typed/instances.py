@@ -1,6 +1,6 @@
 """Builds instances from trees of values or from JSON.
 
-How instances come to be is a ``Maker``'s matter: calls of the real classes, or records where a
+How instances come to be is a ``InstanceFactory``'s matter: calls of the real classes, or records where a
 definition was only read.
 """
 
@@ -24,32 +24,32 @@ from workbench.schema.typed.types import (
     Kind,
     Many,
     Member,
-    MisfitError,
     Named,
     OneOf,
-    Options,
     Plain,
     Record,
     Scalar,
     Tuple,
     Type,
+    TypeMismatchError,
     Types,
     Union,
-    lacking,
+    UnionOptions,
+    missing_field,
 )
 from workbench.schema.typed.values import Call, Items, Number, Pairs, Text, Value, Word, read_value
 
 _WORDS = {"None": None, "True": True, "False": False}
 
 
-class Maker(Protocol):
+class InstanceFactory(Protocol):
     """Makes instances and members."""
 
     def instance(self, record: Record, given: Mapping[str, object]) -> object: ...
     def member(self, owner: Enumeration, name: str) -> object: ...
 
 
-def parse_call(types: Types, maker: Maker, source: Source, type_: Type) -> object:
+def parse_call(types: Types, maker: InstanceFactory, source: Source, type_: Type) -> object:
     """The value of a type that a text stands for: of the root's, its instance.
 
     Every text of ``call_tree`` is read, and some more: see ``values``.
@@ -59,7 +59,7 @@ def parse_call(types: Types, maker: Maker, source: Source, type_: Type) -> objec
     value = read_value(source)
     try:
         return _ValueFitting(types, maker).value(value, type_)
-    except MisfitError as misfit:
+    except TypeMismatchError as misfit:
         place = misfit.place
         assert isinstance(place, Span), "raised below"
         raise ParseError(misfit.message, source, place, kind="mismatch") from None
@@ -78,8 +78,8 @@ class _ValueFitting:
     """One text being fitted."""
 
     types: Types
-    maker: Maker
-    options: Options = field(default_factory=Options)
+    maker: InstanceFactory
+    options: UnionOptions = field(default_factory=UnionOptions)
 
     def value(self, value: Value, type_: Type) -> object:
         match type_, value:
@@ -149,7 +149,7 @@ class _ValueFitting:
             if keyword not in fields:
                 raise _error_at_span(value.span, f"{record.name} has no field {keyword}")
             given[keyword] = self.value(value, fields[keyword].type)
-        if missing := lacking(record, given):
+        if missing := missing_field(record, given):
             bracket = Span(call.span.end - 1, call.span.end)
             raise _error_at_span(bracket, f"expected {missing.name}= in {record.name}(…)")
         return self.maker.instance(record, given)
@@ -181,16 +181,16 @@ def as_float(number: float) -> float:
         return number
 
 
-def _value_misfit(value: Value, type_: Type) -> MisfitError:
+def _value_misfit(value: Value, type_: Type) -> TypeMismatchError:
     return _error_at_span(value.span, f"expected {type_text(type_)}")
 
 
-def _error_at_span(span: Span, message: str) -> MisfitError:
-    return MisfitError(span, span.start, message)
+def _error_at_span(span: Span, message: str) -> TypeMismatchError:
+    return TypeMismatchError(span, span.start, message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassMaker:
+class ClassFactory:
     """Calls the classes a program holds; their ``__post_init__`` is run, as in any call."""
 
     classes: Mapping[str, type]
@@ -211,7 +211,7 @@ class ClassMaker:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeMember:
+class MemberValue:
     """A member of an enumeration that was only read."""
 
     owner: str
@@ -222,7 +222,7 @@ class MadeMember:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MadeInstance:
+class RecordInstance:
     """An instance of a dataclass that was only read; its fields are its attributes.
 
     Law: ``repr`` of it is a text the grammar accepts, if all defaults in it are literals.
@@ -242,7 +242,7 @@ class MadeInstance:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Unread:
+class UnparsedDefault:
     """A default whose text is no value of the field's type; it stands for itself."""
 
     text: str
@@ -252,27 +252,27 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordMaker:
+class RecordFactory:
     """Makes records; what a text leaves out is filled in from the defaults."""
 
     types: Types
 
-    def instance(self, record: Record, given: Mapping[str, object]) -> MadeInstance:
+    def instance(self, record: Record, given: Mapping[str, object]) -> RecordInstance:
         values = (
             (one.name, given[one.name] if one.name in given else self._default(one))
             for one in record.fields
         )
-        return MadeInstance(record.name, tuple(values))
+        return RecordInstance(record.name, tuple(values))
 
-    def member(self, owner: Enumeration, name: str) -> MadeMember:
-        return MadeMember(owner.name, name)
+    def member(self, owner: Enumeration, name: str) -> MemberValue:
+        return MemberValue(owner.name, name)
 
     def _default(self, field: Field) -> object:
         text = field.default or OPAQUE
         try:
             return parse_call(self.types, self, Source(text, "default"), field.type)
         except ParseError:
-            return Unread(text)
+            return UnparsedDefault(text)
 
 
 _MAKE: dict[Kind, Callable[[Iterable[object]], object]] = {
@@ -280,7 +280,7 @@ _MAKE: dict[Kind, Callable[[Iterable[object]], object]] = {
 }  # fmt: skip
 
 
-def parse_json(types: Types, maker: Maker, source: Source, type_: Type) -> object:
+def parse_json(types: Types, maker: InstanceFactory, source: Source, type_: Type) -> object:
     """The value of a type that a JSON text stands for.
 
     Where a union has options that JSON writes alike, it is the first of them.
@@ -294,7 +294,7 @@ def parse_json(types: Types, maker: Maker, source: Source, type_: Type) -> objec
     except json.JSONDecodeError as error:
         what = f"expected JSON: {error.msg.lower()}"
         raise ParseError(what, source, Span(error.pos, error.pos)) from None
-    except MisfitError as misfit:
+    except TypeMismatchError as misfit:
         where = f"{misfit.place}: " if misfit.place else ""
         raise ParseError(where + misfit.message, source, whole, kind="mismatch") from None
     except RecursionError:
@@ -312,8 +312,8 @@ class _JsonFitting:
     """One text being fitted."""
 
     types: Types
-    maker: Maker
-    options: Options = field(default_factory=Options)
+    maker: InstanceFactory
+    options: UnionOptions = field(default_factory=UnionOptions)
 
     def value(self, value: object, type_: Type, at: str) -> object:
         match type_:
@@ -394,7 +394,7 @@ class _JsonFitting:
             if name not in fields:
                 raise _error_at_path(f"{at}/{name}", f"{record.name} has no field {name}")
             given[name] = self.value(each, fields[name].type, f"{at}/{name}")
-        if missing := lacking(record, given):
+        if missing := missing_field(record, given):
             raise _error_at_path(at, f"expected {missing.name} among the fields of {record.name}")
         return self.maker.instance(record, given)
 
@@ -421,9 +421,9 @@ def _same(known: object, value: object) -> bool:
     return known == value and isinstance(known, bool) == isinstance(value, bool)
 
 
-def _json_misfit(at: str, type_: Type) -> MisfitError:
+def _json_misfit(at: str, type_: Type) -> TypeMismatchError:
     return _error_at_path(at, f"expected {type_text(type_)}")
 
 
-def _error_at_path(at: str, message: str) -> MisfitError:
-    return MisfitError(at, at.count("/"), message)
+def _error_at_path(at: str, message: str) -> TypeMismatchError:
+    return TypeMismatchError(at, at.count("/"), message)

@@ -138,30 +138,30 @@ def call_name(cls: type) -> str:
     return cls.__qualname__.rpartition("<locals>.")[2]
 
 
-def written(value: object) -> str:
+def literal_text(value: object) -> str:
     """A value as Python text; a dataclass as a call with all keywords its constructor takes."""
     if isinstance(value, Enum):
         return f"{call_name(type(value))}.{value.name}"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         given = (
-            f"{field.name}={written(getattr(value, field.name))}"
+            f"{field.name}={literal_text(getattr(value, field.name))}"
             for field in dataclasses.fields(value)
             if field.init
         )
         return f"{call_name(type(value))}({', '.join(given)})"
     if type(value) is list:
-        return f"[{', '.join(map(written, value))}]"
+        return f"[{', '.join(map(literal_text, value))}]"
     if type(value) is tuple:
-        return f"({', '.join(map(written, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(literal_text, value))}{',' * (len(value) == 1)})"
     if type(value) is dict:
-        return f"{{{', '.join(f'{written(k)}: {written(v)}' for k, v in value.items())}}}"
+        return f"{{{', '.join(f'{literal_text(k)}: {literal_text(v)}' for k, v in value.items())}}}"
     if type(value) is set and value:
-        return f"{{{', '.join(map(written, value))}}}"
+        return f"{{{', '.join(map(literal_text, value))}}}"
     if type(value) is frozenset and value:
-        return f"frozenset({{{', '.join(map(written, value))}}})"
+        return f"frozenset({{{', '.join(map(literal_text, value))}}})"
     return repr(value)
 
 
 def default_text(value: object) -> str:
     """The text of a default, opaque where it is not made of literals and calls."""
-    return literal_or(written(value), OPAQUE)
+    return literal_or(literal_text(value), OPAQUE)

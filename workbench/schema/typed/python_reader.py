@@ -11,8 +11,8 @@ import ast
 from collections.abc import Mapping
 
 from workbench.base.source import Source, Span
-from workbench.schema.typed.annotations import enumeration
-from workbench.schema.typed.class_bodies import record, settings
+from workbench.schema.typed.annotations import read_enumeration
+from workbench.schema.typed.class_bodies import dataclass_settings, read_record
 from workbench.schema.typed.python_printer import type_text
 from workbench.schema.typed.python_text import Names, PythonText, dotted
 from workbench.schema.typed.types import (
@@ -188,11 +188,11 @@ def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
         if found := names.class_named(base, owner):
             _define(names, found, (*waiting, name))
     if any(names.meant(base).startswith("enum.") for base in bases):
-        names.definitions[name] = enumeration(names, node, name)
-    elif (set_to := settings(names, node)) is not None:
+        names.definitions[name] = read_enumeration(names, node, name)
+    elif (set_to := dataclass_settings(names, node)) is not None:
         known = (names.definitions.get(names.class_named(base, owner) or "") for base in bases)
         parents = [parent for parent in known if isinstance(parent, Record)]
-        names.definitions[name] = record(names, node, name, parents, set_to)
+        names.definitions[name] = read_record(names, node, name, parents, set_to)
     elif node.bases or not all(_harmless(statement) for statement in node.body):
         text.refuse(
             f"expected a dataclass or an Enum, and {name} is neither",

@@ -18,7 +18,7 @@ from workbench.base.source import Source, Span
 from workbench.schema.typed.types import Definition
 
 #: Characters of a definition; a text of so many classes or fields is read in 0.2 to 0.3 s.
-LONGEST = 100_000
+MAX_DEFINITION_LENGTH = 100_000
 _CLASS = re.compile(r"class[\s\\]+(\w+)")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 
@@ -35,10 +35,10 @@ class PythonText:
 
         Raises: ParseError of kind ``syntax`` where Python could not read it.
         """
-        if len(self.source.text) > LONGEST:
+        if len(self.source.text) > MAX_DEFINITION_LENGTH:
             self.refuse(
-                f"expected a definition of at most {LONGEST:,} characters",
-                Span(LONGEST, len(self.source.text)),
+                f"expected a definition of at most {MAX_DEFINITION_LENGTH:,} characters",
+                Span(MAX_DEFINITION_LENGTH, len(self.source.text)),
                 "shorten it",
             )
         whole = Span(0, len(self.source.text))
@@ -114,7 +114,7 @@ def dotted(node: ast.expr) -> str | None:
 
 
 #: What may be imported, by module.
-KNOWN = {
+KNOWN_IMPORTS = {
     "dataclasses": ("dataclass", "field", "KW_ONLY", "InitVar"),
     "enum": ("Enum", "IntEnum", "StrEnum", "auto", "unique", "Flag", "IntFlag"),
     "typing": (
@@ -123,7 +123,7 @@ KNOWN = {
     ),
     "__future__": ("annotations",),
 }  # fmt: skip
-_MODULES = {"typing_extensions": "typing", **{module: module for module in KNOWN}}
+_MODULES = {"typing_extensions": "typing", **{module: module for module in KNOWN_IMPORTS}}
 
 
 @dataclass(slots=True, eq=False)
@@ -134,8 +134,12 @@ class Names:
     #: What a written name stands for: ``t`` for ``typing``, ``Opt`` for ``typing.Optional``.
     imported: dict[str, str] = field(
         default_factory=lambda: {
-            **{module: module for module in KNOWN},
-            **{name: f"{module}.{name}" for module, names in KNOWN.items() for name in names},
+            **{module: module for module in KNOWN_IMPORTS},
+            **{
+                name: f"{module}.{name}"
+                for module, names in KNOWN_IMPORTS.items()
+                for name in names
+            },
         }
     )
     #: Every class of the text by its dotted name, those further down too.
@@ -166,7 +170,9 @@ class Names:
             origin = name.name
             if isinstance(statement, ast.ImportFrom):
                 module = _MODULES.get(statement.module or "", "") if not statement.level else ""
-                origin = f"{module}.{name.name}" if name.name in KNOWN.get(module, ()) else ""
+                origin = (
+                    f"{module}.{name.name}" if name.name in KNOWN_IMPORTS.get(module, ()) else ""
+                )
             else:
                 origin = _MODULES.get(name.name, "")
             if not origin:

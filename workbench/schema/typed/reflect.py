@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from workbench.base.errors import BuildError
 from workbench.base.source import Source, Span
-from workbench.schema.typed.annotations import INSTEAD, joined
+from workbench.schema.typed.annotations import REPLACEMENTS, union_of
 from workbench.schema.typed.python_printer import call_name, default_text, definitions_text
 from workbench.schema.typed.python_reader import read_types
 from workbench.schema.typed.types import (
@@ -161,7 +161,7 @@ class _Reflection:
         if origin in (typing.Annotated, typing.Final):
             return self.type(arguments[0])
         if origin in (typing.Union, types.UnionType):
-            return joined(tuple(map(self.type, arguments)), _NOWHERE)
+            return union_of(tuple(map(self.type, arguments)), _NOWHERE)
         if origin is typing.Literal:
             return OneOf(tuple(map(self._constant, arguments)))
         if origin is tuple or hint == tuple[()]:
@@ -195,7 +195,7 @@ class _Reflection:
         if hint in (list, set, frozenset, tuple, dict, *_BARE):
             self.refuse(name, f"expected {name}[…], not {name} alone", f"say of what: {name}[str]")
         message = f"expected a type whose values are literals or calls of dataclasses, not {name}"
-        self.refuse(name, message, INSTEAD.get(name, "use str, or a dataclass of its parts"))
+        self.refuse(name, message, REPLACEMENTS.get(name, "use str, or a dataclass of its parts"))
 
 
 _BARE = (typing.List, typing.Dict, typing.Set, typing.FrozenSet, typing.Tuple)  # noqa: UP006

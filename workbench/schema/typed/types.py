@@ -177,7 +177,7 @@ class Types:
 V = TypeVar("V")
 
 
-class MisfitError(Exception):
+class TypeMismatchError(Exception):
     """A value is not of a type; whoever reads the whole text makes a ParseError of it."""
 
     def __init__(self, place: object, depth: int, message: str) -> None:
@@ -190,20 +190,20 @@ class MisfitError(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Options:
+class UnionOptions:
     """Tries the options of unions on the values of one text, none of them twice.
 
     Unions in unions that fail at the bottom would else be tried in every combination.
     """
 
-    failed: dict[tuple[int, str], MisfitError] = field(default_factory=dict)
+    failed: dict[tuple[int, str], TypeMismatchError] = field(default_factory=dict)
 
     def first(
         self,
         value: V,
         options: Sequence[Type],
         fitted: Callable[[V, Type], object],
-        misfit: MisfitError,
+        misfit: TypeMismatchError,
     ) -> object:
         """The value as the first option it fits.
 
@@ -216,14 +216,14 @@ class Options:
             if tried not in self.failed:
                 try:
                     return fitted(value, option)
-                except MisfitError as error:
+                except TypeMismatchError as error:
                     self.failed[tried] = error
             if self.failed[tried].depth > misfit.depth:
                 misfit = self.failed[tried]
         raise misfit
 
 
-def lacking(record: Record, given: Collection[str]) -> Field | None:
+def missing_field(record: Record, given: Collection[str]) -> Field | None:
     """The first field without a default that is not given."""
     missing = (one for one in record.fields if one.default is None and one.name not in given)
     return next(missing, None)
