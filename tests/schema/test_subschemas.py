@@ -220,12 +220,12 @@ def visit(algebra: Algebra) -> None:
     """Ask for every set there is, as whoever writes them out does."""
     waiting, seen = [algebra.root], set()
     while waiting:
-        later = waiting.pop()
-        if later.key not in seen:
-            seen.add(later.key)
-            for shape in later.values.objects:
+        lazy = waiting.pop()
+        if lazy.key not in seen:
+            seen.add(lazy.key)
+            for shape in lazy.values.objects:
                 waiting += [*shape.properties.values(), *(held for _, held in shape.extras)]
-            for row in later.values.arrays:
+            for row in lazy.values.arrays:
                 waiting += [*row.prefix, row.rest]
 
 

@@ -94,9 +94,9 @@ _CLASSES = np.array([_COLUMNS.get(byte, 0) for byte in range(256)], np.uint16)
 Edge = tuple[int, int, NumeralState]
 
 
-def byte_edge(byte: bytes, place: NumeralState) -> Edge:
+def byte_edge(byte: bytes, state: NumeralState) -> Edge:
     """The way of a single byte."""
-    return byte[0], byte[0], place
+    return byte[0], byte[0], state
 
 
 def digit_edges(
@@ -109,7 +109,7 @@ def digit_edges(
 
 
 def numeral_machine(
-    ways: Callable[[NumeralState], Iterable[Edge]],
+    edges: Callable[[NumeralState], Iterable[Edge]],
     is_final: Callable[[NumeralState], bool],
     limits: Limits,
 ) -> Dfa:
@@ -123,7 +123,7 @@ def numeral_machine(
     rows = []
     for here in waiting:  # grows while it is read
         row = [DEAD] * (len(_SIGNS) + 1)
-        for low, high, there in ways(here):
+        for low, high, there in edges(here):
             number = numbers.setdefault(there, len(waiting))
             if number == len(waiting):
                 waiting.append(there)
@@ -134,7 +134,7 @@ def numeral_machine(
             "states", STATE_COST * len(waiting), "choose bounds and multiples of fewer digits"
         )
         clock.check()
-    finals = np.array([is_final(place) for place in waiting], np.bool_)
+    finals = np.array([is_final(state) for state in waiting], np.bool_)
     whole = trimmed(_CLASSES, np.array(rows, np.int32), finals, 0)
     return minimize(whole, limits, clock)
 
@@ -145,28 +145,30 @@ def compare_digit(before: int, digit: int, expected: int) -> int:
 
 
 def containing(
-    pieces: Sequence[Interval], sizes: dict[Fraction, int], place: NumeralState
+    intervals: Sequence[Interval], sizes: dict[Fraction, int], state: NumeralState
 ) -> Iterator[Interval]:
     """The pieces between whose ends a number lies, by how its size compares with their sizes."""
-    turned = -1 if place.negative else 1
+    turned = -1 if state.negative else 1
 
     def past(end: End) -> bool:
         # a bound that was not compared is 0 or of the other sign
         compared = turned * sizes.get(end.number, ABOVE)
         return compared == ABOVE or (compared == EQUAL and not end.after)
 
-    for piece in pieces:
-        if (piece.low is None or past(piece.low)) and (piece.high is None or not past(piece.high)):
-            yield piece
+    for interval in intervals:
+        if (interval.low is None or past(interval.low)) and (
+            interval.high is None or not past(interval.high)
+        ):
+            yield interval
 
 
-def exponent_numerals(pieces: Sequence[Interval], limits: Limits = LIMITS) -> Dfa:
+def exponent_numerals(intervals: Sequence[Interval], limits: Limits = LIMITS) -> Dfa:
     """The numerals ``d.ddde±dd`` of disjoint pieces without grids.
 
     Raises: LimitError where bounds are too large or too small.
     """
-    numerals = _Scientific.of(pieces)
-    return numeral_machine(numerals.ways, numerals.is_final, limits)
+    numerals = _Scientific.of(intervals)
+    return numeral_machine(numerals.edges, numerals.is_final, limits)
 
 
 class _Bound(NamedTuple):
@@ -186,7 +188,7 @@ def _bound(number: Fraction) -> _Bound:
 class _Scientific:
     """What a numeral is read beside; places hold the exponent's sign and size in ``left``."""
 
-    pieces: Sequence[Interval]
+    intervals: Sequence[Interval]
     #: Of positive and of negative numerals.
     bounds: tuple[tuple[_Bound, ...], tuple[_Bound, ...]]
     #: The exponents of the bounds, as they are written without a sign.
@@ -195,58 +197,60 @@ class _Scientific:
     most: int
 
     @staticmethod
-    def of(pieces: Sequence[Interval]) -> _Scientific:
+    def of(intervals: Sequence[Interval]) -> _Scientific:
         """The bounds of pieces."""
-        ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
+        ends = {
+            end.number for interval in intervals for end in (interval.low, interval.high) if end
+        }
         positive = tuple(_bound(number) for number in sorted(ends) if number > 0)
         negative = tuple(_bound(number) for number in sorted(ends) if number < 0)
         powers = {abs(bound.power) for bound in (*positive, *negative)}
         most = max(powers, default=0) + 1
-        return _Scientific(pieces, (positive, negative), frozenset(map(str, powers)), most)
+        return _Scientific(intervals, (positive, negative), frozenset(map(str, powers)), most)
 
-    def ways(self, place: NumeralState) -> Iterator[Edge]:
+    def edges(self, state: NumeralState) -> Iterator[Edge]:
         """The ways on from a place."""
-        part = place.part
+        part = state.part
         if part == BEGIN:
-            yield byte_edge(b"-", place._replace(part=SIGNED, negative=True))
+            yield byte_edge(b"-", state._replace(part=SIGNED, negative=True))
         if part in (BEGIN, SIGNED):
-            marks = self._marks(place)
-            yield from digit_edges(marks, lambda d: self._read(place, d, WHOLE), 1)
+            marks = self._marks(state)
+            yield from digit_edges(marks, lambda d: self._read(state, d, WHOLE), 1)
         if part == WHOLE:
-            yield byte_edge(b".", place._replace(part=POINT))
+            yield byte_edge(b".", state._replace(part=POINT))
         if part in (POINT, FRACTION):
-            marks = self._marks(place)
-            yield from digit_edges(marks, lambda d: self._read(place, d, FRACTION))
+            marks = self._marks(state)
+            yield from digit_edges(marks, lambda d: self._read(state, d, FRACTION))
         if part in (WHOLE, FRACTION):
             for letter in (b"e", b"E"):
-                yield byte_edge(letter, place._replace(part=MARKED, left=(1, 0)))
+                yield byte_edge(letter, state._replace(part=MARKED, left=(1, 0)))
         if part == MARKED:
-            signed = place._replace(part=POWER_SIGNED)
+            signed = state._replace(part=POWER_SIGNED)
             yield byte_edge(b"+", signed)
             yield byte_edge(b"-", signed._replace(left=(-1, 0)))
         if part in (MARKED, POWER_SIGNED, POWER):
-            yield from digit_edges(range(10), lambda digit: self._power(place, digit))
+            yield from digit_edges(range(10), lambda digit: self._exponent_digit(state, digit))
 
-    def _marks(self, place: NumeralState) -> set[int]:
+    def _marks(self, state: NumeralState) -> set[int]:
         """The digits that lead elsewhere than their neighbours."""
-        at = place.read
-        return {b.digits[at] if at < len(b.digits) else 0 for b in self.bounds[place.negative]}
+        at = state.read
+        return {b.digits[at] if at < len(b.digits) else 0 for b in self.bounds[state.negative]}
 
-    def _read(self, place: NumeralState, digit: int, part: str) -> NumeralState:
+    def _read(self, state: NumeralState, digit: int, part: str) -> NumeralState:
         """One more digit."""
-        bounds, at = self.bounds[place.negative], place.read
-        before = place.compared or (EQUAL,) * len(bounds)
+        bounds, at = self.bounds[state.negative], state.read
+        before = state.compared or (EQUAL,) * len(bounds)
         compared = tuple(
             compare_digit(b, digit, bound.digits[at] if at < len(bound.digits) else 0)
             for b, bound in zip(before, bounds, strict=True)
         )
         most = max((len(bound.digits) for bound in bounds), default=0)
-        return NumeralState(part, place.negative, min(at + 1, most), compared)
+        return NumeralState(part, state.negative, min(at + 1, most), compared)
 
-    def _power(self, place: NumeralState, digit: int) -> NumeralState:
-        turned, power = place.left
+    def _exponent_digit(self, state: NumeralState, digit: int) -> NumeralState:
+        turned, power = state.left
         power = self._like(min(10 * power + digit, self.most))
-        return place._replace(part=POWER, left=(turned, power))
+        return state._replace(part=POWER, left=(turned, power))
 
     def _like(self, power: int) -> int:
         """The least exponent that no digits after it tell from this one.
@@ -261,16 +265,16 @@ class _Scientific:
         least: int = 10 ** (length - 1)
         return max([least, *(one + 1 for one in beginnings if one < power)])
 
-    def is_final(self, place: NumeralState) -> bool:
+    def is_final(self, state: NumeralState) -> bool:
         """Whether a numeral may end here, and its number is in a piece."""
-        if place.part != POWER:
+        if state.part != POWER:
             return False
-        power = place.left[0] * place.left[1]
+        power = state.left[0] * state.left[1]
         sizes = {}
-        for b, bound in zip(place.compared, self.bounds[place.negative], strict=True):
+        for b, bound in zip(state.compared, self.bounds[state.negative], strict=True):
             if power != bound.power:
                 b = ABOVE if power > bound.power else BELOW
-            elif b == EQUAL and len(bound.digits) > place.read:
+            elif b == EQUAL and len(bound.digits) > state.read:
                 b = BELOW
             sizes[bound.number] = b
-        return any(containing(self.pieces, sizes, place))
+        return any(containing(self.intervals, sizes, state))

@@ -228,6 +228,6 @@ def format_strings(name: str) -> Content | None:
     Their printable ASCII is spelled plainly, as every program writes it that formats a date.
     """
     if name == "hostname":
-        return replace(hostnames(), plainly=True)
+        return replace(hostnames(), unescaped=True)
     pattern = PATTERNS.get(name)
-    return None if pattern is None else replace(search(f"^(?:{pattern})$"), plainly=True)
+    return None if pattern is None else replace(search(f"^(?:{pattern})$"), unescaped=True)

@@ -111,7 +111,7 @@ def schema_grammar(
     algebra = Algebra(document, limits)
     options, ignored = apply_guidance(document.root, options)
     for node in ignored:
-        algebra.tell(node, "this is how another engine writes JSON, and is not followed")
+        algebra.add_note(node, "this is how another engine writes JSON, and is not followed")
     instances = algebra.root
     rules = [] if has_no_value(instances.values) else _rules(instances, algebra, options, limits)
     if not rules:
@@ -144,42 +144,42 @@ def _rules(
     No rule at all where there is no instance.
     """
     spacing = Spacing.of(options, instances.span)
-    writing = RuleWriter(algebra, spacing, limits)
-    start = writing.new_name("start")
-    whole = writing.of(instances)
+    writer = RuleWriter(algebra, spacing, limits)
+    start = writer.new_name("start")
+    whole = writer.of(instances)
     if spacing.blank is not None:
         whole = Row((spacing.blank, whole, spacing.blank), instances.span)
-    for name, later in writing.waiting:  # grows while it is read
-        writing.clock.check()
-        _write(name, later, writing)
-    rules = [Rule(start, whole, instances.span, instances.span), *writing.rules, *spacing.rules]
-    return productive_rules(rules, start) if writing.without_text else rules
+    for name, lazy in writer.waiting:  # grows while it is read
+        writer.clock.check()
+        _write(name, lazy, writer)
+    rules = [Rule(start, whole, instances.span, instances.span), *writer.rules, *spacing.rules]
+    return productive_rules(rules, start) if writer.without_text else rules
 
 
-def _write(name: str, later: LazySet, writing: RuleWriter) -> None:
+def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
     """Write the rule of a set; where it has several shapes each has a rule of its own."""
-    values, span, rules = later.values, later.span, writing.rules
+    values, span, rules = lazy.values, lazy.span, writer.rules
     shapes: list[Objects | Arrays] = [*values.objects, *values.arrays]
-    options = writing.leaves(later, span)
+    options = writer.leaves(lazy, span)
     place = len(rules)
     for shape in shapes:
         here = len(rules)
         own = len(shapes) > 1
         kind = "object" if isinstance(shape, Objects) else "array"
-        its_name = writing.new_name(f"{name}_{kind}") if own else name
-        body = _body(shape, its_name, later, writing)
+        its_name = writer.new_name(f"{name}_{kind}") if own else name
+        body = _body(shape, its_name, lazy, writer)
         if body is not None and own:
             rules.insert(here, Rule(its_name, body, span, span))  # before the rules it calls
             body = Nonterminal(its_name, span)
         if body is not None:
             options.append(body)
-    writing.without_text |= not options
+    writer.without_text |= not options
     rules.insert(place, Rule(name, choice(options, span), span, span))
 
 
 def _body(
-    shape: Objects | Arrays, name: str, owner: LazySet, writing: RuleWriter
+    shape: Objects | Arrays, name: str, owner: LazySet, writer: RuleWriter
 ) -> Expression | None:
     if isinstance(shape, Objects):
-        return object_expression(shape, name, owner, writing)
-    return array_expression(shape, name, owner, writing)
+        return object_expression(shape, name, owner, writer)
+    return array_expression(shape, name, owner, writer)

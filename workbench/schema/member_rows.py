@@ -33,7 +33,7 @@ class MemberGraph(Protocol[State]):
 
 
 def write_graph(
-    graph: MemberGraph[State], start: State, writing: RuleWriter, owner: Node
+    graph: MemberGraph[State], start: State, writer: RuleWriter, owner: Node
 ) -> tuple[Expression | None, bool]:
     """What is read from a state that no edge leads to, None if nothing; whether it may end there.
 
@@ -45,11 +45,11 @@ def write_graph(
     waiting = [start]
     for state in waiting:  # grows while it is read
         if state not in edges:
-            writing.count_state(owner)
+            writer.count_state(owner)
             edges[state] = [*graph.edges(state)]
             waiting += [target for _, target in edges[state]]
     finals = {state for state in edges if graph.is_final(state)}
-    return _GraphWriter(graph, edges, finals, writing, owner.span).start(start)
+    return _GraphWriter(graph, edges, finals, writer, owner.span).start(start)
 
 
 def _alive(
@@ -86,12 +86,12 @@ class _GraphWriter(Generic[State]):
         graph: MemberGraph[State],
         edges: Mapping[State, list[tuple[Expression | None, State]]],
         finals: Set[State],
-        writing: RuleWriter,
+        writer: RuleWriter,
         span: Span,
     ) -> None:
         self._graph = graph
         self._finals = finals
-        self._writing = writing
+        self._writer = writer
         self._span = span
         alive = _alive(edges, finals)
         living = {
@@ -113,9 +113,9 @@ class _GraphWriter(Generic[State]):
         """What is read from the start, and whether it may end there."""
         options, may_end = self._options(state) if state in self._edges else ([], False)
         while self._waiting:
-            self._writing.clock.check()
+            self._writer.clock.check()
             called = self._waiting.pop()
-            self._writing.rule(self._rules[called], self._body(called), self._span)
+            self._writer.rule(self._rules[called], self._body(called), self._span)
         return choice(options, self._span) if options else None, may_end
 
     def _options(self, state: State) -> tuple[list[Expression], bool]:
@@ -148,7 +148,7 @@ class _GraphWriter(Generic[State]):
         """A state as the end of a row: a call of its rule, or its loop, or nothing."""
         if any(target != state for _, target in self._edges[state]):
             if state not in self._rules:
-                self._rules[state] = self._writing.new_name(self._graph.name_of(state))
+                self._rules[state] = self._writer.new_name(self._graph.name_of(state))
                 self._waiting.append(state)
             return [Nonterminal(self._rules[state], self._span)]
         return self._loops(state)

@@ -8,7 +8,7 @@ The same few sets of a schema are asked about again and again, and where pattern
 them an answer takes an automaton.
 
 Of a set of strings of which fewer are read than the specification has, ``Values.texts`` are those
-that surely belong, and ``Values.unsure`` holds all that may. What is left out of such a set is only
+that surely belong, and ``Values.undecided`` holds all that may. What is left out of such a set is only
 what is in neither, so that nothing is accepted which the specification forbids.
 """
 
@@ -120,9 +120,9 @@ NamedSets = tuple[tuple[StringSet, LazySet], ...]
 class CircularReference(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
     """A subschema is a part of itself without a property or an item between."""
 
-    def __init__(self, later: LazySet) -> None:
-        super().__init__(later.pointer)
-        self.later = later
+    def __init__(self, lazy: LazySet) -> None:
+        super().__init__(lazy.pointer)
+        self.lazy = lazy
         #: The keyword through which it came back to itself, once that is known.
         self.keyword: Node | None = None
 
@@ -146,14 +146,14 @@ class Objects:
     some: tuple[NamedSets, ...] = ()
     #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
     #: shapes meet, declared names come first.
-    loose: frozenset[str] = frozenset()
+    undeclared: frozenset[str] = frozenset()
     #: The names that this shape and the options beside it declare, the first mention first; None
     #: where there are no other options. Settling makes shapes in this order of it.
     order: tuple[str, ...] | None = None
     #: The names that count as evaluated; None where no ``unevaluatedProperties`` asks.
     evaluated: StringSet | None = None
-    #: Names that no part has and that may be allowed all the same, as with ``Values.unsure``.
-    unsure: StringSet = _NO_STRING
+    #: Names that no part has and that may be allowed all the same, as with ``Values.undecided``.
+    undecided: StringSet = _NO_STRING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,7 +199,7 @@ class Values:
     objects: tuple[Objects, ...]
     #: Strings that may belong to the set though they are not among ``texts``: of some formats
     #: fewer strings are read than they have. Some of them may be among ``texts`` as well.
-    unsure: StringSet = _NO_STRING
+    undecided: StringSet = _NO_STRING
 
     def contains(self, value: Json) -> bool:
         """Whether a JSON value is in the set; ``1.0`` is the integer 1."""
@@ -221,13 +221,13 @@ def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
     if not shape.low <= len(value) <= high or not shape.required <= value.keys():
         return False
     for name, held in value.items():
-        later = property_of(shape, name)
-        if later is None or not later.raw.contains(held):
+        lazy = property_of(shape, name)
+        if lazy is None or not lazy.raw.contains(held):
             return False
     return all(
         any(
-            names.contains(name) and later.raw.contains(held)
-            for names, later in pairs
+            names.contains(name) and lazy.raw.contains(held)
+            for names, lazy in pairs
             for name, held in value.items()
         )
         for pairs in shape.some
@@ -236,9 +236,9 @@ def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
 
 def property_of(shape: Objects, name: str) -> LazySet | None:
     """The set of values a shape allows under a name; None where the name is forbidden."""
-    later = shape.properties.get(name)
-    if later is not None:
-        return later
+    lazy = shape.properties.get(name)
+    if lazy is not None:
+        return lazy
     return next((extra for names, extra in shape.extras if names.contains(name)), None)
 
 
@@ -249,9 +249,9 @@ def _array_fits(shape: Arrays, items: list[Json]) -> bool:
     for index, item in enumerate(items):
         if not item_of(shape, index).raw.contains(item):
             return False
-    for asked in shape.contains:
-        count = sum(asked.values.raw.contains(item) for item in items[asked.start :])
-        if count < asked.low or (asked.high is not None and count > asked.high):
+    for condition in shape.contains:
+        count = sum(condition.values.raw.contains(item) for item in items[condition.start :])
+        if count < condition.low or (condition.high is not None and count > condition.high):
             return False
     return shape.unique is None or all_distinct(items)
 
@@ -304,36 +304,42 @@ def all_but(names: Iterable[str]) -> StringSet:
 
 def non_empty(parts: Iterable[tuple[StringSet, LazySet]]) -> NamedSets:
     """The parts in which there is a name."""
-    return tuple((names, later) for names, later in parts if not is_empty(names))
+    return tuple((names, lazy) for names, lazy in parts if not is_empty(names))
 
 
 def possible_texts(values: Values) -> StringSet:
     """The strings that may belong to a set."""
-    return values.texts if is_empty(values.unsure) else text_union(values.texts, values.unsure)
+    return (
+        values.texts if is_empty(values.undecided) else text_union(values.texts, values.undecided)
+    )
 
 
 def undecided_in_both(left: Values, right: Values) -> StringSet:
     """The strings of which it is not known whether both sets have them."""
-    if is_empty(left.unsure) and is_empty(right.unsure):
-        return left.unsure
-    return text_union(left.unsure & possible_texts(right), right.unsure & possible_texts(left))
+    if is_empty(left.undecided) and is_empty(right.undecided):
+        return left.undecided
+    return text_union(
+        left.undecided & possible_texts(right), right.undecided & possible_texts(left)
+    )
 
 
 def undecided_in_complement(values: Values) -> StringSet:
     """The strings of which it is not known whether they are in the complement of a set."""
     return (
-        values.unsure if is_empty(values.unsure) else values.unsure & text_complement(values.texts)
+        values.undecided
+        if is_empty(values.undecided)
+        else values.undecided & text_complement(values.texts)
     )
 
 
-def certain_complement(texts: StringSet, unsure: StringSet) -> StringSet:
+def certain_complement(texts: StringSet, undecided: StringSet) -> StringSet:
     """The strings that surely do not belong to a set.
 
     Raises: Untold where that is known of none.
     """
-    if is_empty(unsure):
+    if is_empty(undecided):
         return text_complement(texts)
-    found = text_complement(text_union(texts, unsure))
+    found = text_complement(text_union(texts, undecided))
     if is_empty(found):
         why = (
             "of a format in it fewer strings are read than it has: what it leaves out is not known"

@@ -24,12 +24,12 @@ class NumberSet:
     """A set of numbers by value: ``1``, ``1.0`` and ``1e0`` are one number, and so are 0 and -0.
 
     The pieces stand in order, none is empty, and no two overlap. Integers that somebody called so
-    are to be spelled ``plainly``: a conjunction is as soon as one of its parts is, a union only if
+    are to be spelled ``digits_only``: a conjunction is as soon as one of its parts is, a union only if
     all are, a complement never.
     """
 
-    pieces: tuple[Interval, ...] = ()
-    plainly: bool = False
+    intervals: tuple[Interval, ...] = ()
+    digits_only: bool = False
 
     @staticmethod
     def everything() -> NumberSet:
@@ -73,8 +73,8 @@ class NumberSet:
     def __and__(self, other: NumberSet) -> NumberSet:
         found = []
         i = j = 0
-        while i < len(self.pieces) and j < len(other.pieces):
-            one, two = self.pieces[i], other.pieces[j]
+        while i < len(self.intervals) and j < len(other.intervals):
+            one, two = self.intervals[i], other.intervals[j]
             low = max((e for e in (one.low, two.low) if e), default=None)
             high = min((e for e in (one.high, two.high) if e), default=None)
             if low is None or high is None or low < high:
@@ -83,54 +83,54 @@ class NumberSet:
                 i += 1
             if two.high == high:
                 j += 1
-        return _kept(found, self.plainly or other.plainly)
+        return _kept(found, self.digits_only or other.digits_only)
 
     def __invert__(self) -> NumberSet:
         found = []
         reached: End | None = None
         begun = False
-        for piece in self.pieces:
-            if piece.low is not None and (not begun or piece.low != reached):
-                found.append(Interval(reached, piece.low, EVERYTHING))
-            found.append(replace(piece, grid=~piece.grid))
-            reached, begun = piece.high, True
+        for interval in self.intervals:
+            if interval.low is not None and (not begun or interval.low != reached):
+                found.append(Interval(reached, interval.low, EVERYTHING))
+            found.append(replace(interval, grid=~interval.grid))
+            reached, begun = interval.high, True
         if not begun or reached is not None:
             found.append(Interval(reached, None, EVERYTHING))
         return _kept(found)
 
     def __or__(self, other: NumberSet) -> NumberSet:
-        if not self.pieces or not other.pieces:
-            return self if self.pieces else other
-        return replace(~(~self & ~other), plainly=self.plainly and other.plainly)
+        if not self.intervals or not other.intervals:
+            return self if self.intervals else other
+        return replace(~(~self & ~other), digits_only=self.digits_only and other.digits_only)
 
     @property
     def is_empty(self) -> bool:
         """Whether no number is a member."""
-        return not self.pieces
+        return not self.intervals
 
     def contains(self, number: Number) -> bool:
         """Whether a number is a member; those that JSON has no numeral for never are."""
         if isinstance(number, float) and not isfinite(number):
             return False
         value = exact(number)
-        return any(piece.contains(value) for piece in self.pieces)
+        return any(interval.contains(value) for interval in self.intervals)
 
     def finite(self, most: int) -> tuple[Fraction, ...] | None:
         """The members in order, if there are at most so many; None if there are more."""
         found: list[Fraction] = []
-        for piece in self.pieces:
-            if piece.point is None and (
-                piece.low is None or piece.high is None or piece.grid.between
+        for interval in self.intervals:
+            if interval.point is None and (
+                interval.low is None or interval.high is None or interval.grid.between
             ):
                 return None
-            assert piece.low is not None
-            if piece.point is not None:
-                found.append(piece.point)
+            assert interval.low is not None
+            if interval.point is not None:
+                found.append(interval.point)
                 continue
-            value = piece.grid.first_from(piece.low.number, strictly=piece.low.after)
-            while value is not None and piece.contains(value) and len(found) <= most:
+            value = interval.grid.first_from(interval.low.number, strictly=interval.low.after)
+            while value is not None and interval.contains(value) and len(found) <= most:
                 found.append(value)
-                value = piece.grid.first_from(value, strictly=True)
+                value = interval.grid.first_from(value, strictly=True)
         return tuple(found) if len(found) <= most else None
 
     def machine(self, limits: Limits = LIMITS) -> Dfa:
@@ -162,26 +162,26 @@ def exact(number: Number) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def _kept(pieces: list[Interval], plainly: bool = False) -> NumberSet:
+def _kept(intervals: list[Interval], digits_only: bool = False) -> NumberSet:
     """Pieces in order, without those that are empty; neighbours of one grid are one."""
     found: list[Interval] = []
-    for piece in pieces:
-        if piece.is_empty:
+    for interval in intervals:
+        if interval.is_empty:
             continue
-        if piece.point is not None:
-            piece = replace(piece, grid=EVERYTHING)
-        if found and found[-1].high == piece.low and found[-1].grid == piece.grid:
-            found[-1] = replace(found[-1], high=piece.high)
+        if interval.point is not None:
+            interval = replace(interval, grid=EVERYTHING)
+        if found and found[-1].high == interval.low and found[-1].grid == interval.grid:
+            found[-1] = replace(found[-1], high=interval.high)
         else:
-            found.append(piece)
-    return NumberSet(tuple(found), plainly)
+            found.append(interval)
+    return NumberSet(tuple(found), digits_only)
 
 
 _EVERYTHING = NumberSet((Interval(None, None, EVERYTHING),))
-_INTEGERS = NumberSet((Interval(None, None, INTEGERS),), plainly=True)
+_INTEGERS = NumberSet((Interval(None, None, INTEGERS),), digits_only=True)
 _NOTHING = NumberSet()
 
 
 @lru_cache(maxsize=1024)
 def _machine(numbers: NumberSet, limits: Limits) -> Dfa:
-    return numerals_machine(numbers.pieces, limits, plainly=numbers.plainly)
+    return numerals_machine(numbers.intervals, limits, digits_only=numbers.digits_only)

@@ -6,7 +6,7 @@ Beside that runs what the digits leave when they are divided by the period of a 
 
 Which spellings of a number are read:
 
-* Of integers spelled ``plainly``, digits alone: 67, and neither 67.0 nor 6.7e1 nor -0. So are those
+* Of integers spelled ``digits_only``, digits alone: 67, and neither 67.0 nor 6.7e1 nor -0. So are those
   of ``type: integer``, whose 1.0 a validator accepts and no program writes.
 * Of all others, digits with or without a fraction, as many zeros after it as one likes: ``1``,
   ``1.0``, ``1.50``; and ``-0`` where 0 is a member, for they are equal.
@@ -47,27 +47,27 @@ _ZERO = Fraction(0)
 
 
 def interval_numerals(
-    pieces: Sequence[Interval], limits: Limits = LIMITS, *, plainly: bool = False
+    intervals: Sequence[Interval], limits: Limits = LIMITS, *, digits_only: bool = False
 ) -> Dfa:
     """The numerals of disjoint pieces; with any exponent where the pieces ask for signs alone.
 
-    Spelled ``plainly`` they have digits alone, and 0 has no sign.
+    Spelled ``digits_only`` they have digits alone, and 0 has no sign.
 
     Raises: LimitError where bounds or multiples have too many digits.
     """
-    spans = _Spans.of(pieces, plainly)
+    spans = _Spans.of(intervals, digits_only)
     for steps in spans.grids:
         # what powers of ten leave is shared, where it is
         tens = 10 ** (4 * len(str(steps.modulus))) if steps.grid.period == 1 else 1
         told_apart = steps.modulus // gcd(steps.modulus, tens)
         limits.check("states", reading.STATE_COST * told_apart, "choose a multiple of fewer digits")
-    return reading.numeral_machine(spans.ways, spans.is_final, limits)
+    return reading.numeral_machine(spans.edges, spans.is_final, limits)
 
 
-def depend_only_on_sign(pieces: Sequence[Interval]) -> bool:
+def depend_only_on_sign(intervals: Sequence[Interval]) -> bool:
     """Whether the pieces hold or leave out the negative numbers, 0 and the positive ones whole."""
-    ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
-    return ends <= {_ZERO} and all(piece.grid.is_everything for piece in pieces)
+    ends = {end.number for interval in intervals for end in (interval.low, interval.high) if end}
+    return ends <= {_ZERO} and all(interval.grid.is_everything for interval in intervals)
 
 
 class _Bound(NamedTuple):
@@ -122,7 +122,7 @@ class _Steps:
 class _Spans:
     """What a numeral is read beside."""
 
-    pieces: Sequence[Interval]
+    intervals: Sequence[Interval]
     #: For positive and for negative numerals: their bounds, 0 the first of them.
     bounds: tuple[tuple[_Bound, ...], tuple[_Bound, ...]]
     grids: tuple[_Steps, ...]
@@ -130,155 +130,159 @@ class _Spans:
     most_whole: int
     most_part: int
     exponents: bool
-    plainly: bool
+    digits_only: bool
 
     @staticmethod
-    def of(pieces: Sequence[Interval], plainly: bool) -> _Spans:
+    def of(intervals: Sequence[Interval], digits_only: bool) -> _Spans:
         """The bounds and grids of pieces."""
-        ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
+        ends = {
+            end.number for interval in intervals for end in (interval.low, interval.high) if end
+        }
         positive = tuple(map(_bound, sorted({_ZERO, *(n for n in ends if n > 0)})))
         negative = tuple(map(_bound, sorted({_ZERO, *(-n for n in ends if n < 0)})))
         grids = []
-        for grid in dict.fromkeys(p.grid for p in pieces if not p.grid.is_everything):
+        for grid in dict.fromkeys(p.grid for p in intervals if not p.grid.is_everything):
             places = decimal_places(grid.step)
             grids.append(_Steps(grid, places, int(grid.step * 10**places) * grid.period))
         every = (*positive, *negative)
         return _Spans(
-            pieces=pieces,
+            intervals=intervals,
             bounds=(positive, negative),
             grids=tuple(grids),
             most_whole=max(len(bound.whole) for bound in every) + 1,
             most_part=max([len(b.part) for b in every] + [steps.places for steps in grids]),
-            exponents=depend_only_on_sign(pieces),
-            plainly=plainly,
+            exponents=depend_only_on_sign(intervals),
+            digits_only=digits_only,
         )
 
-    def ways(self, place: NumeralState) -> Iterator[Edge]:
+    def edges(self, state: NumeralState) -> Iterator[Edge]:
         """The ways on from a place."""
-        part = place.part
+        part = state.part
         if part == reading.BEGIN:
-            yield reading.byte_edge(b"-", place._replace(part=reading.SIGNED, negative=True))
+            yield reading.byte_edge(b"-", state._replace(part=reading.SIGNED, negative=True))
         # the first bound is 0: a whole part that equals it so far is its one digit, and over
         if part in (reading.BEGIN, reading.SIGNED) or (
-            part == reading.WHOLE and place.compared[0] != EQUAL
+            part == reading.WHOLE and state.compared[0] != EQUAL
         ):
-            marks = self._marks(place, [bound.whole for bound in self.bounds[place.negative]])
-            first = int(self.plainly and part == reading.SIGNED)
-            yield from reading.digit_edges(marks, lambda digit: self._whole(place, digit), first)
-        if part == reading.WHOLE and not self.plainly:
-            yield reading.byte_edge(b".", self._at_point(place))
+            marks = self._marks(state, [bound.whole for bound in self.bounds[state.negative]])
+            first = int(self.digits_only and part == reading.SIGNED)
+            yield from reading.digit_edges(
+                marks, lambda digit: self._whole_digit(state, digit), first
+            )
+        if part == reading.WHOLE and not self.digits_only:
+            yield reading.byte_edge(b".", self._at_point(state))
         if part in (reading.POINT, reading.FRACTION):
-            marks = {0, *self._marks(place, [bound.part for bound in self.bounds[place.negative]])}
-            yield from reading.digit_edges(marks, lambda digit: self._fraction(place, digit))
+            marks = {0, *self._marks(state, [bound.part for bound in self.bounds[state.negative]])}
+            yield from reading.digit_edges(marks, lambda digit: self._fraction_digit(state, digit))
         if self.exponents:
-            yield from _any_exponent(place)
+            yield from _any_exponent(state)
 
-    def _marks(self, place: NumeralState, expected: list[tuple[int, ...]]) -> set[int]:
+    def _marks(self, state: NumeralState, expected: list[tuple[int, ...]]) -> set[int]:
         """The digits that lead elsewhere than their neighbours."""
         if any(steps.modulus > 1 for steps in self.grids):
             return set(range(10))
-        at = place.read
+        at = state.read
         return {digits[at] for digits in expected if at < len(digits)}
 
-    def _whole(self, place: NumeralState, digit: int) -> NumeralState:
+    def _whole_digit(self, state: NumeralState, digit: int) -> NumeralState:
         """One more digit before the point."""
-        bounds = self.bounds[place.negative]
-        at = min(place.read, self.most_whole - 1)
-        before = place.compared or (EQUAL,) * len(bounds)
+        bounds = self.bounds[state.negative]
+        at = min(state.read, self.most_whole - 1)
+        before = state.compared or (EQUAL,) * len(bounds)
         compared = tuple(
             ABOVE if at >= len(bound.whole) else reading.compare_digit(b, digit, bound.whole[at])
             for b, bound in zip(before, bounds, strict=True)
         )
-        left = place.left or (0,) * len(self.grids)
+        left = state.left or (0,) * len(self.grids)
         left = tuple(s.after(r, digit) for r, s in zip(left, self.grids, strict=True))
-        return NumeralState(reading.WHOLE, place.negative, at + 1, compared, left)
+        return NumeralState(reading.WHOLE, state.negative, at + 1, compared, left)
 
-    def _at_point(self, place: NumeralState) -> NumeralState:
+    def _at_point(self, state: NumeralState) -> NumeralState:
         """The whole part is over: a shorter one is a smaller one."""
         compared = tuple(
-            BELOW if place.read < len(bound.whole) else b
-            for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
+            BELOW if state.read < len(bound.whole) else b
+            for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         )
-        left = tuple(s.settled(r, 0) for r, s in zip(place.left, self.grids, strict=True))
-        return NumeralState(reading.POINT, place.negative, 0, compared, left)
+        left = tuple(s.settled(r, 0) for r, s in zip(state.left, self.grids, strict=True))
+        return NumeralState(reading.POINT, state.negative, 0, compared, left)
 
-    def _fraction(self, place: NumeralState, digit: int) -> NumeralState:
+    def _fraction_digit(self, state: NumeralState, digit: int) -> NumeralState:
         """One more digit after the point."""
-        at = place.read
+        at = state.read
         compared = tuple(
             reading.compare_digit(b, digit, bound.part[at] if at < len(bound.part) else 0)
-            for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
+            for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         )
         # −1 is a number between the points
         left = tuple(
             s.settled(s.after(r, digit), at + 1)
             if r >= 0 and at < s.places
             else (r if digit == 0 else -1)
-            for r, s in zip(place.left, self.grids, strict=True)
+            for r, s in zip(state.left, self.grids, strict=True)
         )
         return NumeralState(
-            reading.FRACTION, place.negative, min(at + 1, self.most_part), compared, left
+            reading.FRACTION, state.negative, min(at + 1, self.most_part), compared, left
         )
 
-    def is_final(self, place: NumeralState) -> bool:
+    def is_final(self, state: NumeralState) -> bool:
         """Whether a numeral may end here, and its number is in a piece."""
-        if place.part == reading.WHOLE:
-            place = self._at_point(place)
-        elif place.part not in (reading.FRACTION, reading.POWER):
+        if state.part == reading.WHOLE:
+            state = self._at_point(state)
+        elif state.part not in (reading.FRACTION, reading.POWER):
             return False
         sizes = {
-            -bound.size if place.negative else bound.size: (
-                BELOW if b == EQUAL and len(bound.part) > place.read else b
+            -bound.size if state.negative else bound.size: (
+                BELOW if b == EQUAL and len(bound.part) > state.read else b
             )
-            for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
+            for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         }
-        found = reading.containing(self.pieces, sizes, place)
-        return any(self._is_on_grid(piece.grid, place) for piece in found)
+        found = reading.containing(self.intervals, sizes, state)
+        return any(self._is_on_grid(interval.grid, state) for interval in found)
 
-    def _is_on_grid(self, grid: Grid, place: NumeralState) -> bool:
+    def _is_on_grid(self, grid: Grid, state: NumeralState) -> bool:
         if grid.is_everything:
             return True
         which = next(k for k, steps in enumerate(self.grids) if steps.grid == grid)
-        left, places = place.left[which], self.grids[which].places
+        left, places = state.left[which], self.grids[which].places
         if left < 0:
             return grid.between
-        left *= 10 ** max(0, places - place.read)
+        left *= 10 ** max(0, places - state.read)
         unit = int(grid.step * 10**places)
         if left % unit:
             return grid.between
         steps = left // unit % grid.period
-        return (-steps if place.negative else steps) % grid.period in grid.members
+        return (-steps if state.negative else steps) % grid.period in grid.members
 
 
-def _any_exponent(place: NumeralState) -> Iterator[Edge]:
+def _any_exponent(state: NumeralState) -> Iterator[Edge]:
     """The ways of an exponent, which changes nothing a sign depends on."""
-    if place.part in (reading.WHOLE, reading.FRACTION):
+    if state.part in (reading.WHOLE, reading.FRACTION):
         for letter in (b"e", b"E"):
-            yield reading.byte_edge(letter, place._replace(part=reading.MARKED))
-    if place.part == reading.MARKED:
+            yield reading.byte_edge(letter, state._replace(part=reading.MARKED))
+    if state.part == reading.MARKED:
         for letter in (b"+", b"-"):
-            yield reading.byte_edge(letter, place._replace(part=reading.POWER_SIGNED))
-    if place.part in (reading.MARKED, reading.POWER_SIGNED, reading.POWER):
-        yield from reading.digit_edges((), lambda _: place._replace(part=reading.POWER))
+            yield reading.byte_edge(letter, state._replace(part=reading.POWER_SIGNED))
+    if state.part in (reading.MARKED, reading.POWER_SIGNED, reading.POWER):
+        yield from reading.digit_edges((), lambda _: state._replace(part=reading.POWER))
 
 
 def numerals_machine(
-    pieces: Sequence[Interval], limits: Limits = LIMITS, *, plainly: bool = False
+    intervals: Sequence[Interval], limits: Limits = LIMITS, *, digits_only: bool = False
 ) -> Dfa:
-    """The JSON numerals of the numbers in disjoint pieces; ``plainly``: these are integers.
+    """The JSON numerals of the numbers in disjoint pieces; ``digits_only``: these are integers.
 
     Raises: LimitError where bounds or multiples have too many digits.
     """
-    spans = [piece for piece in pieces if piece.point is None]
-    points = [piece.point for piece in pieces if piece.point is not None]
+    spans = [interval for interval in intervals if interval.point is None]
+    points = [interval.point for interval in intervals if interval.point is not None]
     machines = []
     if spans:
-        machines.append(interval_numerals(spans, limits, plainly=plainly))
-        dense = [piece for piece in spans if piece.grid.is_everything]
+        machines.append(interval_numerals(spans, limits, digits_only=digits_only))
+        dense = [interval for interval in spans if interval.grid.is_everything]
         if dense and not depend_only_on_sign(spans):
             machines.append(exponent_numerals(dense, limits))
     if points:
-        machines.append(_of_points(points, limits, plainly=plainly))
+        machines.append(_of_points(points, limits, digits_only=digits_only))
     if len(machines) == 1:
         return machines[0]
     builder = NfaBuilder()
@@ -288,15 +292,15 @@ def numerals_machine(
     return smallest(builder.build(start, {end}), limits) if machines else nothing(256)
 
 
-def _of_points(points: Sequence[Fraction], limits: Limits, *, plainly: bool) -> Dfa:
+def _of_points(points: Sequence[Fraction], limits: Limits, *, digits_only: bool) -> Dfa:
     """The numerals of single numbers."""
     words = _Words()
     for point in points:
         signs = ("", "-") if point == 0 else ("-" if point < 0 else "",)
-        for sign in signs[:1] if plainly else signs:
+        for sign in signs[:1] if digits_only else signs:
             whole, part = decimal_digits(abs(point))
-            words.add(sign + whole, part, words.end, plainly=plainly)
-            if point and not plainly:
+            words.add(sign + whole, part, words.end, digits_only=digits_only)
+            if point and not digits_only:
                 every, power = scientific(abs(point))
                 words.add(sign + every[0], every[1:], words.power(power))
         limits.check("unrolled", len(words.builder), "name fewer numbers")
@@ -312,12 +316,12 @@ class _Words:
         self._nodes: dict[tuple[int, str], int] = {}
         self._powers: dict[int, int] = {}
 
-    def add(self, whole: str, part: str, end: int, *, plainly: bool = False) -> None:
+    def add(self, whole: str, part: str, end: int, *, digits_only: bool = False) -> None:
         """A number's digits, with as many zeros after them as one likes, lead to a state."""
         here = self._read(self.begin, whole)
         if not part:
             self.builder.epsilon(here, end)
-        if plainly:
+        if digits_only:
             return
         here = self._read(here, f".{part or '0'}")
         zeros = self.builder.new_state()

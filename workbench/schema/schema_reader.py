@@ -25,9 +25,9 @@ from workbench.base.source import Source, Span
 Json = None | bool | int | float | Decimal | str | list["Json"] | dict[str, "Json"]
 
 #: Arrays and objects inside each other; the algebra walks them by calls.
-_DEEPEST = 200
+_MAX_DEPTH = 200
 #: Powers of ten of a number: beyond these no machine of digits could be made.
-_LARGEST = 400
+_MAX_DIGITS = 400
 
 _VALUE = re.compile(
     r"""[ \t\n\r]*(?:
@@ -40,9 +40,9 @@ _VALUE = re.compile(
     re.VERBOSE,
 )
 _MEMBER_NAME = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"[ \t\n\r]*:')
-_AFTER = re.compile(r"[ \t\n\r]*([,}\]])")
+_SEPARATOR = re.compile(r"[ \t\n\r]*([,}\]])")
 #: Signs of other notations, and what JSON has instead.
-_ELSEWHERE = {
+_NOTATION_HINTS = {
     "'": "write double quotes",
     "//": "leave the comment out, or write it as a description",
     "#": "leave the comment out, or write it as a description",
@@ -54,7 +54,7 @@ _ELSEWHERE = {
 #: What is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
 
-_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -118,12 +118,12 @@ class Node:
             node = node.parent
         return "".join(f"/{step}" for step in reversed(steps))
 
-    def plain(self) -> Json:
+    def json_value(self) -> Json:
         """The value without its places."""
         if isinstance(self.value, dict):
-            return {name: member.plain() for name, member in self.value.items()}
+            return {name: member.json_value() for name, member in self.value.items()}
         if isinstance(self.value, list):
-            return [item.plain() for item in self.value]
+            return [item.json_value() for item in self.value]
         return self.value
 
     def __repr__(self) -> str:
@@ -175,7 +175,7 @@ class _Reader:
         if not self.text.isascii() and (half := _SURROGATE.search(self.text)):
             self.fail(half.start(), "expected characters, not half of a surrogate pair")
         root = self.value(0, None, "", -1)
-        place = self.skipped(root.end)
+        place = self.after_space(root.end)
         if place < len(self.text):
             self.fail(place, "expected the end of the schema")
         return root
@@ -184,8 +184,8 @@ class _Reader:
         """The value that begins at a place, after whitespace."""
         match = _VALUE.match(self.text, place)
         if match is None:
-            place = self.skipped(place)
-            self.fail(place, "expected a JSON value" + self.instead(place))
+            place = self.after_space(place)
+            self.fail(place, "expected a JSON value" + self.found_instead(place))
         kind = match.lastindex
         end = match.end()
         value: dict[str, Node] | list[Node] | Scalar
@@ -198,8 +198,8 @@ class _Reader:
         node = Node(self.document, value, start, end, parent, step, start if named < 0 else named)
         if kind == 5:
             self.depth += 1
-            if self.depth > _DEEPEST:
-                self.fail(start, f"expected at most {_DEEPEST} levels of brackets")
+            if self.depth > _MAX_DEPTH:
+                self.fail(start, f"expected at most {_MAX_DEPTH} levels of brackets")
             node.end = self.members(node, end) if match[5] == "{" else self.array(node, end)
             self.depth -= 1
         return node
@@ -207,38 +207,38 @@ class _Reader:
     def other(self, kind: int, text: str, start: int) -> dict[str, Node] | list[Node] | Scalar:
         """What a lexeme that is no string stands for; brackets are still empty."""
         if kind == 2:
-            if len(text) > _LARGEST:
-                self.fail(start, f"expected a number of at most {_LARGEST} digits")
+            if len(text) > _MAX_DIGITS:
+                self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
             return int(text)
         if kind == 4:
-            return _WORDS[text]
+            return _CONSTANTS[text]
         if kind == 5:
             return {} if text == "{" else []
         number = Decimal(text)
-        if len(text) > _LARGEST or abs(number.adjusted()) > _LARGEST:
-            self.fail(start, f"expected a number of at most {_LARGEST} digits")
+        if len(text) > _MAX_DIGITS or abs(number.adjusted()) > _MAX_DIGITS:
+            self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
         return number
 
     def members(self, node: Node, place: int) -> int:
         """Fill an object; where it ends."""
         members = node.members
         assert members is not None
-        match = _AFTER.match(self.text, place)
+        match = _SEPARATOR.match(self.text, place)
         if match is not None and match[1] == "}":
             return match.end()
         while True:
             name = _MEMBER_NAME.match(self.text, place)
             if name is None:
-                place = self.skipped(place)
+                place = self.after_space(place)
                 self.fail(place, "expected a name in double quotes and a colon")
             start = name.start(1) - 1
             step = name[1] if "\\" not in name[1] else self.unescaped(start, name.end(1) + 1)
             if step in members:
                 self.fail(start, f"the name {json.dumps(step)} is written twice")
             member = members[step] = self.value(name.end(), node, step, start)
-            match = _AFTER.match(self.text, member.end)
+            match = _SEPARATOR.match(self.text, member.end)
             if match is None or match[1] == "]":
-                self.fail(self.skipped(member.end), "expected a comma or '}'")
+                self.fail(self.after_space(member.end), "expected a comma or '}'")
             place = match.end()
             if match[1] == "}":
                 return place
@@ -247,15 +247,15 @@ class _Reader:
         """Fill an array; where it ends."""
         items = node.items
         assert items is not None
-        match = _AFTER.match(self.text, place)
+        match = _SEPARATOR.match(self.text, place)
         if match is not None and match[1] == "]":
             return match.end()
         while True:
             item = self.value(place, node, len(items), -1)
             items.append(item)
-            match = _AFTER.match(self.text, item.end)
+            match = _SEPARATOR.match(self.text, item.end)
             if match is None or match[1] == "}":
-                self.fail(self.skipped(item.end), "expected a comma or ']'")
+                self.fail(self.after_space(item.end), "expected a comma or ']'")
             place = match.end()
             if match[1] == "]":
                 return place
@@ -271,13 +271,13 @@ class _Reader:
             self.fail(start, "expected characters, not half of a surrogate pair")
         return value
 
-    def skipped(self, place: int) -> int:
+    def after_space(self, place: int) -> int:
         """The place after whitespace."""
         match = _SPACE.match(self.text, place)
         assert match is not None
         return match.end()
 
-    def instead(self, place: int) -> str:
+    def found_instead(self, place: int) -> str:
         """What stands at the place of an error, where that helps."""
         if place >= len(self.text):
             return ", and the text ends"
@@ -285,15 +285,15 @@ class _Reader:
 
     def fail(self, place: int, message: str) -> NoReturn:
         end = min(place + 1, len(self.text))
-        span, hint = Span(min(place, end), end), self.way_out(place)
+        span, hint = Span(min(place, end), end), self.hint_at(place)
         raise ParseError(message, self.document.source, span, hint, "json")
 
-    def way_out(self, place: int) -> str:
+    def hint_at(self, place: int) -> str:
         """What people write who take another notation for JSON."""
         rest = self.text[place:]
         if rest[:1] in ("}", "]") and self.text[:place].rstrip().endswith(","):
             return "take the comma before it away"
-        return next((hint for sign, hint in _ELSEWHERE.items() if rest.startswith(sign)), "")
+        return next((hint for sign, hint in _NOTATION_HINTS.items() if rest.startswith(sign)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,12 +347,12 @@ def location(place: Node) -> str:
     return place.pointer or "the schema"
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 #: Keywords that say something about instances, in every draft from 4 on.
-_DRAFT_4 = _words(
+_DRAFT_4 = _word_set(
     """$ref type enum properties required additionalProperties patternProperties minProperties
     maxProperties dependencies items additionalItems minItems maxItems uniqueItems minLength
     maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf allOf
@@ -373,7 +373,7 @@ _DRAFT_2020 = (_DRAFT_2019 - {"$recursiveRef", "additionalItems"}) | {"prefixIte
 _EVERY = _DRAFT_7 | _DRAFT_2019 | _DRAFT_2020 | {"nullable"}
 
 #: Words that say nothing about instances: they name, describe, or hold what is referred to.
-ANNOTATIONS = _words(
+ANNOTATIONS = _word_set(
     """$schema $id id $anchor $dynamicAnchor $recursiveAnchor $comment $defs definitions $vocabulary
     title description default examples example deprecated readOnly writeOnly contentEncoding
     contentMediaType contentSchema"""

@@ -133,7 +133,7 @@ class Content:
     alphabet: Alphabet
     machine: Dfa
     #: Whether printable ASCII has no escapes in its literals.
-    plainly: bool = False
+    unescaped: bool = False
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member; one with half a surrogate pair never is."""
@@ -183,7 +183,7 @@ def _together(
 ) -> Content:
     alphabet, atoms_left, atoms_right = common_refinement(left.alphabet, right.alphabet)
     made = operation(_over(left.machine, atoms_left), _over(right.machine, atoms_right), limits)
-    return Content(alphabet, made, left.plainly or right.plainly)
+    return Content(alphabet, made, left.unescaped or right.unescaped)
 
 
 def _over(machine: Dfa, atoms: npt.NDArray[np.intp]) -> Dfa:

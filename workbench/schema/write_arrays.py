@@ -31,11 +31,11 @@ class UniqueGraph:
     Raises: BuildError of kind ``unsupported_schema`` where there are too many.
     """
 
-    def __init__(self, shape: Arrays, name: str, writing: RuleWriter) -> None:
+    def __init__(self, shape: Arrays, name: str, writer: RuleWriter) -> None:
         assert shape.unique is not None
         self._shape = shape
         self._name = name
-        self._writing = writing
+        self._writer = writer
         #: The values, each with its bit; and the bits of each place, the last one that of all
         #: places after the prefix.
         self._bits: dict[object, int] = {}
@@ -50,7 +50,7 @@ class UniqueGraph:
             raise self._refusal()
         #: The expression of each value, by its bit.
         self._held = {
-            bit: writing.of(writing.algebra.constant(value, items.node), items.span)
+            bit: writer.of(writer.algebra.constant(value, items.node), items.span)
             for items, few, its_bits in zip(places, values, bits, strict=True)
             for value, bit in zip(few, its_bits, strict=True)
         }
@@ -70,7 +70,7 @@ class UniqueGraph:
         place = state.bit_count()
         if place == self._shape.high:
             return
-        comma = [self._writing.spacing.comma] if place else []
+        comma = [self._writer.spacing.comma] if place else []
         for bit in self._bits_at[min(place, len(self._shape.prefix))]:
             if not state & bit:
                 held = self._held[bit]
@@ -113,7 +113,7 @@ _State = tuple[int, tuple[int, ...]]
 
 
 def array_expression(
-    shape: Arrays, name: str, owner: LazySet, writing: RuleWriter
+    shape: Arrays, name: str, owner: LazySet, writer: RuleWriter
 ) -> Expression | None:
     """The texts of the arrays of a shape of ``owner``; ``name`` begins the names of further rules.
 
@@ -124,34 +124,34 @@ def array_expression(
     """
     span = owner.span
     if shape.high == 0:
-        return writing.bracketed(b"[]", None, True, span)
+        return writer.bracketed(b"[]", None, True, span)
     optional_ones = len(shape.prefix) - shape.low
     if shape.unique:
-        unique = UniqueGraph(shape, name, writing)
-        inside, may_be_empty = write_graph(unique, 0, writing, owner.node)
+        unique = UniqueGraph(shape, name, writer)
+        inside, may_be_empty = write_graph(unique, 0, writer, owner.node)
     elif shape.contains or optional_ones > _NESTED:
-        counting, nothing_yet = _CountingGraph(shape, name, writing), (0,) * len(shape.contains)
-        inside, may_be_empty = write_graph(counting, (0, nothing_yet), writing, owner.node)
+        counting, nothing_yet = _CountingGraph(shape, name, writer), (0,) * len(shape.contains)
+        inside, may_be_empty = write_graph(counting, (0, nothing_yet), writer, owner.node)
     else:
-        inside, may_be_empty = _row(shape, name, span, writing), shape.low == 0
-    return writing.bracketed(b"[]", inside, may_be_empty, span)
+        inside, may_be_empty = _row(shape, name, span, writer), shape.low == 0
+    return writer.bracketed(b"[]", inside, may_be_empty, span)
 
 
-def _row(shape: Arrays, name: str, span: Span, writing: RuleWriter) -> Expression:
+def _row(shape: Arrays, name: str, span: Span, writer: RuleWriter) -> Expression:
     """One item after the other, the first of them there.
 
     Whatever may be left out is inside what it follows: ``a (, b (, c)?)?``.
     """
-    comma, first = writing.spacing.comma, max(1, len(shape.prefix))
+    comma, first = writer.spacing.comma, max(1, len(shape.prefix))
     row: list[Expression] = []
-    items = [writing.of(later) for later in shape.prefix]
+    items = [writer.of(lazy) for lazy in shape.prefix]
     if shape.high is None or shape.high > len(items):
-        item = _counted_item(shape, name, span, writing)
+        item = _counted_item(shape, name, span, writer)
         if not items:
             items.append(item)
         again = Sequence((comma, item), span)
         further = None if shape.high is None else shape.high - first
-        row = _again(again, max(shape.low - first, 0), further, name, span, writing)
+        row = _again(again, max(shape.low - first, 0), further, name, span, writer)
     for place in reversed(range(1, len(items))):
         row = [comma, items[place], *row]
         if place >= shape.low:
@@ -160,37 +160,37 @@ def _row(shape: Arrays, name: str, span: Span, writing: RuleWriter) -> Expressio
 
 
 def _again(
-    item: Expression, low: int, high: int | None, name: str, span: Span, writing: RuleWriter
+    item: Expression, low: int, high: int | None, name: str, span: Span, writer: RuleWriter
 ) -> list[Expression]:
     """Copies of an item after the first; many of them are counted by blocks."""
     if max(low, high or 0) <= MAX_COUNTED_SINGLY:
         return [Repetition(item, low, high, span)] if high != 0 else []
     counting = BlockCounter(
         lambda least, most: Repetition(item, least, most, span),
-        lambda level: writing.block(f"{name}_items", counting, level),
+        lambda level: writer.block(f"{name}_items", counting, level),
         span,
     )
     return counting.counted(low, high)
 
 
-def _counted_item(shape: Arrays, name: str, span: Span, writing: RuleWriter) -> Expression:
+def _counted_item(shape: Arrays, name: str, span: Span, writer: RuleWriter) -> Expression:
     """An item after the prefix; where there are many copies of it, as the call of a rule."""
-    item = writing.of(shape.rest)
+    item = writer.of(shape.rest)
     if max(shape.low, shape.high or 0) <= _COPIED or isinstance(item, Nonterminal):
         return item
-    its_name = writing.new_name(f"{name}_item")
-    writing.rule(its_name, item, span)
+    its_name = writer.new_name(f"{name}_item")
+    writer.rule(its_name, item, span)
     return Nonterminal(its_name, span)
 
 
 class _CountingGraph:
     """The row of items of a shape that asks for some of a kind."""
 
-    def __init__(self, shape: Arrays, name: str, writing: RuleWriter) -> None:
+    def __init__(self, shape: Arrays, name: str, writer: RuleWriter) -> None:
         self._shape = shape
         self._name = name
-        self._writing = writing
-        starts = [asked.start for asked in shape.contains]
+        self._writer = writer
+        starts = [condition.start for condition in shape.contains]
         #: From this place on all items are alike.
         self._alike = max(1, len(shape.prefix), shape.low, shape.high or 0, *starts)
 
@@ -202,8 +202,8 @@ class _CountingGraph:
         item = item_of(self._shape, place)
         further = min(place + 1, self._alike)
         for after, held in self._counting(place, counts, item):
-            value = self._writing.of(held)
-            comma = [self._writing.spacing.comma] if place else []
+            value = self._writer.of(held)
+            comma = [self._writer.spacing.comma] if place else []
             yield sequence([*comma, value], held.span), (further, after)
 
     def _counting(
@@ -211,35 +211,38 @@ class _CountingGraph:
     ) -> Iterator[tuple[tuple[int, ...], LazySet]]:
         """What each ``contains`` may have counted after an item, and the item's values then."""
         ways = [
-            list(self._ways(place, count, asked))
-            for count, asked in zip(counts, self._shape.contains, strict=True)
+            list(self._ways(place, count, condition))
+            for count, condition in zip(counts, self._shape.contains, strict=True)
         ]
-        algebra = self._writing.algebra
+        algebra = self._writer.algebra
         for way in product(*ways):
             held = item
-            for (_, is_in), asked in zip(way, self._shape.contains, strict=True):
+            for (_, is_in), condition in zip(way, self._shape.contains, strict=True):
                 if is_in is not None:
-                    kind = asked.values if is_in else algebra.complement(asked.values)
-                    held = algebra.both(held, kind)
+                    kind = condition.values if is_in else algebra.complement(condition.values)
+                    held = algebra.intersection(held, kind)
             if not has_no_value(held.values):
                 yield tuple(count for count, _ in way), held
 
-    def _ways(self, place: int, count: int, asked: Contains) -> Iterator[tuple[int, bool | None]]:
+    def _ways(
+        self, place: int, count: int, condition: Contains
+    ) -> Iterator[tuple[int, bool | None]]:
         """The count after an item, and whether the item is of the kind; None if that is all one.
 
         Where there is no most, an item of the kind need not be counted: the count is a witness.
         """
-        if place < asked.start or (asked.high is None and count >= asked.low):
+        if place < condition.start or (condition.high is None and count >= condition.low):
             yield count, None
             return
-        yield count, None if asked.high is None else False
-        if asked.high is None or count < asked.high:
+        yield count, None if condition.high is None else False
+        if condition.high is None or count < condition.high:
             yield count + 1, True
 
     def is_final(self, state: _State) -> bool:
         place, counts = state
         return place >= self._shape.low and all(
-            count >= asked.low for count, asked in zip(counts, self._shape.contains, strict=True)
+            count >= condition.low
+            for count, condition in zip(counts, self._shape.contains, strict=True)
         )
 
     def name_of(self, state: _State) -> str:

@@ -53,12 +53,12 @@ from workbench.syntax.grammar_tree import (
 _LISTED = 3
 
 
-def texts_label(texts: StringSet, later: LazySet | None = None) -> str:
-    """``string``, ``string of 1 to 5 characters``, ``date``; ``later`` is the set it is part of."""
+def texts_label(texts: StringSet, lazy: LazySet | None = None) -> str:
+    """``string``, ``string of 1 to 5 characters``, ``date``; ``lazy`` is the set it is part of."""
     if texts.words is not None:
         return _listed([json.dumps(word, ensure_ascii=False) for word in sorted(texts.words)])
     told = "string"
-    members = (later and later.node.members) or {}
+    members = (lazy and lazy.node.members) or {}
     if texts.content is not None and "format" in members:
         told = str(members["format"].value)
     if texts.content is not None and "pattern" in members:
@@ -85,22 +85,22 @@ def _characters(count: int) -> str:
 
 def numbers_label(numbers: NumberSet) -> str:
     """``number``, ``integer from 0 to 10``, ``multiple of 5``, ``1, 2 or 3``."""
-    points = [piece.point for piece in numbers.pieces]
+    points = [interval.point for interval in numbers.intervals]
     if all(point is not None for point in points):
         return _listed([_number(point) for point in points if point is not None])
-    return _listed([_piece(piece) for piece in numbers.pieces])
+    return _listed([_interval_label(interval) for interval in numbers.intervals])
 
 
-def _piece(piece: Interval) -> str:
-    if piece.point is not None:
-        return _number(piece.point)
+def _interval_label(interval: Interval) -> str:
+    if interval.point is not None:
+        return _number(interval.point)
     told = "number"
-    if not piece.grid.is_everything:
-        whole = piece.grid.step == 1 and piece.grid.period == 1 and not piece.grid.between
-        multiple = len(piece.grid.members) == 1 and not piece.grid.between
-        step = piece.grid.step * piece.grid.period
+    if not interval.grid.is_everything:
+        whole = interval.grid.step == 1 and interval.grid.period == 1 and not interval.grid.between
+        multiple = len(interval.grid.members) == 1 and not interval.grid.between
+        step = interval.grid.step * interval.grid.period
         told = "integer" if whole else f"multiple of {_number(step)}" if multiple else "number"
-    low, high = piece.low, piece.high
+    low, high = interval.low, interval.high
     if low is not None:
         told += f" above {_number(low.number)}" if low.after else f" from {_number(low.number)}"
     if high is not None:
@@ -207,33 +207,33 @@ class RuleWriter:
         self._machines: dict[StringSet, Dfa] = {}
         self._leaf_limits = replace(limits, began=None)
 
-    def of(self, later: LazySet, span: Span | None = None) -> Expression:
+    def of(self, lazy: LazySet, span: Span | None = None) -> Expression:
         """The expression of a set: a leaf, or a call of its rule; at ``span`` if not at its own."""
-        raw, values, span = later.raw, later.values, later.span if span is None else span
+        raw, values, span = lazy.raw, lazy.values, lazy.span if span is None else span
         name = self._calls.get(id(raw))
         if name is not None:
             return Nonterminal(name, span)
         is_leaf = not values.arrays and not values.objects
         if is_leaf:
-            leaves = self.leaves(later, span)
+            leaves = self.leaves(lazy, span)
             if len(leaves) <= _IN_PLACE:
                 return choice(leaves, span)
-        name = self._calls[id(raw)] = self.new_name(self._name_of(later))
+        name = self._calls[id(raw)] = self.new_name(self._name_of(lazy))
         if is_leaf:
             self.rule(name, choice(leaves, span), span)
         else:
-            self.waiting.append((name, later))
+            self.waiting.append((name, lazy))
         return Nonterminal(name, span)
 
-    def _name_of(self, later: LazySet) -> str:
+    def _name_of(self, lazy: LazySet) -> str:
         """What the rule of a set is called: as its property is, or after whose items they are."""
-        if later.raw is self.algebra.all_values:
+        if lazy.raw is self.algebra.all_values:
             return "value"
-        return later.name + _PARTS.get(str(later.node.step), "")
+        return lazy.name + _PARTS.get(str(lazy.node.step), "")
 
-    def leaves(self, later: LazySet, span: Span) -> list[Expression]:
+    def leaves(self, lazy: LazySet, span: Span) -> list[Expression]:
         """The parts of a set that have no parts themselves."""
-        values = later.values
+        values = lazy.values
         found: list[Expression] = [
             Literal(b"true" if boolean else b"false", span)
             for boolean in sorted(values.booleans, reverse=True)
@@ -244,13 +244,13 @@ class RuleWriter:
             machine = values.numbers.machine(self._leaf_limits)
             found.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
-            found += self.strings(values.texts, span, later)
+            found += self.strings(values.texts, span, lazy)
         return found
 
     def strings(
-        self, texts: StringSet, span: Span, later: LazySet | None = None
+        self, texts: StringSet, span: Span, lazy: LazySet | None = None
     ) -> list[Expression]:
-        """The JSON strings whose content is in a set, quotes included; ``later`` asks for them."""
+        """The JSON strings whose content is in a set, quotes included; ``lazy`` asks for them."""
         words = texts.words
         if words is not None and len(words) <= _ONE_BY_ONE and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
@@ -263,7 +263,7 @@ class RuleWriter:
         machine = self._machines.get(texts)
         if machine is None:
             machine = self._machines[texts] = texts.machine(self._leaf_limits)
-        return [Automaton(machine, texts_label(texts, later), span)]
+        return [Automaton(machine, texts_label(texts, lazy), span)]
 
     def block(
         self, name: str, counting: BlockCounter, level: int, kind: Content | None = None
@@ -275,26 +275,26 @@ class RuleWriter:
             self.rule(its_name, counting.body(level), counting.span)
         return its_name
 
-    def member(self, name: str, later: LazySet, owner: LazySet) -> tuple[Expression, ...]:
+    def member(self, name: str, lazy: LazySet, owner: LazySet) -> tuple[Expression, ...]:
         """A declared name of an object of ``owner``, the colon, and a value."""
         declared = owner.node.members and owner.node.members.get("properties")
         place = declared and declared.members and declared.members.get(name)
-        key, span = (place.name_span, place.span) if place else (later.span, later.span)
+        key, span = (place.name_span, place.span) if place else (lazy.span, lazy.span)
         if _PLAIN.fullmatch(name):
-            return self.pair(Literal(b'"%b"' % name.encode(), key), later, span)
-        return self.pair(choice(self.strings(StringSet.of([name]), key), key), later, span)
+            return self.pair(Literal(b'"%b"' % name.encode(), key), lazy, span)
+        return self.pair(choice(self.strings(StringSet.of([name]), key), key), lazy, span)
 
     def other(
-        self, names: StringSet, later: LazySet, owner: LazySet
+        self, names: StringSet, lazy: LazySet, owner: LazySet
     ) -> list[tuple[Expression, ...]]:
         """A name of a set that is not declared, the colon, and a value."""
-        place = owner if later.raw is self.algebra.all_values else later  # nobody said a word of it
+        place = owner if lazy.raw is self.algebra.all_values else lazy  # nobody said a word of it
         span = place.span
-        return [self.pair(name, later, span) for name in self.strings(names, span)]
+        return [self.pair(name, lazy, span) for name in self.strings(names, span)]
 
-    def pair(self, names: Expression, later: LazySet, span: Span) -> tuple[Expression, ...]:
+    def pair(self, names: Expression, lazy: LazySet, span: Span) -> tuple[Expression, ...]:
         """A name, the colon, and a value of a set."""
-        return (names, self.spacing.colon, self.of(later, span))
+        return (names, self.spacing.colon, self.of(lazy, span))
 
     def bracketed(
         self, brackets: bytes, inside: Expression | None, may_be_empty: bool, span: Span

@@ -87,8 +87,8 @@ def _object(algebra: SetAlgebra, members: dict[str, Json], node: Node, beside: i
     """The object alone; ``beside``: of so many."""
     properties = {name: algebra.constant(value, node) for name, value in members.items()}
     names = frozenset(properties)
-    loose = names if max(len(names), beside) <= _ANY_ORDER else frozenset()
-    return Objects(properties, names, (), loose=loose)
+    undeclared = names if max(len(names), beside) <= _ANY_ORDER else frozenset()
+    return Objects(properties, names, (), undeclared=undeclared)
 
 
 UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
@@ -100,39 +100,39 @@ def restrict_unevaluated(
     """The values of which these words allow what no other keyword has evaluated."""
     algebra = subschemas.algebra
     if "unevaluatedProperties" in members:
-        later = subschemas.of(members["unevaluatedProperties"])
+        lazy = subschemas.of(members["unevaluatedProperties"])
         objects: list[Objects] = []
         for shape in values.objects:
-            objects += meet_objects(algebra, (shape,), (_objects(subschemas, shape, later),))
+            objects += meet_objects(algebra, (shape,), (_objects(subschemas, shape, lazy),))
         values = replace(values, objects=tuple(objects))
     if "unevaluatedItems" in members:
-        later = subschemas.of(members["unevaluatedItems"])
+        lazy = subschemas.of(members["unevaluatedItems"])
         arrays: list[Arrays] = []
         for one in values.arrays:
-            arrays += meet_arrays(algebra, (one,), (_arrays(subschemas, one, later),))
+            arrays += meet_arrays(algebra, (one,), (_arrays(subschemas, one, lazy),))
         values = replace(values, arrays=tuple(arrays))
     return values
 
 
-def _objects(subschemas: SubschemaSets, shape: Objects, later: LazySet) -> Objects:
+def _objects(subschemas: SubschemaSets, shape: Objects, lazy: LazySet) -> Objects:
     """Objects whose names are evaluated by a shape, or whose values are in a set."""
     algebra = subschemas.algebra
     everything, seen = algebra.all_values.texts, shape.evaluated
     if seen is None:
         seen = algebra.no_values.texts
-    parts = [(seen, algebra.anything), (text_complement(seen), later)]
+    parts = [(seen, algebra.anything), (text_complement(seen), lazy)]
     kept = (part for part in parts if part[1] is not algebra.nothing)
     return Objects({}, frozenset(), non_empty(kept), evaluated=everything)
 
 
-def _arrays(subschemas: SubschemaSets, shape: Arrays, later: LazySet) -> Arrays:
+def _arrays(subschemas: SubschemaSets, shape: Arrays, lazy: LazySet) -> Arrays:
     """Arrays whose items are evaluated by a shape, or are in a set."""
     algebra = subschemas.algebra
     if shape.evaluated is None:
         return algebra.any_array
     for seen in shape.also:
-        later = algebra.either(later, seen)
-    return Arrays((algebra.anything,) * shape.evaluated, later, evaluated=None)
+        lazy = algebra.union(lazy, seen)
+    return Arrays((algebra.anything,) * shape.evaluated, lazy, evaluated=None)
 
 
 Leaf = TypeVar("Leaf", NumberSet, StringSet)
@@ -171,7 +171,7 @@ def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Val
                 ),
             )
         ),
-        reduce(text_union, [option.unsure for option in plain]),
+        reduce(text_union, [option.undecided for option in plain]),
     )
 
 
@@ -221,11 +221,11 @@ def _options(keyword: Node) -> list[Node]:
 def _enum(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     if keyword.items is None:
         raise invalid(keyword, "a list of values")
-    return constants(subschemas.algebra, [item.plain() for item in keyword.items], keyword)
+    return constants(subschemas.algebra, [item.json_value() for item in keyword.items], keyword)
 
 
 def _const(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
-    return constants(subschemas.algebra, [keyword.plain()], keyword)
+    return constants(subschemas.algebra, [keyword.json_value()], keyword)
 
 
 def _reference(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
@@ -310,7 +310,7 @@ def _if_there(subschemas: SubschemaSets, name: str, held: Node, tracked: bool) -
         present = replace(algebra.no_values, objects=(_with(subschemas, [name]),))
         asked = meet(algebra, present, subschemas.of(held, tracked).raw)
     others = ((all_but([name]), algebra.anything),)
-    absent = Objects({name: algebra.nothing}, frozenset(), others, loose=frozenset((name,)))
+    absent = Objects({name: algebra.nothing}, frozenset(), others, undeclared=frozenset((name,)))
     return join(algebra, [replace(algebra.all_values, objects=(absent,)), asked])
 
 
@@ -318,7 +318,7 @@ def _with(subschemas: SubschemaSets, names: list[str]) -> Objects:
     """Objects with properties of these names."""
     anything, required = subschemas.algebra.anything, frozenset(names)
     others = ((all_but(names), anything),)
-    return Objects(dict.fromkeys(names, anything), required, others, loose=required)
+    return Objects(dict.fromkeys(names, anything), required, others, undeclared=required)
 
 
 #: What reads each of these keywords.

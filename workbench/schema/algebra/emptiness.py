@@ -36,59 +36,63 @@ class Emptiness:
     def __init__(self, algebra: SetAlgebra) -> None:
         self.algebra = algebra
         #: The sets that the question under way is about, each with how many were before it.
-        self._open: dict[LazySet, int] = {}
+        self._assumed: dict[LazySet, int] = {}
         #: The least of those that the answer under way assumes to be empty.
-        self._leaning = 0
+        self._lowest_assumed = 0
         self._steps = 0
 
-    def surely(self, asked: LazySet | Arrays | Objects) -> bool:
+    def is_surely_empty(self, condition: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape is empty, whatever is being asked about meanwhile.
 
         Sets are made while others are asked about, and what they are must not hang on that:
         nothing is assumed here of the questions under way.
         """
-        outer = self._open, self._leaning
-        if not self._open:
+        outer = self._assumed, self._lowest_assumed
+        if not self._assumed:
             self._steps = 0
-        self._open, self._leaning = {}, 0
+        self._assumed, self._lowest_assumed = {}, 0
         try:
-            answer = self.of_later(asked) if isinstance(asked, LazySet) else self.of_shape(asked)
-            if answer is None and self._steps > _MOST_STEPS and isinstance(asked, LazySet):
-                asked.empty = False  # it is not worth asking again
+            answer = (
+                self.of_set(condition)
+                if isinstance(condition, LazySet)
+                else self.of_shape(condition)
+            )
+            if answer is None and self._steps > _MOST_STEPS and isinstance(condition, LazySet):
+                condition.empty = False  # it is not worth asking again
         finally:
-            self._open, self._leaning = outer
+            self._assumed, self._lowest_assumed = outer
         return answer is True
 
-    def of_later(self, later: LazySet) -> bool | None:
+    def of_set(self, lazy: LazySet) -> bool | None:
         """Whether a set is empty; None where that is not known."""
-        if later.empty is not None:
-            return later.empty
-        level = self._open.get(later)
+        if lazy.empty is not None:
+            return lazy.empty
+        level = self._assumed.get(lazy)
         if level is not None:
-            self._leaning = min(self._leaning, level)
+            self._lowest_assumed = min(self._lowest_assumed, level)
             return True
-        level = len(self._open)
+        level = len(self._assumed)
         self._steps += 1
         if level > _DEEPEST or self._steps > _MOST_STEPS:
             return None
         try:
-            values = later.raw
+            values = lazy.raw
         except (CircularReference, BuildError, LimitError):
             return None  # whoever writes the set out is told
-        return self._of_values(later, values, level)
+        return self._of_values(lazy, values, level)
 
-    def _of_values(self, later: LazySet, values: Values, level: int) -> bool | None:
-        before, self._leaning = self._leaning, level + 1
-        self._open[later] = level
+    def _of_values(self, lazy: LazySet, values: Values, level: int) -> bool | None:
+        before, self._lowest_assumed = self._lowest_assumed, level + 1
+        self._assumed[lazy] = level
         try:
             empty = self.of_values(values)
         finally:
-            del self._open[later]
-        leaning = self._leaning
+            del self._assumed[lazy]
+        leaning = self._lowest_assumed
         if empty is False or (empty is True and leaning >= level):
-            later.empty = empty
+            lazy.empty = empty
             leaning = level + 1
-        self._leaning = min(before, leaning)
+        self._lowest_assumed = min(before, leaning)
         return empty
 
     def of_values(self, values: Values) -> bool | None:
@@ -97,7 +101,7 @@ class Emptiness:
             return False
         if not values.texts.is_empty or not values.numbers.is_empty:
             return False
-        if not is_empty(values.unsure):
+        if not is_empty(values.undecided):
             return None
         shapes: tuple[Arrays | Objects, ...] = (*values.objects, *values.arrays)
         return all_of(self.of_shape(shape) for shape in shapes)
@@ -109,7 +113,7 @@ class Emptiness:
     def _objects(self, shape: Objects) -> bool | None:
         if shape.high is not None and shape.high < max(shape.low, len(shape.required)):
             return True
-        empty = any_of(self.of_later(shape.properties[name]) for name in shape.required)
+        empty = any_of(self.of_set(shape.properties[name]) for name in shape.required)
         if empty is True or not (shape.some or shape.low > len(shape.required)):
             return empty
         room = self._room(shape)
@@ -121,9 +125,9 @@ class Emptiness:
 
     def _room(self, shape: Objects) -> int | None:
         """The most properties an object of a shape can have, so far as is known; None: any."""
-        count = sum(self.of_later(later) is not True for later in shape.properties.values())
-        for names, later in shape.extras:
-            if self.of_later(later) is not True:
+        count = sum(self.of_set(lazy) is not True for lazy in shape.properties.values())
+        for names, lazy in shape.extras:
+            if self.of_set(lazy) is not True:
                 few = names.finite(shape.low)
                 if few is None:
                     return None
@@ -132,43 +136,49 @@ class Emptiness:
 
     def _without(self, shape: Objects, pairs: NamedSets) -> bool | None:
         """Whether no property can have a name and a value of one of some pairs."""
-        both, held = self.algebra.both, list[LazySet]()
-        for names, later in pairs:
+        intersection, held = self.algebra.intersection, list[LazySet]()
+        for names, lazy in pairs:
             declared = (own for name, own in shape.properties.items() if names.contains(name))
             others = (own for those, own in shape.extras if not is_empty(those & names))
-            held += [both(own, later) for own in (*declared, *others)]
-        return all_of(self.of_later(one) for one in held)
+            held += [intersection(own, lazy) for own in (*declared, *others)]
+        return all_of(self.of_set(one) for one in held)
 
     def _arrays(self, shape: Arrays) -> bool | None:
         if shape.high is not None and shape.high < shape.low:
             return True
-        if any(asked.high is not None and asked.high < asked.low for asked in shape.contains):
+        if any(
+            condition.high is not None and condition.high < condition.low
+            for condition in shape.contains
+        ):
             return True
         places = min(shape.low, len(shape.prefix) + 1)
-        empty = any_of(self.of_later(item_of(shape, index)) for index in range(places))
+        empty = any_of(self.of_set(item_of(shape, index)) for index in range(places))
         if empty is True or not (shape.contains or (shape.unique and shape.low > 1)):
             return empty
-        for asked in shape.contains:
-            if self._count(shape, asked) < asked.low:
+        for condition in shape.contains:
+            if self._count(shape, condition) < condition.low:
                 return True
         return None
 
-    def _count(self, shape: Arrays, asked: Contains) -> int:
+    def _count(self, shape: Arrays, condition: Contains) -> int:
         """No more items than this can be of a kind, so far as is known, up to what is asked."""
         high = self._length(shape)
-        both, count = self.algebra.both, 0
+        intersection, count = self.algebra.intersection, 0
         ends = len(shape.prefix) if high is None else min(high, len(shape.prefix))
-        for index in range(asked.start, ends):
-            count += self.of_later(both(shape.prefix[index], asked.values)) is not True
-        if count < asked.low and self.of_later(both(shape.rest, asked.values)) is not True:
-            first = max(asked.start, len(shape.prefix))
-            count += asked.low if high is None else max(0, high - first)
+        for index in range(condition.start, ends):
+            count += self.of_set(intersection(shape.prefix[index], condition.values)) is not True
+        if (
+            count < condition.low
+            and self.of_set(intersection(shape.rest, condition.values)) is not True
+        ):
+            first = max(condition.start, len(shape.prefix))
+            count += condition.low if high is None else max(0, high - first)
         return count
 
     def _length(self, shape: Arrays) -> int | None:
         """The most items an array of a shape can have, so far as is known."""
         for index in range(len(shape.prefix) + 1):
-            if self.of_later(item_of(shape, index)) is True:
+            if self.of_set(item_of(shape, index)) is True:
                 return smaller_bound(shape.high, index)
         return shape.high
 

@@ -28,7 +28,7 @@ class SetAlgebra(Protocol):
     any_array: Arrays
     any_object: Objects
 
-    def tell(self, keyword: Node, message: str) -> None:
+    def add_note(self, keyword: Node, message: str) -> None:
         """Add a note about a keyword, once."""
         ...
 
@@ -36,15 +36,15 @@ class SetAlgebra(Protocol):
         """A new set, computed when it is first used."""
         ...
 
-    def both(self, left: LazySet, right: LazySet) -> LazySet:
+    def intersection(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in both sets."""
         ...
 
-    def either(self, left: LazySet, right: LazySet) -> LazySet:
+    def union(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in at least one of two sets."""
         ...
 
-    def complement(self, later: LazySet) -> LazySet:
+    def complement(self, lazy: LazySet) -> LazySet:
         """The values that are not in a set."""
         ...
 

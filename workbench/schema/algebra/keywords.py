@@ -46,8 +46,8 @@ def texts_of(subschemas: SubschemaSets, members: dict[str, Node]) -> tuple[Strin
         texts &= pattern_of(subschemas, pattern, pattern.value)
     if "format" not in members:
         return texts, StringSet.nothing()
-    of_format, unsure = _format(subschemas, members["format"])
-    return texts & of_format, texts & unsure
+    of_format, undecided = _format(subschemas, members["format"])
+    return texts & of_format, texts & undecided
 
 
 def pattern_of(subschemas: SubschemaSets, keyword: Node, pattern: str) -> StringSet:
@@ -68,10 +68,10 @@ def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, String
     texts = StringSet.format(keyword.value)
     if texts is None:
         message = f"unknown format {keyword.value!r}, treated as an annotation"
-        subschemas.algebra.tell(keyword, message)
+        subschemas.algebra.add_note(keyword, message)
         texts = subschemas.algebra.all_values.texts
     if keyword.value in NARROWED_FORMATS:
-        subschemas.algebra.tell(
+        subschemas.algebra.add_note(
             keyword, f"of the format {keyword.value!r} {NARROWED_FORMATS[keyword.value]}"
         )
         widest = _WIDEST.get(keyword.value)
@@ -172,25 +172,29 @@ def objects_of(
     required = _required(members.get("required"))
     if not required <= properties.keys():
         extras = _pulled(subschemas, properties, extras, members["required"])
-    loose = frozenset(list(properties)[declared:])
-    unsure = StringSet.nothing()
+    undeclared = frozenset(list(properties)[declared:])
+    undecided = StringSet.nothing()
     if "propertyNames" in members and "propertyNames" in words:
         try:
             named = subschemas.of(members["propertyNames"]).raw
         except CircularReference as error:
             error.keyword = error.keyword or members["propertyNames"]
             raise
-        names, unsure = named.texts, named.unsure
+        names, undecided = named.texts, named.undecided
         for name in properties:
             if not names.contains(name):
                 properties[name] = subschemas.algebra.nothing
-        extras = non_empty((those & names, later) for those, later in extras)
+        extras = non_empty((those & names, lazy) for those, lazy in extras)
     low = count_of(members.get("minProperties")) or 0
     high = count_of(members.get("maxProperties"))
     nothing = subschemas.algebra.nothing
     if any(properties[name] is nothing for name in required):
         return ()
-    return (Objects(properties, required, extras, low, high, (), loose, None, evaluated, unsure),)
+    return (
+        Objects(
+            properties, required, extras, low, high, (), undeclared, None, evaluated, undecided
+        ),
+    )
 
 
 def _patterns(
@@ -219,10 +223,10 @@ def _properties(
         raise invalid(keyword, "an object of schemas")
     of = subschemas.of
     properties = {name: of(held) for name, held in keyword.members.items()}
-    for names, later in patterns:
+    for names, lazy in patterns:
         for name in properties:
             if names.contains(name):
-                properties[name] = subschemas.algebra.both(properties[name], later)
+                properties[name] = subschemas.algebra.intersection(properties[name], lazy)
     return properties
 
 
@@ -246,14 +250,14 @@ def _extras(
     if not patterns:
         return (() if further is algebra.nothing else ((rest, further),)), evaluated
     parts: list[tuple[StringSet, LazySet | None]] = [(rest, None)]
-    for names, later in patterns:
+    for names, lazy in patterns:
         parted: list[tuple[StringSet, LazySet | None]] = []
         for those, held in parts:
             matched = those & names
             if is_empty(matched):
                 parted.append((those, held))
                 continue
-            parted.append((matched, later if held is None else algebra.both(held, later)))
+            parted.append((matched, lazy if held is None else algebra.intersection(held, lazy)))
             if not is_empty(left := those & text_complement(names)):
                 parted.append((left, held))
         parts = parted
@@ -288,10 +292,10 @@ def _pulled(
     assert required.items is not None
     fresh = [_name(item) for item in required.items if item.value not in properties]
     for name in fresh:
-        held = (later for names, later in extras if names.contains(name))
+        held = (lazy for names, lazy in extras if names.contains(name))
         properties[name] = next(held, subschemas.algebra.nothing)
     left = all_but(fresh)
-    return non_empty((names & left, later) for names, later in extras)
+    return non_empty((names & left, lazy) for names, lazy in extras)
 
 
 def arrays_of(
@@ -349,7 +353,7 @@ def _contains(
     counted = "minContains" in words
     low = count_of(members.get("minContains")) if counted else None
     high = count_of(members.get("maxContains")) if counted else None
-    later = subschemas.of(keyword)
+    lazy = subschemas.of(keyword)
     # items evaluated by "contains" are so from 2020-12 on
-    also = (later,) if subschemas.dialect.draft in (None, 2020) else ()
-    return (Contains(later, 1 if low is None else low, high),), also
+    also = (lazy,) if subschemas.dialect.draft in (None, 2020) else ()
+    return (Contains(lazy, 1 if low is None else low, high),), also

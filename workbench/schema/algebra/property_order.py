@@ -27,7 +27,7 @@ def declared_names(shape: Objects) -> tuple[str, ...]:
     """The names a shape, and those it was an option beside, declare: the first mention first."""
     if shape.order is not None:
         return shape.order
-    return tuple(name for name in shape.properties if name not in shape.loose)
+    return tuple(name for name in shape.properties if name not in shape.undeclared)
 
 
 def with_common_order(options: Sequence[Objects]) -> list[Objects]:
@@ -80,7 +80,7 @@ def ordered_variants(algebra: SetAlgebra, shapes: Sequence[Objects]) -> Iterator
         common = [name for name in aligned.properties if name in shape.properties]
         differs = common != list(shape.properties)
         more = len(common) < len(aligned.properties) and len(shapes) <= _FEW
-        if (differs or more) and shape.loose.isdisjoint(shape.order):
+        if (differs or more) and shape.undeclared.isdisjoint(shape.order):
             yield shape
         yield aligned
 
@@ -100,10 +100,10 @@ def _in_order(algebra: SetAlgebra, shape: Objects, order: tuple[str, ...]) -> Ob
     extras = shape.extras
     if pulled:
         left = all_but(pulled)
-        extras = non_empty((those & left, later) for those, later in extras)
+        extras = non_empty((those & left, lazy) for those, lazy in extras)
     return replace(
         shape,
         properties={name: property_of(shape, name) or algebra.nothing for name in names},
         extras=extras,
-        loose=shape.loose.difference(places),
+        undeclared=shape.undeclared.difference(places),
     )

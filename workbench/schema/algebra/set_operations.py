@@ -76,7 +76,7 @@ def meet_objects(
 def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
     """The values in any of some sets."""
     null, booleans = False, frozenset[bool]()
-    unsure = algebra.no_values.unsure
+    undecided = algebra.no_values.undecided
     numbers, texts = algebra.no_values.numbers, algebra.no_values.texts
     arrays: list[Arrays] = []
     objects: list[Objects] = []
@@ -85,7 +85,7 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
         booleans |= values.booleans
         numbers |= values.numbers
         texts = text_union(texts, values.texts)
-        unsure = text_union(unsure, values.unsure)
+        undecided = text_union(undecided, values.undecided)
         arrays += values.arrays
         objects += values.objects
     if algebra.any_array in arrays and all(
@@ -101,7 +101,7 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
         texts,
         non_empty_shapes(algebra, arrays),
         non_empty_shapes(algebra, with_common_order(objects)),
-        unsure,
+        undecided,
     )
 
 
@@ -114,10 +114,10 @@ def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
     low, high = max(left.low, right.low), smaller_bound(left.high, right.high)
     count = max(len(left.prefix), len(right.prefix))
     prefix = [
-        algebra.both(item_of(left, index), item_of(right, index))
+        algebra.intersection(item_of(left, index), item_of(right, index))
         for index in range(count if high is None else min(count, high))
     ]
-    rest = algebra.both(left.rest, right.rest)
+    rest = algebra.intersection(left.rest, right.rest)
     gap = next((index for index, item in enumerate(prefix) if item is algebra.nothing), None)
     if gap is None and rest is algebra.nothing:
         gap = len(prefix)
@@ -152,10 +152,10 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
     properties: dict[str, LazySet] = {}
     for name in dict.fromkeys(_names(left, right)):
         one, other = property_of(left, name), property_of(right, name)
-        later = algebra.nothing if one is None or other is None else algebra.both(one, other)
-        if later is algebra.nothing and name in required:
+        lazy = algebra.nothing if one is None or other is None else algebra.intersection(one, other)
+        if lazy is algebra.nothing and name in required:
             return None
-        properties[name] = later
+        properties[name] = lazy
     order: tuple[str, ...] | None = None
     if left.order is not None or right.order is not None:
         order = tuple(dict.fromkeys((*declared_names(left), *declared_names(right))))
@@ -172,25 +172,25 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
         frozenset(_loose(left, right)),
         order,
         evaluated,
-        text_union(left.unsure, right.unsure),
+        text_union(left.undecided, right.undecided),
     )
 
 
 def _loose(left: Objects, right: Objects) -> Iterator[str]:
     """The names that neither shape declares."""
-    for name in left.loose | right.loose:
-        if not any(name in one.properties and name not in one.loose for one in (left, right)):
+    for name in left.undeclared | right.undeclared:
+        if not any(name in one.properties and name not in one.undeclared for one in (left, right)):
             yield name
 
 
 def _names(left: Objects, right: Objects) -> Iterator[str]:
     """The names of two shapes, declared ones first; a name may come twice."""
-    if not left.loose and not right.loose:
+    if not left.undeclared and not right.undeclared:
         yield from left.properties
         yield from right.properties
         return
     for shape in (left, right):
-        yield from (name for name in shape.properties if name not in shape.loose)
+        yield from (name for name in shape.properties if name not in shape.undeclared)
     yield from left.properties
     yield from right.properties
 
@@ -200,11 +200,11 @@ def _extras(
 ) -> Iterator[tuple[StringSet, LazySet]]:
     """The other names of two shapes: those of each without the names that the other declares."""
     for (names, one), (also, other) in product(left.extras, right.extras):
-        later = algebra.both(one, other)
-        if later is not algebra.nothing:
+        lazy = algebra.intersection(one, other)
+        if lazy is not algebra.nothing:
             common = names if names is also else names & also
             if not is_empty(common):
-                yield common, later
+                yield common, lazy
 
 
 def smaller_bound(left: int | None, right: int | None) -> int | None:
@@ -229,7 +229,7 @@ def complement(algebra: SetAlgebra, values: Values) -> Values:
         not values.null,
         algebra.all_values.booleans - values.booleans,
         ~values.numbers,
-        certain_complement(values.texts, values.unsure),
+        certain_complement(values.texts, values.undecided),
         complement_arrays(algebra, values.arrays),
         complement_objects(algebra, values.objects),
         undecided_in_complement(values),
@@ -263,15 +263,15 @@ def _failing_arrays(algebra: SetAlgebra, shape: Arrays) -> Iterator[Arrays]:
         if item is not anything:
             yield Arrays((anything,) * index + (negated(item),), anything, index + 1)
     if shape.rest is not anything:
-        asked = Contains(negated(shape.rest), 1, None, len(shape.prefix))
-        yield Arrays((), anything, len(shape.prefix) + 1, None, (asked,))
-    for asked in shape.contains:
-        if asked.low:
-            fewer = Contains(asked.values, 0, asked.low - 1, asked.start)
+        condition = Contains(negated(shape.rest), 1, None, len(shape.prefix))
+        yield Arrays((), anything, len(shape.prefix) + 1, None, (condition,))
+    for condition in shape.contains:
+        if condition.low:
+            fewer = Contains(condition.values, 0, condition.low - 1, condition.start)
             yield Arrays((), anything, contains=(fewer,))
-        if asked.high is not None:
-            more = Contains(asked.values, asked.high + 1, None, asked.start)
-            yield Arrays((), anything, asked.start + more.low, contains=(more,))
+        if condition.high is not None:
+            more = Contains(condition.values, condition.high + 1, None, condition.start)
+            yield Arrays((), anything, condition.start + more.low, contains=(more,))
     if shape.unique is not None and (shape.high is None or shape.high > 1):
         raise unsupported(
             shape.unique,
@@ -285,11 +285,11 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
     anything, negated = algebra.anything, algebra.complement
     everything = algebra.any_object.extras
     failing = [(name, held) for name, held in shape.properties.items() if held is not anything]
-    for name, later in shape.properties.items():
+    for name, lazy in shape.properties.items():
         if name in shape.required:
             yield _with(algebra, name, algebra.nothing)
-        if len(failing) <= _FEW and later is not anything:
-            yield _with(algebra, name, negated(later))
+        if len(failing) <= _FEW and lazy is not anything:
+            yield _with(algebra, name, negated(lazy))
     if len(failing) > _FEW:
         pairs = tuple((StringSet.of([name]), negated(held)) for name, held in failing)
         yield Objects({}, frozenset(), everything, some=(pairs,))
@@ -303,17 +303,17 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
         yield from reduce(partial(meet_objects, algebra), _without(algebra, pairs))
 
 
-def _with(algebra: SetAlgebra, name: str, later: LazySet) -> Objects:
+def _with(algebra: SetAlgebra, name: str, lazy: LazySet) -> Objects:
     """Objects with a property of a name and a set, or without it where the set has no value."""
-    rest, loose = ((all_but([name]), algebra.anything),), frozenset((name,))
-    required = frozenset[str]() if later is algebra.nothing else loose
-    return Objects({name: later}, required, rest, loose=loose)
+    rest, undeclared = ((all_but([name]), algebra.anything),), frozenset((name,))
+    required = frozenset[str]() if lazy is algebra.nothing else undeclared
+    return Objects({name: lazy}, required, rest, undeclared=undeclared)
 
 
 def _without(algebra: SetAlgebra, pairs: NamedSets) -> Iterator[tuple[Objects, ...]]:
     """For each pair the objects that have no property with such a name and such a value."""
-    for names, later in pairs:
-        allowed = [(names, algebra.complement(later)), (text_complement(names), algebra.anything)]
+    for names, lazy in pairs:
+        allowed = [(names, algebra.complement(lazy)), (text_complement(names), algebra.anything)]
         kept = (part for part in allowed if part[1] is not algebra.nothing)
         yield (Objects({}, frozenset(), non_empty(kept)),)
 
@@ -321,10 +321,10 @@ def _without(algebra: SetAlgebra, pairs: NamedSets) -> Iterator[tuple[Objects, .
 def _failing_extras(algebra: SetAlgebra, shape: Objects) -> Iterator[tuple[StringSet, LazySet]]:
     """Names and values that no property may have which is not declared."""
     allowed = StringSet.of(list(shape.properties))
-    for names, later in shape.extras:
+    for names, lazy in shape.extras:
         allowed |= names
-        if later is not algebra.anything:
-            yield names, algebra.complement(later)
-    forbidden = certain_complement(allowed, shape.unsure)
+        if lazy is not algebra.anything:
+            yield names, algebra.complement(lazy)
+    forbidden = certain_complement(allowed, shape.undecided)
     if not is_empty(forbidden):
         yield forbidden, algebra.anything

@@ -47,15 +47,15 @@ def have_disjoint_tags(one: Tags, other: Tags) -> bool:
     return any(name in other and tag.isdisjoint(other[name]) for name, tag in one.items())
 
 
-def _tag(later: LazySet) -> frozenset[object] | None:
+def _tag(lazy: LazySet) -> frozenset[object] | None:
     try:
-        values = later.raw
+        values = lazy.raw
     except (CircularReference, BuildError, LimitError):
         return None  # whoever writes the set out is told
     words = values.texts.words
     if words is None or len(words) > _MOST_WORDS or values.arrays or values.objects:
         return None
-    if not is_empty(values.unsure) or not values.numbers.is_empty:
+    if not is_empty(values.undecided) or not values.numbers.is_empty:
         return None
     return frozenset((*words, *values.booleans, *((None,) if values.null else ())))
 
@@ -128,21 +128,21 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
         return False
     if other.high is not None and (one.high is None or one.high > other.high):
         return False
-    for name, later in other.properties.items():
+    for name, lazy in other.properties.items():
         own = property_of(one, name) or algebra.nothing
-        if own is not algebra.nothing and not later.key <= own.key:
+        if own is not algebra.nothing and not lazy.key <= own.key:
             return False
-    for name, later in one.properties.items():
-        if name not in other.properties and later is not algebra.nothing:
+    for name, lazy in one.properties.items():
+        if name not in other.properties and lazy is not algebra.nothing:
             held = property_of(other, name)
-            if held is None or not held.key <= later.key:
+            if held is None or not held.key <= lazy.key:
                 return False
     return all(
         any(
-            held.key <= later.key and _covered(names, allowed, other)
+            held.key <= lazy.key and _covered(names, allowed, other)
             for allowed, held in other.extras
         )
-        for names, later in one.extras
+        for names, lazy in one.extras
     )
 
 

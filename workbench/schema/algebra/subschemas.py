@@ -36,7 +36,7 @@ from workbench.schema.algebra.keywords import (
 )
 from workbench.schema.algebra.property_order import in_text_order
 from workbench.schema.algebra.set_operations import complement, join, meet
-from workbench.schema.algebra.settling import simplified
+from workbench.schema.algebra.simplify import simplified
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
@@ -69,7 +69,7 @@ _TYPED = {name: frozenset((name,)) for name in _TYPES}
 _BOTH = frozenset((False, True))
 _NEITHER: frozenset[bool] = frozenset()
 #: The words that are honoured, in any draft.
-_KNOWN = (
+_SUPPORTED = (
     frozenset(("type", "nullable"))
     | NUMBER_WORDS
     | TEXT_WORDS
@@ -89,12 +89,12 @@ class Subschemas:
         self.dialect = dialect
         self.references = references
         #: The words of this dialect that say something about instances.
-        self.keywords = dialect.keywords & _KNOWN
-        self._ordinary = self.keywords | ANNOTATIONS
-        self._combining = self.keywords & COMBINING.keys()
+        self.keywords = dialect.keywords & _SUPPORTED
+        self._recognized = self.keywords | ANNOTATIONS
+        self._combining_words = self.keywords & COMBINING.keys()
         self._plain: dict[Node, LazySet] = {}
         self._tracked: dict[Node, LazySet] = {}
-        self._strange: set[str] = set()
+        self._reported_unknown: set[str] = set()
 
     def of(self, node: Node, tracked: bool = False) -> LazySet:
         """The set a subschema means; ``tracked``: its shapes say what they have evaluated.
@@ -113,12 +113,12 @@ class Subschemas:
                 reference = (here.members or {})["$ref"]
                 raise unsupported(reference, "it refers to itself, and to nothing else")
             here = further
-        later = known_of.get(here)
-        if later is None:
-            later = self._made(here, tracked)
+        lazy = known_of.get(here)
+        if lazy is None:
+            lazy = self._made(here, tracked)
         for one in (*passed, here):
-            known_of[one] = later
-        return later
+            known_of[one] = lazy
+        return lazy
 
     def _elsewhere(self, node: Node) -> Node | None:
         """Where a subschema refers to if that is all it does."""
@@ -136,7 +136,7 @@ class Subschemas:
         assert node.members is not None
         for word, member in node.members.items():
             if word in self.keywords and word != "$ref":
-                self.algebra.tell(member, f"this draft ignores {word!r} next to '$ref'")
+                self.algebra.add_note(member, f"this draft ignores {word!r} next to '$ref'")
 
     def _made(self, node: Node, tracked: bool) -> LazySet:
         algebra, value = self.algebra, node.value
@@ -146,7 +146,7 @@ class Subschemas:
             return algebra.nothing
         if not isinstance(value, dict):
             raise invalid(node, "a schema: an object, true or false")
-        if not self._ordinary.issuperset(value):
+        if not self._recognized.issuperset(value):
             self._note_unknown(value)
         if self.keywords.isdisjoint(value):
             return algebra.anything
@@ -155,11 +155,11 @@ class Subschemas:
     def _note_unknown(self, members: dict[str, Node]) -> None:
         """Tell of each word once that the draft does not have."""
         for word, node in members.items():
-            if word not in self._ordinary and word not in self._strange:
-                self._strange.add(word)
+            if word not in self._recognized and word not in self._reported_unknown:
+                self._reported_unknown.add(word)
                 if not word.startswith(("x-", "_")):
                     message = f"unknown keyword {word!r}, ignored"
-                    self.algebra.tell(node, message)
+                    self.algebra.add_note(node, message)
 
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
         """What the keywords of a subschema say, all together."""
@@ -167,7 +167,7 @@ class Subschemas:
         asks = not UNEVALUATED.isdisjoint(words) and UNEVALUATED & words & self.keywords
         tracked = tracked or bool(asks)
         values = self._own(members, tracked)
-        if not self._combining.isdisjoint(words):
+        if not self._combining_words.isdisjoint(words):
             values = self._combined(values, members, tracked)
         if asks:
             values = restrict_unevaluated(self, values, members)
@@ -177,7 +177,7 @@ class Subschemas:
         """The values that meet the keywords which combine subschemas as well."""
         parts: dict[str, Values] = {}
         for word, keyword in members.items():
-            if word in self._combining:
+            if word in self._combining_words:
                 try:
                     parts[word] = COMBINING[word](self, keyword, tracked)
                     values = meet(self.algebra, values, parts[word])
@@ -197,15 +197,15 @@ class Subschemas:
         types = self._types(members)
         none = algebra.no_values
         texts, numbers, arrays, objects = none.texts, none.numbers, none.arrays, none.objects
-        unsure = none.unsure
+        undecided = none.undecided
         if "string" in types:
             texts = algebra.all_values.texts
             if not TEXT_WORDS.isdisjoint(words):
-                texts, unsure = texts_of(self, members)
+                texts, undecided = texts_of(self, members)
         if "number" in types or "integer" in types:
             numbers = numbers_of(self, members, "number" not in types)
         if "format" in words and "string" not in types:
-            algebra.tell(members["format"], "a format applies only to strings")
+            algebra.add_note(members["format"], "a format applies only to strings")
         if "array" in types:
             plain = ARRAY_WORDS.isdisjoint(words)
             arrays = algebra.all_values.arrays if plain else arrays_of(self, members, tracked)
@@ -213,7 +213,7 @@ class Subschemas:
             plain = OBJECT_WORDS.isdisjoint(words)
             objects = algebra.all_values.objects if plain else objects_of(self, members, tracked)
         booleans = _BOTH if "boolean" in types else _NEITHER
-        return Values("null" in types, booleans, numbers, texts, arrays, objects, unsure)
+        return Values("null" in types, booleans, numbers, texts, arrays, objects, undecided)
 
     def _types(self, members: dict[str, Node]) -> frozenset[str]:
         """The types a subschema names, all of them if it names none."""
@@ -256,16 +256,16 @@ class Algebra:
         self.document = document
         self.limits = limits
         self.clock = limits.clock()
-        self._told: dict[Node, SchemaNote] = {}
-        self._known: dict[frozenset[int], LazySet] = {}
-        self._opposites: dict[frozenset[int], LazySet] = {}
+        self._notes: dict[Node, SchemaNote] = {}
+        self._conjunctions: dict[frozenset[int], LazySet] = {}
+        self._complements: dict[frozenset[int], LazySet] = {}
         self._unions: dict[frozenset[frozenset[int]], LazySet] = {}
         self._constants: dict[object, LazySet] = {}
         self._atoms = _NOTHING
         root = document.root
         #: No JSON value, and all of them.
-        self.nothing = self._later(frozenset((_NOTHING,)), root, lambda _: self.no_values)
-        self.anything = self._later(frozenset(), root, lambda _: self.all_values)
+        self.nothing = self._new_set(frozenset((_NOTHING,)), root, lambda _: self.no_values)
+        self.anything = self._new_set(frozenset(), root, lambda _: self.all_values)
         self.nothing.empty, self.anything.empty = True, False
         self.any_array = Arrays((), self.anything)
         self.any_object = Objects({}, frozenset(), ((StringSet.everything(), self.anything),))
@@ -284,7 +284,7 @@ class Algebra:
         dialect = dialect_of(root)
         if dialect is UNNAMED and root.members and "$schema" in root.members:
             message = "unknown $schema; keywords of all supported drafts are applied"
-            self.tell(root.members["$schema"], message)
+            self.add_note(root.members["$schema"], message)
         self.subschemas = Subschemas(self, dialect, References(document, dialect))
 
     @property
@@ -295,51 +295,51 @@ class Algebra:
     @property
     def notes(self) -> list[SchemaNote]:
         """What is no error and should be known, in the order it was met."""
-        return list(self._told.values())
+        return list(self._notes.values())
 
-    def tell(self, keyword: Node, message: str) -> None:
+    def add_note(self, keyword: Node, message: str) -> None:
         """Note something about a keyword, once."""
-        if keyword not in self._told:
-            self._told[keyword] = note(keyword, message)
+        if keyword not in self._notes:
+            self._notes[keyword] = note(keyword, message)
 
     def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
         """A new set, made by a call when it is first asked for."""
         self._atoms += 1
-        return self._later(frozenset((self._atoms,)), node, lambda _: make())
+        return self._new_set(frozenset((self._atoms,)), node, lambda _: make())
 
-    def both(self, left: LazySet, right: LazySet) -> LazySet:
+    def intersection(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in both sets."""
         if left is right or not right.key:
             return left
         if not left.key:
             return right
         key = left.key | right.key
-        known = self._known.get(key)
+        known = self._conjunctions.get(key)
         if known is not None:
             return known
         if _NOTHING in key or any(-literal in left.key for literal in right.key):
             return self.nothing
-        return self._later(key, left.node, lambda _: meet(self, left.raw, right.raw))
+        return self._new_set(key, left.node, lambda _: meet(self, left.raw, right.raw))
 
-    def complement(self, later: LazySet) -> LazySet:
+    def complement(self, lazy: LazySet) -> LazySet:
         """The values that are not in a set."""
-        if not later.key:
+        if not lazy.key:
             return self.nothing
-        if later is self.nothing:
+        if lazy is self.nothing:
             return self.anything
-        known = self._opposites.get(later.key)
+        known = self._complements.get(lazy.key)
         if known is None:
-            if len(later.key) == 1:
-                key = frozenset(-literal for literal in later.key)
+            if len(lazy.key) == 1:
+                key = frozenset(-literal for literal in lazy.key)
             else:
                 self._atoms += 1
                 key = frozenset((self._atoms,))
-            known = self._later(key, later.node, lambda _: complement(self, later.raw))
-            self._opposites[later.key] = known
-            self._opposites[known.key] = later
+            known = self._new_set(key, lazy.node, lambda _: complement(self, lazy.raw))
+            self._complements[lazy.key] = known
+            self._complements[known.key] = lazy
         return known
 
-    def either(self, left: LazySet, right: LazySet) -> LazySet:
+    def union(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in one of two sets, or in both."""
         if left is right or right is self.nothing or not left.key:
             return left
@@ -363,25 +363,27 @@ class Algebra:
 
     def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape surely has no value; it may have none where this says no."""
-        return self._emptiness.surely(asked)
+        return self._emptiness.is_surely_empty(asked)
 
-    def _later(self, key: frozenset[int], node: Node, make: Callable[[LazySet], Values]) -> LazySet:
-        later = LazySet(key, node, lambda later: self._made(later, make), self._settled)
-        return self._known.setdefault(key, later)
+    def _new_set(
+        self, key: frozenset[int], node: Node, make: Callable[[LazySet], Values]
+    ) -> LazySet:
+        lazy = LazySet(key, node, lambda lazy: self._made(lazy, make), self._simplified)
+        return self._conjunctions.setdefault(key, lazy)
 
-    def _made(self, later: LazySet, make: Callable[[LazySet], Values]) -> Values:
+    def _made(self, lazy: LazySet, make: Callable[[LazySet], Values]) -> Values:
         self.clock.check()
         try:
-            return make(later)
+            return make(lazy)
         except UncomputableSet as error:
-            raise unsupported(first_keyword(later.node, _PARTING), str(error)) from None
+            raise unsupported(first_keyword(lazy.node, _PARTING), str(error)) from None
         except RecursionError:
-            raise unsupported(later.node, "it is nested too deep to compare") from None
+            raise unsupported(lazy.node, "it is nested too deep to compare") from None
         except CircularReference as error:
-            if error.later is not later:
+            if error.lazy is not lazy:
                 raise
             why = "it makes a schema directly a part of itself"
-            raise unsupported(error.keyword or later.node, why) from None
+            raise unsupported(error.keyword or lazy.node, why) from None
 
-    def _settled(self, values: Values) -> Values:
+    def _simplified(self, values: Values) -> Values:
         return simplified(self, values)

@@ -35,7 +35,7 @@ def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
     is_empty = algebra.is_empty
     if algebra.is_empty(shape):
         return None
-    properties = {name: later for name, later in shape.properties.items() if not is_empty(later)}
+    properties = {name: lazy for name, lazy in shape.properties.items() if not is_empty(lazy)}
     if not shape.required <= properties.keys():
         return None
     extras = tuple(extra for extra in shape.extras if not is_empty(extra[1]))
@@ -53,14 +53,14 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
     if algebra.is_empty(shape):
         return None
     prefix, rest = list(shape.prefix), shape.rest
-    asked: list[Contains] = []
+    condition: list[Contains] = []
     for one in shape.contains:
         if one.low == one.high == 0 and one.start <= len(prefix):
             none = algebra.complement(one.values)
-            prefix[one.start :] = [algebra.both(item, none) for item in prefix[one.start :]]
-            rest = algebra.both(rest, none)
+            prefix[one.start :] = [algebra.intersection(item, none) for item in prefix[one.start :]]
+            rest = algebra.intersection(rest, none)
         elif one.low or one.high is not None:
-            asked.append(one)
+            condition.append(one)
     high = shape.high
     for index, item in enumerate([*prefix, rest]):
         if (high is None or index < high) and algebra.is_empty(item):
@@ -69,7 +69,7 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
     if high is not None and high < shape.low:
         return None
     prefix = prefix if high is None else prefix[:high]
-    shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(asked))
+    shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(condition))
     if algebra.is_empty(shape):  # what is to be contained may have been among what is gone
         return None
     if shape.unique is not None and _differ_anyway(algebra, shape):
@@ -83,4 +83,4 @@ def _differ_anyway(algebra: SetAlgebra, shape: Arrays) -> bool:
     if length is None or length > len(shape.prefix) + 1:
         return False
     items = [item_of(shape, index) for index in range(length)]
-    return all(algebra.is_empty(algebra.both(*pair)) for pair in combinations(items, 2))
+    return all(algebra.is_empty(algebra.intersection(*pair)) for pair in combinations(items, 2))
