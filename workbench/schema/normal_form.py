@@ -1,15 +1,15 @@
 """The normal form of a set of JSON values.
 
-A set of JSON values is one part a type; arrays and objects are unions of conjunctive shapes. Where
-a shape holds further values it holds them as ``LazySet``: a set that is worked out when first asked
-for, so that a schema which refers to itself has a normal form too.
+A set of JSON values has one part for each type; arrays and objects are unions of conjunctive
+shapes. The values inside a shape are sets of type ``LazySet``, computed on first use, so that a
+schema which refers to itself has a normal form too.
 
-The same few sets of a schema are asked about again and again, and where patterns or formats made
-them an answer takes an automaton.
+The automata of some formats accept fewer strings than the specification. ``Values.texts`` then are
+the strings that surely belong to a set, and ``Values.undecided`` contains all others that may. The
+complement of such a set is what is in neither, so nothing forbidden is accepted.
 
-Of a set of strings of which fewer are read than the specification has, ``Values.texts`` are those
-that surely belong, and ``Values.undecided`` holds all that may. What is left out of such a set is only
-what is in neither, so that nothing is accepted which the specification forbids.
+The operations on sets of strings at the end are cached: a schema uses the same few sets again and
+again, and with patterns or formats each operation builds an automaton.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 _NO_STRING = StringSet.nothing()
 
-#: Keywords under which every member is a subschema with a name of its own.
+#: Keywords whose members are subschemas: the member's name is a good name for its rule.
 _NAMING = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 
 
 class LazySet:
-    """A set of JSON values with a name and a place, worked out when first asked for.
+    """A set of JSON values with a name and a span, computed on first use.
 
-    The algebra makes one object a set: the same conjunction of the same subschemas is the same
-    ``LazySet``, so a rule made from one may be found again by ``key`` (or by identity).
+    The algebra makes one object per set: the same conjunction of the same subschemas is the same
+    ``LazySet``, so the rule of a set can be looked up by ``key`` (or by identity).
 
-    ``values`` is the settled form, the one to write out: shapes that are surely empty are gone,
-    and so are properties and other names without a value. ``raw`` is the form the algebra works
-    with; it looks into no ``LazySet`` below itself.
+    ``values`` is the simplified form, from which rules are written: without shapes, properties
+    and names that are known to be empty. ``raw`` is the form the algebra computes with; computing
+    it does not compute the sets inside its shapes.
     """
 
     __slots__ = ("_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node")
@@ -55,22 +55,22 @@ class LazySet:
         settle: Callable[[Values], Values],
     ) -> None:
         self.key = key
-        #: The subschema that says it (the first of them, where several are conjoined).
+        #: The subschema of this set (the first one, if it is a conjunction of several).
         self.node = node
         self._make = make
         self._settle = settle
         self._raw: Values | None = None
         self._values: Values | None = None
         self._making = False
-        #: What ``emptiness`` found out for good; None while it has not.
+        #: The final result of ``emptiness``; None until there is one.
         self.empty: bool | None = None
 
     @property
     def raw(self) -> Values:
-        """The parts as the keywords give them.
+        """The normal form as the keywords give it.
 
-        Raises: ``CircularReference`` where they are asked for while they are being made: the subschema
-                is a part of itself without anything between.
+        Raises: ``CircularReference`` if it is requested during its own computation: the subschema
+                refers to itself outside any property or item.
         """
         if self._raw is None:
             if self._making:
@@ -84,14 +84,14 @@ class LazySet:
 
     @property
     def values(self) -> Values:
-        """The parts to write out."""
+        """The simplified normal form, from which rules are written."""
         if self._values is None:
             self._values = self._settle(self.raw)
         return self._values
 
     @property
     def name(self) -> str:
-        """A good name for a rule: the property's, or that under ``$defs``; may be any text."""
+        """A name for its rule: of the property or the definition; may be any text."""
         node: Node | None = self.node
         while node is not None and node.parent is not None:
             if node.parent.step in _NAMING and isinstance(node.step, str):
@@ -106,53 +106,53 @@ class LazySet:
 
     @property
     def span(self) -> Span:
-        """The place of its subschema in the text."""
+        """The span of its subschema in the text."""
         return self.node.span
 
     def __repr__(self) -> str:
         return f"Later({self.name!r}, {sorted(self.key)})"
 
 
-#: Sets of names, each with a set of values.
+#: Pairs of a set of property names and the set of their values.
 NamedSets = tuple[tuple[StringSet, LazySet], ...]
 
 
-class CircularReference(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
-    """A subschema is a part of itself without a property or an item between."""
+class CircularReference(Exception):  # noqa: N818  # the algebra reports it as a BuildError
+    """A subschema refers to itself outside any property or item."""
 
     def __init__(self, lazy: LazySet) -> None:
         super().__init__(lazy.pointer)
         self.lazy = lazy
-        #: The keyword through which it came back to itself, once that is known.
+        #: The keyword through which it refers to itself, once that is known.
         self.keyword: Node | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
-    """Objects that meet every one of these conditions."""
+    """Objects that meet all of these conditions."""
 
-    #: In declared order; no name of ``extras`` is among them. What ``patternProperties`` say of
-    #: a name is in its set already. A name with an empty set is forbidden.
+    #: In declared order, disjoint from the names of ``extras``. The sets include the conditions
+    #: of ``patternProperties``. A name with an empty set is forbidden.
     properties: dict[str, LazySet]
-    #: All of them names of ``properties``.
+    #: A subset of the names of ``properties``.
     required: frozenset[str]
-    #: The other names: disjoint sets, each with its values. A name in none of them is forbidden.
+    #: All other names: disjoint sets, each with its values. A name in none of them is forbidden.
     extras: NamedSets
-    #: How many properties there are, all together.
+    #: The least and the largest number of properties.
     low: int = 0
     high: int | None = None
-    #: Each: at least one property, declared or not, has a name and a value of one of its pairs.
-    #: They come from complements.
+    #: For each element, at least one property, declared or not, matches one of its (names, values)
+    #: pairs. These conditions come from complements.
     some: tuple[NamedSets, ...] = ()
-    #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
-    #: shapes meet, declared names come first.
+    #: Names of ``properties`` that no schema declares: ``required`` or a complement mentions them.
+    #: In a conjunction of shapes declared names come first.
     undeclared: frozenset[str] = frozenset()
-    #: The names that this shape and the options beside it declare, the first mention first; None
-    #: where there are no other options. Settling makes shapes in this order of it.
+    #: The names that this shape and its sibling options declare, in order of first occurrence;
+    #: None without sibling options. ``simplify`` adds a shape in this order.
     order: tuple[str, ...] | None = None
-    #: The names that count as evaluated; None where no ``unevaluatedProperties`` asks.
+    #: The names that count as evaluated; None if no ``unevaluatedProperties`` needs them.
     evaluated: StringSet | None = None
-    #: Names that no part has and that may be allowed all the same, as with ``Values.undecided``.
+    #: Names that may be allowed although no part has them, as with ``Values.undecided``.
     undecided: StringSet = _NO_STRING
 
 
@@ -168,37 +168,37 @@ class Contains:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrays:
-    """Arrays that meet every one of these conditions."""
+    """Arrays that meet all of these conditions."""
 
-    #: The first items, one set each.
+    #: The sets of the first items.
     prefix: tuple[LazySet, ...]
-    #: Every item after those.
+    #: The set of every item after them.
     rest: LazySet
-    #: How many items there are.
+    #: The least and the largest number of items.
     low: int = 0
     high: int | None = None
     contains: tuple[Contains, ...] = ()
-    #: The keyword that asks for items no two of which are equal; None where they may be.
+    #: The keyword ``uniqueItems`` if it applies; None if items may be equal.
     unique: Node | None = None
-    #: How many of the first items count as evaluated, all of them if None; see ``also``.
+    #: How many of the first items count as evaluated, None for all; see ``also``.
     evaluated: int | None = 0
-    #: Items in one of these sets count as evaluated wherever they stand.
+    #: Items in one of these sets count as evaluated at any index.
     also: tuple[LazySet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """A set of JSON values, one part a type."""
+    """A set of JSON values, with one part for each type."""
 
     null: bool
     booleans: frozenset[bool]
     numbers: NumberSet
     texts: StringSet
-    #: The arrays of any of these shapes; shapes may overlap.
+    #: The union of these shapes, which may overlap.
     arrays: tuple[Arrays, ...]
     objects: tuple[Objects, ...]
-    #: Strings that may belong to the set though they are not among ``texts``: of some formats
-    #: fewer strings are read than they have. Some of them may be among ``texts`` as well.
+    #: Strings that may belong to the set although ``texts`` does not contain them, because the
+    #: automaton of a format accepts fewer strings than it has. The two may overlap.
     undecided: StringSet = _NO_STRING
 
     def contains(self, value: Json) -> bool:
@@ -210,13 +210,13 @@ class Values:
         if isinstance(value, str):
             return self.texts.contains(value)
         if isinstance(value, list):
-            return any(_array_fits(shape, value) for shape in self.arrays)
+            return any(_is_in_array_shape(shape, value) for shape in self.arrays)
         if isinstance(value, dict):
-            return any(_object_fits(shape, value) for shape in self.objects)
+            return any(_is_in_object_shape(shape, value) for shape in self.objects)
         return self.numbers.contains(value)
 
 
-def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
+def _is_in_object_shape(shape: Objects, value: dict[str, Json]) -> bool:
     high = len(value) if shape.high is None else shape.high
     if not shape.low <= len(value) <= high or not shape.required <= value.keys():
         return False
@@ -235,14 +235,14 @@ def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
 
 
 def property_of(shape: Objects, name: str) -> LazySet | None:
-    """The set of values a shape allows under a name; None where the name is forbidden."""
+    """The set of values a shape allows under a name; None if the name is forbidden."""
     lazy = shape.properties.get(name)
     if lazy is not None:
         return lazy
     return next((extra for names, extra in shape.extras if names.contains(name)), None)
 
 
-def _array_fits(shape: Arrays, items: list[Json]) -> bool:
+def _is_in_array_shape(shape: Arrays, items: list[Json]) -> bool:
     high = len(items) if shape.high is None else shape.high
     if not shape.low <= len(items) <= high:
         return False
@@ -267,7 +267,7 @@ def all_distinct(items: list[Json]) -> bool:
 
 
 def canonical(value: Json) -> object:
-    """A hashable stand-in for a JSON value: equal for equal values (``1`` and ``1.0`` are)."""
+    """A hashable key of a JSON value: equal for equal values (``1`` and ``1.0`` are equal)."""
     if isinstance(value, bool):
         return ("boolean", value)
     if isinstance(value, list):
@@ -281,41 +281,41 @@ def canonical(value: Json) -> object:
 
 @lru_cache(maxsize=2048)
 def is_empty(names: StringSet) -> bool:
-    """Whether there is no such name."""
+    """Whether a set of strings is empty, cached."""
     return names.is_empty
 
 
 @lru_cache(maxsize=2048)
 def text_complement(names: StringSet) -> StringSet:
-    """All other names."""
+    """The complement of a set of strings, cached."""
     return ~names
 
 
 @lru_cache(maxsize=2048)
 def text_union(texts: StringSet, more: StringSet) -> StringSet:
-    """The strings of both sets together."""
+    """The union of two sets of strings, cached."""
     return texts | more
 
 
 def all_but(names: Iterable[str]) -> StringSet:
-    """All names but these."""
+    """All names except these."""
     return ~StringSet.of(names)
 
 
 def non_empty(parts: Iterable[tuple[StringSet, LazySet]]) -> NamedSets:
-    """The parts in which there is a name."""
+    """The parts whose set of names is not empty."""
     return tuple((names, lazy) for names, lazy in parts if not is_empty(names))
 
 
 def possible_texts(values: Values) -> StringSet:
-    """The strings that may belong to a set."""
+    """All strings that belong or may belong to a set."""
     return (
         values.texts if is_empty(values.undecided) else text_union(values.texts, values.undecided)
     )
 
 
 def undecided_in_both(left: Values, right: Values) -> StringSet:
-    """The strings of which it is not known whether both sets have them."""
+    """The undecided strings of the intersection of two sets."""
     if is_empty(left.undecided) and is_empty(right.undecided):
         return left.undecided
     return text_union(
@@ -324,7 +324,7 @@ def undecided_in_both(left: Values, right: Values) -> StringSet:
 
 
 def undecided_in_complement(values: Values) -> StringSet:
-    """The strings of which it is not known whether they are in the complement of a set."""
+    """The undecided strings of the complement of a set."""
     return (
         values.undecided
         if is_empty(values.undecided)
@@ -341,8 +341,8 @@ def certain_complement(texts: StringSet, undecided: StringSet) -> StringSet:
         return text_complement(texts)
     found = text_complement(text_union(texts, undecided))
     if is_empty(found):
-        why = (
-            "of a format in it fewer strings are read than it has: what it leaves out is not known"
+        raise UncomputableSet(
+            "it contains a format whose automaton accepts only some of its strings, "
+            "so the complement is not known"
         )
-        raise UncomputableSet(why)
     return found

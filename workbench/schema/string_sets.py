@@ -1,4 +1,4 @@
-"""Texts: sets of strings, kept as words, lengths and contents as long as that says it."""
+"""Sets of strings, as a list of words, length bounds or an automaton, whichever is simplest."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from workbench.schema.json_literals import all_but_words_machine, literals_machi
 from workbench.schema.patterns import search
 from workbench.schema.string_machines import Content
 
-#: Half a surrogate pair: Python's strings may hold one, and no UTF-8 does.
-_HALF = re.compile("[\ud800-\udfff]")
+#: A lone surrogate: Python strings may contain one, UTF-8 cannot encode it.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class StringSet:
-    """A set of strings by what they say, however JSON spells them.
+    """A set of strings, independent of how JSON escapes them.
 
-    It is finite, its ``words``; or it holds every string that has from ``low`` to ``high``
-    characters, is none of the words ``without``, and is in the ``content``, if there is one.
+    Either it is finite and given by ``words``; or it contains every string of ``low`` to ``high``
+    characters that is not in ``without`` and, if ``content`` is given, is in ``content``.
     """
 
     words: frozenset[str] | None = None
@@ -46,8 +46,8 @@ class StringSet:
 
     @staticmethod
     def of(words: Iterable[str]) -> StringSet:
-        """Exactly these strings; one with half a surrogate pair is none."""
-        return StringSet(words=frozenset(word for word in words if not _HALF.search(word)))
+        """Exactly these strings, except those with a lone surrogate."""
+        return StringSet(words=frozenset(word for word in words if not _SURROGATE.search(word)))
 
     @staticmethod
     def lengths(low: int = 0, high: int | None = None) -> StringSet:
@@ -56,9 +56,9 @@ class StringSet:
 
     @staticmethod
     def pattern(pattern: str, limits: Limits = LIMITS) -> StringSet:
-        """The strings in which an ECMA-262 regex is found somewhere.
+        """The strings in which an ECMA-262 regex is found at some position.
 
-        Raises: ParseError where it cannot be read or is not regular; LimitError where its machine
+        Raises: ParseError if it cannot be parsed or is not regular; LimitError if its automaton
                 is too large.
         """
         content = search(pattern, replace(limits, began=None))
@@ -70,7 +70,7 @@ class StringSet:
 
     @staticmethod
     def format(name: str) -> StringSet | None:
-        """The strings of a format; None where nobody here knows it."""
+        """The strings of a format; None if the format is unknown."""
         content = format_strings(name)
         return None if content is None else StringSet(content=content)
 
@@ -109,7 +109,7 @@ class StringSet:
 
     @property
     def only_counts(self) -> bool:
-        """Whether members are all strings of so many characters, any or of one kind."""
+        """Whether it is all strings of ``low`` to ``high`` characters, of one character class."""
         if self.words is not None or self.without:
             return False
         run = (0, None, None) if self.content is None else string_machines.uniform_run(self.content)
@@ -128,14 +128,14 @@ class StringSet:
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member."""
-        if self.words is not None or _HALF.search(text):
+        if self.words is not None or _SURROGATE.search(text):
             return self.words is not None and text in self.words
         if len(text) < self.low or (self.high is not None and len(text) > self.high):
             return False
         return text not in self.without and (self.content is None or self.content.contains(text))
 
     def finite(self, most: int) -> tuple[str, ...] | None:
-        """The members, if there are at most so many; None if there are more."""
+        """The members if there are at most ``most``; None if there are more."""
         if self.words is not None:
             return tuple(sorted(self.words)) if len(self.words) <= most else None
         if self.content is None or self._has_more_than(most + len(self.without)):
@@ -149,18 +149,19 @@ class StringSet:
         return tuple(sorted(found))
 
     def _has_more_than(self, most: int) -> bool:
-        """Whether the lengths alone let the content have more members, as those of one without end.
+        """Whether the length bounds alone imply more than ``most`` members.
 
-        Between any length and one of ``states`` more such a content has a member.
+        An infinite content has a member in every range of lengths as wide as its automaton has
+        states.
         """
-        assert self.content is not None, "what has none is not asked"
+        assert self.content is not None
         if string_machines.is_finite(self.content):
             return False
         states = len(self.content.machine)
         return self.high is None or (self.high - self.low) // states > most + 1
 
     def as_content(self, limits: Limits = LIMITS) -> Content:
-        """The same set as one machine over characters."""
+        """The same set as one automaton over characters."""
         if self.words is not None:
             return string_machines.of_words(self.words, limits)
         found = self.content
@@ -176,9 +177,9 @@ class StringSet:
         return found
 
     def machine(self, limits: Limits = LIMITS) -> Dfa:
-        """The JSON literals, with their quotes, that spell a member.
+        """The automaton of the JSON literals of all members, with quotes.
 
-        Raises: LimitError where it is too large.
+        Raises: LimitError if it is too large.
         """
         return _machine(self, replace(limits, began=None))
 
@@ -188,7 +189,7 @@ _NOTHING = StringSet(words=frozenset())
 
 
 def _bounded(texts: StringSet) -> StringSet:
-    """The same set, as words where the lengths leave but few, and lengths where words do."""
+    """The same set in its simplest representation."""
     if texts.high is not None and (texts.high < texts.low or texts.high < 0):
         return _NOTHING
     if texts.high == 0:

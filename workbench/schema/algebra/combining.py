@@ -1,11 +1,12 @@
 """Keywords that combine subschemas: ``allOf``, ``oneOf``, ``if``, ``unevaluated*`` and others.
 
-Each type is asked by itself. Options that have nothing in common are joined; from one that
-overlaps others their values are taken away.
+``oneOf`` is computed for each type separately: disjoint options are joined; from an option that
+overlaps others, the values of those are subtracted.
 
-Where ``unevaluated*`` asks (``tracked``), shapes say which names and items they have evaluated. An
-instance of two options of ``anyOf`` has evaluated what both have, so the options then meet in all
-ways; an option alone asks for more than is needed where two hold, which leaves the union exact.
+If a schema uses ``unevaluated*`` (``tracked``), shapes record which names and items they have
+evaluated. An instance that matches two options of ``anyOf`` has evaluated the names of both, so
+the union then also contains the conjunction of every subset of options. A shape of one option
+alone is stricter than necessary where a second option holds too; the union stays exact.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import Json, Node, invalid, unsupported
 from workbench.schema.string_sets import StringSet
 
-#: So few names of so few objects that are written out are read in any order: no schema declares
-#: one. Each name more doubles the rules.
-_ANY_ORDER = 4
+#: Objects of ``enum`` and ``const`` accept their names in any order, because no schema declares an
+#: order, if they have at most this many names and there are at most this many of them. Each name
+#: doubles the rules.
+_MAX_ANY_ORDER = 4
 
 
 def constant(algebra: SetAlgebra, value: Json, node: Node) -> Values:
@@ -59,7 +61,7 @@ def constant(algebra: SetAlgebra, value: Json, node: Node) -> Values:
 
 
 def constants(algebra: SetAlgebra, values: Sequence[Json], node: Node) -> Values:
-    """The set of the values of ``enum`` or ``const``; ``node`` is where they stand."""
+    """The set of the values of ``enum`` or ``const``; ``node`` is the keyword."""
     texts = [value for value in values if isinstance(value, str)]
     booleans = [value for value in values if isinstance(value, bool)]
     numbers = [
@@ -83,11 +85,11 @@ def _array(algebra: SetAlgebra, items: list[Json], node: Node) -> Arrays:
     return Arrays(prefix, algebra.nothing, len(items), len(items))
 
 
-def _object(algebra: SetAlgebra, members: dict[str, Json], node: Node, beside: int) -> Objects:
-    """The object alone; ``beside``: of so many."""
+def _object(algebra: SetAlgebra, members: dict[str, Json], node: Node, total: int) -> Objects:
+    """The set of one object; ``total``: how many objects the keyword lists."""
     properties = {name: algebra.constant(value, node) for name, value in members.items()}
     names = frozenset(properties)
-    undeclared = names if max(len(names), beside) <= _ANY_ORDER else frozenset()
+    undeclared = names if max(len(names), total) <= _MAX_ANY_ORDER else frozenset()
     return Objects(properties, names, (), undeclared=undeclared)
 
 
@@ -97,7 +99,7 @@ UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 def restrict_unevaluated(
     subschemas: SubschemaSets, values: Values, members: dict[str, Node]
 ) -> Values:
-    """The values of which these words allow what no other keyword has evaluated."""
+    """The values whose unevaluated properties and items meet ``unevaluated*``."""
     algebra = subschemas.algebra
     if "unevaluatedProperties" in members:
         lazy = subschemas.of(members["unevaluatedProperties"])
@@ -115,7 +117,7 @@ def restrict_unevaluated(
 
 
 def _objects(subschemas: SubschemaSets, shape: Objects, lazy: LazySet) -> Objects:
-    """Objects whose names are evaluated by a shape, or whose values are in a set."""
+    """Objects each of whose names is evaluated by a shape or has a value in a set."""
     algebra = subschemas.algebra
     everything, seen = algebra.all_values.texts, shape.evaluated
     if seen is None:
@@ -126,7 +128,7 @@ def _objects(subschemas: SubschemaSets, shape: Objects, lazy: LazySet) -> Object
 
 
 def _arrays(subschemas: SubschemaSets, shape: Arrays, lazy: LazySet) -> Arrays:
-    """Arrays whose items are evaluated by a shape, or are in a set."""
+    """Arrays each of whose items is evaluated by a shape or is in a set."""
     algebra = subschemas.algebra
     if shape.evaluated is None:
         return algebra.any_array
@@ -141,9 +143,11 @@ Leaf = TypeVar("Leaf", NumberSet, StringSet)
 def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Values]) -> Values:
     """The values of exactly one of the options.
 
-    ``kept`` are the options again, as their shapes are to be kept: with what they have evaluated.
+    ``kept`` are the same options with the record of what they have evaluated; the result is made
+    of their shapes.
 
-    Raises: BuildError where options overlap and one of them has no complement; TooManyCases.
+    Raises: BuildError where options overlap and the complement of one cannot be computed;
+            TooManyCases.
     """
     booleans = algebra.all_values.booleans
     return Values(
@@ -176,7 +180,7 @@ def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Val
 
 
 def _leaves(options: list[tuple[Leaf, Leaf]], nothing: Leaf) -> Leaf:
-    """What is surely in one option and in no other; each is given with all that may be in it."""
+    """Values in exactly one option, from pairs (values surely in it, values possibly in it)."""
     once = seen = nothing
     for sure, whole in options:
         common = seen & whole
@@ -192,7 +196,7 @@ def _shapes(
     meet: Callable[[SetAlgebra, tuple[Shape, ...], tuple[Shape, ...]], tuple[Shape, ...]],
     others: Callable[[SetAlgebra, tuple[Shape, ...]], tuple[Shape, ...]],
 ) -> tuple[Shape, ...]:
-    """The shapes of each option, without those of the options that overlap it."""
+    """The shapes of each option, minus the values of the options that overlap it."""
     empty = algebra.is_empty
     overlaps: dict[int, set[int]] = {index: set() for index in range(len(plain))}
     tags = [[tags_of(shape) for shape in option] for option in plain]
@@ -233,7 +237,7 @@ def _reference(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Value
 
 
 def _dynamic(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
-    """As ``$ref``, where the document leaves it nothing else to mean."""
+    """Like ``$ref``, if the target does not depend on the referring schema."""
     if subschemas.references.is_open(keyword):
         why = "several schemas have this anchor; its target depends on the referring schema"
         raise unsupported(keyword, why, "write '$ref'")
@@ -299,7 +303,7 @@ def _dependent(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Value
 
 
 def _if_there(subschemas: SubschemaSets, name: str, held: Node, tracked: bool) -> Values:
-    """Whatever has no property of a name, or what a list of names or a schema then asks for."""
+    """Values without a property of this name, or that meet the names or schema it depends on."""
     algebra = subschemas.algebra
     if held.items is not None and held.parent and held.parent.step != "dependentSchemas":
         names = [item.value for item in held.items]
@@ -321,7 +325,7 @@ def _with(subschemas: SubschemaSets, names: list[str]) -> Objects:
     return Objects(dict.fromkeys(names, anything), required, others, undeclared=required)
 
 
-#: What reads each of these keywords.
+#: The function that computes the set of each keyword.
 COMBINING: dict[str, Callable[[SubschemaSets, Node, bool], Values]] = {
     "enum": _enum,
     "const": _const,

@@ -1,8 +1,8 @@
-"""Whether a set of JSON values is empty: in come sets and shapes, out comes yes, no, or unknown.
+"""Emptiness test of sets of JSON values: True, False, or None for unknown.
 
-A value is made of smaller values, so a set is empty if it is under the assumption that the sets
-which are being asked about right now are (the least fixed point). An answer that leans on such an
-assumption is kept only by the set it is about. Only a yes has to be right: a no that is none
+Values are finite trees, so this is a least fixed point: a set is empty if it is empty under the
+assumption that the sets on the current recursion path are. A result that depends on such an
+assumption is cached only for the set that was assumed. Only True has to be correct; a wrong False
 costs a rule without texts.
 """
 
@@ -25,27 +25,27 @@ from workbench.schema.normal_form import (
     item_of,
 )
 
-#: Sets one question may look into, and how deep inside each other: the walk is made of calls.
-_MOST_STEPS = 300
-_DEEPEST = 40
+#: The sets visited and the recursion depth of one query; past them the result is unknown.
+_MAX_STEPS = 300
+_MAX_DEPTH = 40
 
 
 class Emptiness:
-    """What is known about the emptiness of the sets of one algebra."""
+    """The emptiness test of the sets of one algebra, with its recursion state."""
 
     def __init__(self, algebra: SetAlgebra) -> None:
         self.algebra = algebra
-        #: The sets that the question under way is about, each with how many were before it.
+        #: The sets on the current recursion path, assumed to be empty, each with its depth.
         self._assumed: dict[LazySet, int] = {}
-        #: The least of those that the answer under way assumes to be empty.
+        #: The smallest depth of an assumption that the current result depends on.
         self._lowest_assumed = 0
         self._steps = 0
 
     def is_surely_empty(self, condition: LazySet | Arrays | Objects) -> bool:
-        """Whether a set or a shape is empty, whatever is being asked about meanwhile.
+        """Whether a set or a shape is known to be empty.
 
-        Sets are made while others are asked about, and what they are must not hang on that:
-        nothing is assumed here of the questions under way.
+        A set may be computed during a query about another one, and its value must not depend on
+        that query: this call starts without the assumptions of the queries in progress.
         """
         outer = self._assumed, self._lowest_assumed
         if not self._assumed:
@@ -57,8 +57,8 @@ class Emptiness:
                 if isinstance(condition, LazySet)
                 else self.of_shape(condition)
             )
-            if answer is None and self._steps > _MOST_STEPS and isinstance(condition, LazySet):
-                condition.empty = False  # it is not worth asking again
+            if answer is None and self._steps > _MAX_STEPS and isinstance(condition, LazySet):
+                condition.empty = False  # do not repeat a query that found nothing
         finally:
             self._assumed, self._lowest_assumed = outer
         return answer is True
@@ -73,12 +73,12 @@ class Emptiness:
             return True
         level = len(self._assumed)
         self._steps += 1
-        if level > _DEEPEST or self._steps > _MOST_STEPS:
+        if level > _MAX_DEPTH or self._steps > _MAX_STEPS:
             return None
         try:
             values = lazy.raw
         except (CircularReference, BuildError, LimitError):
-            return None  # whoever writes the set out is told
+            return None  # the error is reported when the set is written as rules
         return self._of_values(lazy, values, level)
 
     def _of_values(self, lazy: LazySet, values: Values, level: int) -> bool | None:
@@ -124,7 +124,7 @@ class Emptiness:
         return empty if room is None and not shape.some else None
 
     def _room(self, shape: Objects) -> int | None:
-        """The most properties an object of a shape can have, so far as is known; None: any."""
+        """An upper bound on the number of properties; None if it is above ``shape.low``."""
         count = sum(self.of_set(lazy) is not True for lazy in shape.properties.values())
         for names, lazy in shape.extras:
             if self.of_set(lazy) is not True:
@@ -135,7 +135,7 @@ class Emptiness:
         return count
 
     def _without(self, shape: Objects, pairs: NamedSets) -> bool | None:
-        """Whether no property can have a name and a value of one of some pairs."""
+        """Whether no property can match one of the (names, values) pairs; None if unknown."""
         intersection, held = self.algebra.intersection, list[LazySet]()
         for names, lazy in pairs:
             declared = (own for name, own in shape.properties.items() if names.contains(name))
@@ -161,7 +161,7 @@ class Emptiness:
         return None
 
     def _count(self, shape: Arrays, condition: Contains) -> int:
-        """No more items than this can be of a kind, so far as is known, up to what is asked."""
+        """An upper bound on the items of the condition's kind, exact below ``condition.low``."""
         high = self._length(shape)
         intersection, count = self.algebra.intersection, 0
         ends = len(shape.prefix) if high is None else min(high, len(shape.prefix))
@@ -176,7 +176,7 @@ class Emptiness:
         return count
 
     def _length(self, shape: Arrays) -> int | None:
-        """The most items an array of a shape can have, so far as is known."""
+        """An upper bound on the number of items; None for no bound."""
         for index in range(len(shape.prefix) + 1):
             if self.of_set(item_of(shape, index)) is True:
                 return smaller_bound(shape.high, index)
@@ -184,7 +184,7 @@ class Emptiness:
 
 
 def all_of(answers: Iterable[bool | None]) -> bool | None:
-    """Yes if every answer is; no if one is no; else unknown."""
+    """Three-valued conjunction: None is unknown."""
     sure = True
     for answer in answers:
         if answer is False:
@@ -194,7 +194,7 @@ def all_of(answers: Iterable[bool | None]) -> bool | None:
 
 
 def any_of(answers: Iterable[bool | None]) -> bool | None:
-    """Yes if one answer is; no if every one is no; else unknown."""
+    """Three-valued disjunction: None is unknown."""
     sure = True
     for answer in answers:
         if answer is True:

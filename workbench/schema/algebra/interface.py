@@ -16,11 +16,11 @@ from workbench.schema.schema_reader import Dialect, Json, Node
 
 
 class SetAlgebra(Protocol):
-    """The sets of one document, each made once."""
+    """The sets of one document; equal sets are the same object."""
 
     limits: Limits
     clock: Clock
-    #: No JSON value, and all of them, as sets and as normal forms.
+    #: The empty set and the set of all JSON values, as sets and as normal forms.
     nothing: LazySet
     anything: LazySet
     no_values: Values
@@ -29,11 +29,11 @@ class SetAlgebra(Protocol):
     any_object: Objects
 
     def add_note(self, keyword: Node, message: str) -> None:
-        """Add a note about a keyword, once."""
+        """Record a note about a keyword; only the first note of a keyword is kept."""
         ...
 
     def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
-        """A new set, computed when it is first used."""
+        """A new set, computed on first use."""
         ...
 
     def intersection(self, left: LazySet, right: LazySet) -> LazySet:
@@ -53,7 +53,7 @@ class SetAlgebra(Protocol):
         ...
 
     def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
-        """Whether a set or a shape surely has no value."""
+        """Whether a set or a shape is known to be empty."""
         ...
 
 
@@ -62,7 +62,7 @@ class SubschemaSets(Protocol):
 
     dialect: Dialect
     references: References
-    #: The words of the dialect that restrict instances.
+    #: The supported keywords of the dialect that restrict instances.
     keywords: frozenset[str]
 
     @property
@@ -71,5 +71,5 @@ class SubschemaSets(Protocol):
         ...
 
     def of(self, node: Node, tracked: bool = False) -> LazySet:
-        """The set of a subschema; ``tracked``: its shapes record what they have evaluated."""
+        """The set of a subschema; if ``tracked``, its shapes record what they have evaluated."""
         ...

@@ -1,4 +1,4 @@
-"""Keywords about strings, numbers, arrays and objects."""
+"""The keywords that restrict values of one type: strings, numbers, arrays, objects."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TEXT_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
 NUMBER_WORDS = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 )
-#: Formats of the specification that ask Unicode's tables about what letters stand together.
-#: What the strings of a format have in common of which fewer are read than it has.
-_WIDEST = {"hostname": "^[-.0-9A-Za-z]*$"}
+#: A superset of a format whose automaton accepts fewer strings than its RFC; others: any string.
+_SUPERSETS = {"hostname": "^[-.0-9A-Za-z]*$"}
+#: Formats that depend on Unicode tables for which letters may be combined: not supported.
 _UNDECIDED = ("idn-hostname", "idn-email")
 
 
 def texts_of(subschemas: SubschemaSets, members: dict[str, Node]) -> tuple[StringSet, StringSet]:
-    """The strings that the keywords for strings allow, and those of which that is not known."""
+    """The strings that the keywords allow, and those that they possibly allow."""
     texts = subschemas.algebra.all_values.texts
     low, high = count_of(members.get("minLength")), count_of(members.get("maxLength"))
     if low or high is not None:
@@ -51,7 +51,7 @@ def texts_of(subschemas: SubschemaSets, members: dict[str, Node]) -> tuple[Strin
 
 
 def pattern_of(subschemas: SubschemaSets, keyword: Node, pattern: str) -> StringSet:
-    """The strings a part of which matches a regex; ``keyword`` is where it stands."""
+    """The strings in which a regex is found; ``keyword`` is the node that errors point to."""
     try:
         return StringSet.pattern(pattern, subschemas.algebra.limits)
     except SourceError as error:
@@ -60,7 +60,7 @@ def pattern_of(subschemas: SubschemaSets, keyword: Node, pattern: str) -> String
 
 
 def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, StringSet]:
-    """The strings of a format that are read, and all that it may have where these are more."""
+    """The accepted strings of a format, and a superset of it if these are not all of them."""
     if not isinstance(keyword.value, str):
         raise invalid(keyword, "the name of a format, as text")
     if keyword.value in _UNDECIDED:
@@ -74,13 +74,13 @@ def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, String
         subschemas.algebra.add_note(
             keyword, f"of the format {keyword.value!r} {NARROWED_FORMATS[keyword.value]}"
         )
-        widest = _WIDEST.get(keyword.value)
+        widest = _SUPERSETS.get(keyword.value)
         return texts, StringSet.pattern(widest) if widest else subschemas.algebra.all_values.texts
     return texts, StringSet.nothing()
 
 
 def numbers_of(subschemas: SubschemaSets, members: dict[str, Node], whole: bool) -> NumberSet:
-    """The numbers that the keywords for numbers allow; ``whole``: of the integers."""
+    """The numbers that the keywords allow; ``whole``: integers only."""
     numbers = NumberSet.integers() if whole else subschemas.algebra.all_values.numbers
     if NUMBER_WORDS.isdisjoint(members):
         return numbers
@@ -121,7 +121,7 @@ def _number(keyword: Node) -> int | Decimal:
 
 
 def count_of(keyword: Node | None) -> int | None:
-    """The value of a keyword that counts; None where it is not there."""
+    """The value of a keyword such as ``minItems``; None if it is absent."""
     if keyword is None:
         return None
     value = keyword.value
@@ -156,14 +156,14 @@ ARRAY_WORDS = frozenset(
         "maxContains",
     )
 )
-#: Sets of names that patterns part the other names into.
-_MOST_PARTS = 64
+#: The most disjoint sets into which ``patternProperties`` may divide the undeclared names.
+_MAX_NAME_SETS = 64
 
 
 def objects_of(
     subschemas: SubschemaSets, members: dict[str, Node], tracked: bool
 ) -> tuple[Objects, ...]:
-    """The shape that the keywords for objects give; none where it is plain that there is none."""
+    """The shape of the keywords for objects; empty if no object obviously meets them."""
     words = subschemas.keywords
     patterns = _patterns(subschemas, members)
     properties = _properties(subschemas, members, patterns)
@@ -171,7 +171,7 @@ def objects_of(
     extras, evaluated = _extras(subschemas, members, list(properties), patterns, tracked)
     required = _required(members.get("required"))
     if not required <= properties.keys():
-        extras = _pulled(subschemas, properties, extras, members["required"])
+        extras = _with_required(subschemas, properties, extras, members["required"])
     undeclared = frozenset(list(properties)[declared:])
     undecided = StringSet.nothing()
     if "propertyNames" in members and "propertyNames" in words:
@@ -200,7 +200,7 @@ def objects_of(
 def _patterns(
     subschemas: SubschemaSets, members: dict[str, Node]
 ) -> list[tuple[StringSet, LazySet]]:
-    """What ``patternProperties`` say of names."""
+    """The ``patternProperties``: sets of names, each with the set of its values."""
     keyword = members.get("patternProperties")
     if keyword is None:
         return []
@@ -215,7 +215,7 @@ def _patterns(
 def _properties(
     subschemas: SubschemaSets, members: dict[str, Node], patterns: list[tuple[StringSet, LazySet]]
 ) -> dict[str, LazySet]:
-    """The declared properties, each with what patterns say of its name as well."""
+    """The declared properties, each met with the patterns that match its name."""
     keyword = members.get("properties")
     if keyword is None:
         return {}
@@ -237,7 +237,7 @@ def _extras(
     patterns: list[tuple[StringSet, LazySet]],
     tracked: bool,
 ) -> tuple[NamedSets, StringSet | None]:
-    """The names that are not declared, with their values; and the names that count as evaluated."""
+    """The undeclared names with their values; and the names that count as evaluated."""
     algebra = subschemas.algebra
     keyword = members.get("additionalProperties")
     further = algebra.anything if keyword is None else subschemas.of(keyword)
@@ -261,8 +261,8 @@ def _extras(
             if not is_empty(left := those & text_complement(names)):
                 parted.append((left, held))
         parts = parted
-        if len(parts) > _MOST_PARTS:
-            why = f"its patterns part names into more than {_MOST_PARTS} kinds"
+        if len(parts) > _MAX_NAME_SETS:
+            why = f"its patterns part names into more than {_MAX_NAME_SETS} kinds"
             raise unsupported(members["patternProperties"], why)
     extras = ((names, further if held is None else held) for names, held in parts)
     return tuple(extra for extra in extras if extra[1] is not algebra.nothing), evaluated
@@ -282,13 +282,13 @@ def _name(node: Node) -> str:
     return node.value
 
 
-def _pulled(
+def _with_required(
     subschemas: SubschemaSets,
     properties: dict[str, LazySet],
     extras: NamedSets,
     required: Node,
 ) -> NamedSets:
-    """Required names become properties; the other names are what is left."""
+    """Moves required names into ``properties``; returns the undeclared names without them."""
     assert required.items is not None
     fresh = [_name(item) for item in required.items if item.value not in properties]
     for name in fresh:
@@ -301,7 +301,7 @@ def _pulled(
 def arrays_of(
     subschemas: SubschemaSets, members: dict[str, Node], tracked: bool
 ) -> tuple[Arrays, ...]:
-    """The shape that the keywords for arrays give; none where it is plain that there is none."""
+    """The shape of the keywords for arrays; empty if no array obviously meets them."""
     algebra = subschemas.algebra
     prefix, rest, closed = _items(subschemas, members)
     low = count_of(members.get("minItems")) or 0
@@ -325,7 +325,7 @@ def arrays_of(
 def _items(
     subschemas: SubschemaSets, members: dict[str, Node]
 ) -> tuple[tuple[LazySet, ...], LazySet, bool]:
-    """The first items, those after them, and whether a keyword speaks of those after them."""
+    """The first items, the items after them, and whether a keyword restricts the latter."""
     words, of = subschemas.keywords, subschemas.of
     items = members.get("items")
     first = members.get("prefixItems") if "prefixItems" in words else None
@@ -345,7 +345,7 @@ def _items(
 def _contains(
     subschemas: SubschemaSets, members: dict[str, Node]
 ) -> tuple[tuple[Contains, ...], tuple[LazySet, ...]]:
-    """What ``contains`` asks for, and the items that it counts as evaluated."""
+    """The condition of ``contains``, and the items that it counts as evaluated."""
     words = subschemas.keywords
     keyword = members.get("contains")
     if keyword is None or "contains" not in words:
@@ -354,6 +354,6 @@ def _contains(
     low = count_of(members.get("minContains")) if counted else None
     high = count_of(members.get("maxContains")) if counted else None
     lazy = subschemas.of(keyword)
-    # items evaluated by "contains" are so from 2020-12 on
+    # "contains" evaluates items from draft 2020-12 on
     also = (lazy,) if subschemas.dialect.draft in (None, 2020) else ()
     return (Contains(lazy, 1 if low is None else low, high),), also

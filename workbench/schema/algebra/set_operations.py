@@ -1,7 +1,7 @@
 """Conjunction, union and complement of sets of JSON values.
 
-What a shape asks for is a conjunction, so what it leaves out is a union: one shape for every
-condition that may fail. Of a set of shapes the complements meet.
+A shape is a conjunction of conditions, so its complement is a union with one shape for each
+condition that may fail. The complement of a union of shapes is the conjunction of theirs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from workbench.schema.string_sets import StringSet
 
 
 def meet(algebra: SetAlgebra, left: Values, right: Values) -> Values:
-    """The values in both sets: every shape of the one with every shape of the other.
+    """The values in both sets: each shape of one set is met with each shape of the other.
 
     Raises: TooManyCases
     """
@@ -74,7 +74,7 @@ def meet_objects(
 
 
 def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
-    """The values in any of some sets."""
+    """The values in at least one of the sets."""
     null, booleans = False, frozenset[bool]()
     undecided = algebra.no_values.undecided
     numbers, texts = algebra.no_values.numbers, algebra.no_values.texts
@@ -106,7 +106,7 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
 
 
 def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
-    """The arrays of two shapes; None where it is plain that there is none."""
+    """The arrays of both shapes; None if there obviously is no such array."""
     if left is algebra.any_array:
         return right
     if right is algebra.any_array:
@@ -140,7 +140,7 @@ def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
 
 
 def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | None:
-    """The objects of two shapes; None where it is plain that there is none."""
+    """The objects of both shapes; None if there obviously is no such object."""
     if left is algebra.any_object:
         return right
     if right is algebra.any_object:
@@ -184,7 +184,7 @@ def _loose(left: Objects, right: Objects) -> Iterator[str]:
 
 
 def _names(left: Objects, right: Objects) -> Iterator[str]:
-    """The names of two shapes, declared ones first; a name may come twice."""
+    """The names of two shapes, declared ones first; a name may be yielded twice."""
     if not left.undeclared and not right.undeclared:
         yield from left.properties
         yield from right.properties
@@ -198,7 +198,7 @@ def _names(left: Objects, right: Objects) -> Iterator[str]:
 def _extras(
     algebra: SetAlgebra, left: Objects, right: Objects
 ) -> Iterator[tuple[StringSet, LazySet]]:
-    """The other names of two shapes: those of each without the names that the other declares."""
+    """The undeclared names of both shapes: the intersections of their sets of names."""
     for (names, one), (also, other) in product(left.extras, right.extras):
         lazy = algebra.intersection(one, other)
         if lazy is not algebra.nothing:
@@ -208,22 +208,23 @@ def _extras(
 
 
 def smaller_bound(left: int | None, right: int | None) -> int | None:
-    """The smaller of two bounds, None where there is none."""
+    """The smaller of two upper bounds; None is no bound."""
     if left is None or right is None:
         return right if left is None else left
     return min(left, right)
 
 
-#: Properties that may fail, of which each is a case; of more that one of them does is one case: so
-#: a oneOf of three open objects with eight typed properties each has a dozen shapes, not 243. With
-#: 3 a recursive oneOf of four open objects took over 2 s in place of 0.1.
-_FEW = 6
+#: In the complement of a shape, up to this number of typed properties give one shape each; more of
+#: them give one shape with the condition that at least one of them fails. With 6, a oneOf of three
+#: open objects with eight typed properties each has a dozen shapes instead of 243. With 3, a
+#: recursive oneOf of four open objects took over 2 s instead of 0.1 s.
+_MAX_SEPARATE_PROPERTIES = 6
 
 
 def complement(algebra: SetAlgebra, values: Values) -> Values:
     """The JSON values that are not in a set.
 
-    Raises: BuildError where a shape asks for items that differ; Untold.
+    Raises: BuildError where a shape requires unique items; UncomputableSet.
     """
     return Values(
         not values.null,
@@ -237,7 +238,7 @@ def complement(algebra: SetAlgebra, values: Values) -> Values:
 
 
 def complement_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[Arrays, ...]:
-    """The arrays of none of the shapes."""
+    """The arrays in none of the shapes."""
     left: tuple[Arrays, ...] = (algebra.any_array,)
     for shape in shapes:
         left = meet_arrays(algebra, left, tuple(_failing_arrays(algebra, shape)))
@@ -245,7 +246,7 @@ def complement_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[
 
 
 def complement_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
-    """The objects of none of the shapes."""
+    """The objects in none of the shapes."""
     left: tuple[Objects, ...] = (algebra.any_object,)
     for shape in shapes:
         left = meet_objects(algebra, left, tuple(_failing_objects(algebra, shape)))
@@ -288,9 +289,9 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
     for name, lazy in shape.properties.items():
         if name in shape.required:
             yield _with(algebra, name, algebra.nothing)
-        if len(failing) <= _FEW and lazy is not anything:
+        if len(failing) <= _MAX_SEPARATE_PROPERTIES and lazy is not anything:
             yield _with(algebra, name, negated(lazy))
-    if len(failing) > _FEW:
+    if len(failing) > _MAX_SEPARATE_PROPERTIES:
         pairs = tuple((StringSet.of([name]), negated(held)) for name, held in failing)
         yield Objects({}, frozenset(), everything, some=(pairs,))
     for pair in _failing_extras(algebra, shape):
@@ -304,14 +305,14 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
 
 
 def _with(algebra: SetAlgebra, name: str, lazy: LazySet) -> Objects:
-    """Objects with a property of a name and a set, or without it where the set has no value."""
+    """Objects with a property whose value is in a set; without the property if the set is empty."""
     rest, undeclared = ((all_but([name]), algebra.anything),), frozenset((name,))
     required = frozenset[str]() if lazy is algebra.nothing else undeclared
     return Objects({name: lazy}, required, rest, undeclared=undeclared)
 
 
 def _without(algebra: SetAlgebra, pairs: NamedSets) -> Iterator[tuple[Objects, ...]]:
-    """For each pair the objects that have no property with such a name and such a value."""
+    """For each (names, values) pair, the objects that have no property matching it."""
     for names, lazy in pairs:
         allowed = [(names, algebra.complement(lazy)), (text_complement(names), algebra.anything)]
         kept = (part for part in allowed if part[1] is not algebra.nothing)
@@ -319,7 +320,7 @@ def _without(algebra: SetAlgebra, pairs: NamedSets) -> Iterator[tuple[Objects, .
 
 
 def _failing_extras(algebra: SetAlgebra, shape: Objects) -> Iterator[tuple[StringSet, LazySet]]:
-    """Names and values that no property may have which is not declared."""
+    """The (names, values) pairs that a shape forbids to its undeclared properties."""
     allowed = StringSet.of(list(shape.properties))
     for names, lazy in shape.extras:
         allowed |= names

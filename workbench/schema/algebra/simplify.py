@@ -1,6 +1,6 @@
-"""Settling: in comes a normal form of the algebra, out comes the one that is written out.
+"""Simplifies a normal form before it is written as rules.
 
-What surely has no value is gone, and every condition that follows from the others.
+Removes shapes and properties that are known to be empty, and conditions that follow from others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workbench.schema.normal_form import Arrays, Contains, Objects, Values, item
 
 
 def simplified(algebra: SetAlgebra, values: Values) -> Values:
-    """The same set, ready to be written out."""
+    """The same set in simplified form."""
     if not values.arrays and not values.objects:
         return values
     arrays = [_array(algebra, shape) for shape in values.arrays]
@@ -28,9 +28,9 @@ def simplified(algebra: SetAlgebra, values: Values) -> Values:
 
 
 def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
-    """Without forbidden properties, and without counts that hold anyway; None if it is empty.
+    """Removes forbidden properties and redundant bounds; None if the shape is empty.
 
-    A question about a shape gives up earlier than those about its parts, so what they say counts.
+    The emptiness test of a shape gives up earlier than those of its parts, so both are used.
     """
     is_empty = algebra.is_empty
     if algebra.is_empty(shape):
@@ -49,7 +49,7 @@ def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
 
 
 def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
-    """Without items that have no value, and without what asks nothing; None if it is empty."""
+    """Removes items without a value and redundant conditions; None if the shape is empty."""
     if algebra.is_empty(shape):
         return None
     prefix, rest = list(shape.prefix), shape.rest
@@ -70,7 +70,7 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
         return None
     prefix = prefix if high is None else prefix[:high]
     shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(condition))
-    if algebra.is_empty(shape):  # what is to be contained may have been among what is gone
+    if algebra.is_empty(shape):  # ``contains`` may have needed the removed items
         return None
     if shape.unique is not None and _differ_anyway(algebra, shape):
         return replace(shape, unique=None)
@@ -78,7 +78,7 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
 
 
 def _differ_anyway(algebra: SetAlgebra, shape: Arrays) -> bool:
-    """Whether no two items can be equal: there is one at most, or no two have a value in common."""
+    """Whether no two items can be equal: at most one item, or pairwise disjoint sets."""
     length = shape.high
     if length is None or length > len(shape.prefix) + 1:
         return False

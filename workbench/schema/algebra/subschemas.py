@@ -1,13 +1,13 @@
 """Subschemas as sets of JSON values.
 
-Each keyword is read by the module that knows its type; what combines whole subschemas (``allOf``
-and the like) is met with the rest in the order of the text, which is the order in which names are
-declared.
+``keywords`` computes the set of the keywords for one type. Keywords that combine subschemas
+(``allOf`` and others, in ``combining``) are met with it in the order of the text, because that is
+the order in which names are declared.
 
-Every set is a ``LazySet`` with a key: the literals of a conjunction, an atom's number where the atom
-is asked for and its negative where its complement is. Same key, same object. What shapes hold
-below themselves are such conjunctions again, and of finitely many atoms there are finitely many,
-which is why a schema that refers to itself ends.
+Every set is a ``LazySet`` with a key, the literals of a conjunction: the number of an atom, or its
+negative for the complement. Equal keys are the same object. The sets inside a shape are again such
+conjunctions, and there are finitely many of them over finitely many atoms, so a schema that refers
+to itself terminates.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _TYPES = frozenset(("null", "boolean", "integer", "number", "string", "array", "
 _TYPED = {name: frozenset((name,)) for name in _TYPES}
 _BOTH = frozenset((False, True))
 _NEITHER: frozenset[bool] = frozenset()
-#: The words that are honoured, in any draft.
+#: The supported keywords, of all drafts.
 _SUPPORTED = (
     frozenset(("type", "nullable"))
     | NUMBER_WORDS
@@ -82,13 +82,13 @@ _SUPPORTED = (
 
 
 class Subschemas:
-    """The subschemas of a document, each a set."""
+    """The subschemas of a document as sets."""
 
     def __init__(self, algebra: SetAlgebra, dialect: Dialect, references: References) -> None:
         self.algebra = algebra
         self.dialect = dialect
         self.references = references
-        #: The words of this dialect that say something about instances.
+        #: The supported keywords of this dialect.
         self.keywords = dialect.keywords & _SUPPORTED
         self._recognized = self.keywords | ANNOTATIONS
         self._combining_words = self.keywords & COMBINING.keys()
@@ -97,9 +97,9 @@ class Subschemas:
         self._reported_unknown: set[str] = set()
 
     def of(self, node: Node, tracked: bool = False) -> LazySet:
-        """The set a subschema means; ``tracked``: its shapes say what they have evaluated.
+        """The set of a subschema; if ``tracked``, its shapes record what they have evaluated.
 
-        A subschema that says nothing but where another stands is that other.
+        A subschema that is only a ``$ref`` has the same set as its target.
         """
         known_of = self._tracked if tracked else self._plain
         known = known_of.get(node)
@@ -121,7 +121,7 @@ class Subschemas:
         return lazy
 
     def _elsewhere(self, node: Node) -> Node | None:
-        """Where a subschema refers to if that is all it does."""
+        """The target of a subschema that is only a ``$ref``; None for others."""
         members = node.members
         if members is None or "$ref" not in members:
             return None
@@ -153,7 +153,7 @@ class Subschemas:
         return algebra.atom(node, lambda: self._read(node, value, tracked))
 
     def _note_unknown(self, members: dict[str, Node]) -> None:
-        """Tell of each word once that the draft does not have."""
+        """Add a note for each keyword that the draft does not have, once per word."""
         for word, node in members.items():
             if word not in self._recognized and word not in self._reported_unknown:
                 self._reported_unknown.add(word)
@@ -162,7 +162,7 @@ class Subschemas:
                     self.algebra.add_note(node, message)
 
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
-        """What the keywords of a subschema say, all together."""
+        """The set of all keywords of a subschema."""
         words = members.keys()
         asks = not UNEVALUATED.isdisjoint(words) and UNEVALUATED & words & self.keywords
         tracked = tracked or bool(asks)
@@ -174,7 +174,7 @@ class Subschemas:
         return values
 
     def _combined(self, values: Values, members: dict[str, Node], tracked: bool) -> Values:
-        """The values that meet the keywords which combine subschemas as well."""
+        """The values that also meet the keywords that combine subschemas."""
         parts: dict[str, Values] = {}
         for word, keyword in members.items():
             if word in self._combining_words:
@@ -192,7 +192,7 @@ class Subschemas:
         return values
 
     def _own(self, members: dict[str, Node], tracked: bool) -> Values:
-        """What the keywords say that hold for one type each."""
+        """The set of the keywords that restrict values of one type."""
         algebra, words = self.algebra, members.keys()
         types = self._types(members)
         none = algebra.no_values
@@ -216,7 +216,7 @@ class Subschemas:
         return Values("null" in types, booleans, numbers, texts, arrays, objects, undecided)
 
     def _types(self, members: dict[str, Node]) -> frozenset[str]:
-        """The types a subschema names, all of them if it names none."""
+        """The types in ``type`` and ``nullable``; all types without ``type``."""
         named = members.get("type")
         if named is None:
             return _TYPES
@@ -239,17 +239,17 @@ class Subschemas:
         return types
 
 
-#: Keywords that part values into cases, or leave out those of a subschema.
-_PARTING = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
-#: The atom without a value; the empty key has them all.
+#: Keywords that can make a set uncomputable: the first one present is named in the error.
+_CAUSES = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
+#: The atom of the empty set; the empty key is the set of all values.
 _NOTHING = 1
 
 
 class Algebra:
-    """The sets of one document, each made once.
+    """The sets of one document; equal sets are the same object.
 
-    Raises: BuildError of kind ``unsupported_schema`` for what cannot be honoured, with the
-            keyword's place and JSON pointer; ParseError of kind ``schema`` for what is no schema.
+    Raises: BuildError of kind ``unsupported_schema`` for an unsupported keyword, with its span and
+            JSON pointer; ParseError of kind ``schema`` for an invalid schema.
     """
 
     def __init__(self, document: Document, limits: Limits = LIMITS) -> None:
@@ -263,7 +263,7 @@ class Algebra:
         self._constants: dict[object, LazySet] = {}
         self._atoms = _NOTHING
         root = document.root
-        #: No JSON value, and all of them.
+        #: The empty set and the set of all JSON values.
         self.nothing = self._new_set(frozenset((_NOTHING,)), root, lambda _: self.no_values)
         self.anything = self._new_set(frozenset(), root, lambda _: self.all_values)
         self.nothing.empty, self.anything.empty = True, False
@@ -294,16 +294,16 @@ class Algebra:
 
     @property
     def notes(self) -> list[SchemaNote]:
-        """What is no error and should be known, in the order it was met."""
+        """Notes that are not errors, in the order in which they were added."""
         return list(self._notes.values())
 
     def add_note(self, keyword: Node, message: str) -> None:
-        """Note something about a keyword, once."""
+        """Record a note about a keyword; only the first note of a keyword is kept."""
         if keyword not in self._notes:
             self._notes[keyword] = note(keyword, message)
 
     def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
-        """A new set, made by a call when it is first asked for."""
+        """A new set, computed on first use."""
         self._atoms += 1
         return self._new_set(frozenset((self._atoms,)), node, lambda _: make())
 
@@ -340,7 +340,7 @@ class Algebra:
         return known
 
     def union(self, left: LazySet, right: LazySet) -> LazySet:
-        """The values in one of two sets, or in both."""
+        """The values in at least one of two sets."""
         if left is right or right is self.nothing or not left.key:
             return left
         if left is self.nothing or not right.key:
@@ -362,7 +362,7 @@ class Algebra:
         return known
 
     def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
-        """Whether a set or a shape surely has no value; it may have none where this says no."""
+        """Whether a set or a shape is known to be empty; False does not prove the opposite."""
         return self._emptiness.is_surely_empty(asked)
 
     def _new_set(
@@ -376,7 +376,7 @@ class Algebra:
         try:
             return make(lazy)
         except UncomputableSet as error:
-            raise unsupported(first_keyword(lazy.node, _PARTING), str(error)) from None
+            raise unsupported(first_keyword(lazy.node, _CAUSES), str(error)) from None
         except RecursionError:
             raise unsupported(lazy.node, "it is nested too deep to compare") from None
         except CircularReference as error:
