@@ -1,8 +1,8 @@
-"""Machines that read digits, and numerals with an exponent.
+"""Automata of numerals: their states and edges, and the numerals with an exponent.
 
-One digit that is not 0 stands before the point, so the exponent alone says how large a number is
-as long as it is not that of a bound; where it is, the digits say it. With any number of digits
-before the point the two could make up for each other, and no machine counts that.
+In a numeral with an exponent, exactly one digit, which is not 0, is before the point. So a number
+is compared with a bound by its exponent, and by its digits if the exponents are equal. With any
+number of digits before the point the numerals in an interval are not a regular language.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from workbench.schema.intervals import End, Interval
 
 
 def decimal_digits(number: Fraction) -> tuple[str, str]:
-    """The digits before and after the point of a number from 0 on, no zeros at their ends.
+    """The digits before and after the point of a non-negative number, without redundant zeros.
 
-    Raises: ValueError where they have no end.
+    Raises: ValueError if it is not a decimal fraction.
     """
     places = decimal_places(number)
     text = str(number.numerator * (10**places // number.denominator)).zfill(places + 1)
@@ -33,9 +33,9 @@ def decimal_digits(number: Fraction) -> tuple[str, str]:
 
 
 def decimal_places(number: Fraction) -> int:
-    """How many digits after the point a number needs.
+    """The number of digits after the point that a number needs.
 
-    Raises: ValueError where they have no end.
+    Raises: ValueError if it is not a decimal fraction.
     """
     rest = number.denominator
     counts = []
@@ -51,10 +51,7 @@ def decimal_places(number: Fraction) -> int:
 
 
 def scientific(number: Fraction) -> tuple[str, int]:
-    """The digits of a number above 0 from the first that is not 0 to the last, and its exponent.
-
-    The point stands behind the first of them.
-    """
+    """The significant digits of a positive number, and its exponent in scientific notation."""
     whole, part = decimal_digits(number)
     every = whole + part
     stripped = every.lstrip("0")
@@ -62,47 +59,48 @@ def scientific(number: Fraction) -> tuple[str, int]:
     return stripped.rstrip("0"), exponent
 
 
-#: How the size of a number so far compares with a bound: below it, its digits so far, above it.
+#: The comparison of the digits read with those of a bound.
 BELOW, EQUAL, ABOVE = -1, 0, 1
 
-#: The parts of a numeral.
+#: The parts of a numeral: its start, after "-", before and after the point, and the exponent:
+#: after "e", after its sign, in its digits.
 BEGIN, SIGNED, WHOLE, POINT, FRACTION = "begin", "signed", "whole", "point", "fraction"
 MARKED, POWER_SIGNED, POWER = "marked", "power signed", "power"
 
 
 class NumeralState(NamedTuple):
-    """Where the reading of a numeral stands."""
+    """A state of the automaton of numerals."""
 
     part: str = BEGIN
     negative: bool = False
-    #: Digits read of the part, as far as they count.
+    #: The number of digits read in this part, capped where more make no difference.
     read: int = 0
-    #: How the size of the number compares with each bound of its sign.
+    #: The comparison of the absolute value with each bound of its sign.
     compared: tuple[int, ...] = ()
-    #: What digits leave besides.
-    left: tuple[int, ...] = ()
+    #: The remainder for each grid; in numerals with an exponent, its sign and absolute value.
+    extra: tuple[int, ...] = ()
 
 
-#: States a place counts as: 5,000 of them take 0.2 s.
+#: Each of these states counts as 20 against ``Limits.states``: 5,000 of them take 0.2 s.
 STATE_COST = 20
-#: The bytes of numerals; a run of digits is one of columns. Column 0 is that of all other bytes.
+#: The bytes of numerals, in the order of their columns. Column 0 is for all other bytes.
 _SIGNS = b"+-.0123456789Ee"
 _COLUMNS = {byte: column for column, byte in enumerate(_SIGNS, 1)}
 _CLASSES = np.array([_COLUMNS.get(byte, 0) for byte in range(256)], np.uint16)
 
-#: The first and last byte of a run, and the place to which each leads.
+#: The first and last byte of a range, and the target state.
 Edge = tuple[int, int, NumeralState]
 
 
 def byte_edge(byte: bytes, state: NumeralState) -> Edge:
-    """The way of a single byte."""
+    """The edge of a single byte."""
     return byte[0], byte[0], state
 
 
 def digit_edges(
     marks: Iterable[int], after: Callable[[int], NumeralState], first: int = 0
 ) -> Iterator[Edge]:
-    """The ways of the digits from ``first`` on; those between the marks lead to one place."""
+    """The edges of the digits from ``first`` on; those between two marks have the same target."""
     cuts = {first, 10, *marks, *(mark + 1 for mark in marks)}
     for low, end in pairwise(sorted(cut for cut in cuts if first <= cut <= 10)):
         yield 0x30 + low, 0x2F + end, after(low)
@@ -113,10 +111,7 @@ def numeral_machine(
     is_final: Callable[[NumeralState], bool],
     limits: Limits,
 ) -> Dfa:
-    """The smallest machine whose states are the places reached from the beginning.
-
-    No byte leads from a place to two others.
-    """
+    """The minimal DFA of the states reachable from the initial one; edges must not overlap."""
     clock = limits.clock()
     waiting = [NumeralState()]
     numbers = {waiting[0]: 0}
@@ -140,19 +135,19 @@ def numeral_machine(
 
 
 def compare_digit(before: int, digit: int, expected: int) -> int:
-    """How digits compare with others when one more is read."""
+    """The comparison with a bound after one more digit."""
     return before or (digit > expected) - (digit < expected)
 
 
 def containing(
     intervals: Sequence[Interval], sizes: dict[Fraction, int], state: NumeralState
 ) -> Iterator[Interval]:
-    """The pieces between whose ends a number lies, by how its size compares with their sizes."""
-    turned = -1 if state.negative else 1
+    """The intervals that contain a number, given its comparison with the size of each end."""
+    sign = -1 if state.negative else 1
 
     def past(end: End) -> bool:
-        # a bound that was not compared is 0 or of the other sign
-        compared = turned * sizes.get(end.number, ABOVE)
+        # a bound without a comparison is 0 or has the other sign
+        compared = sign * sizes.get(end.number, ABOVE)
         return compared == ABOVE or (compared == EQUAL and not end.after)
 
     for interval in intervals:
@@ -163,16 +158,16 @@ def containing(
 
 
 def exponent_numerals(intervals: Sequence[Interval], limits: Limits = LIMITS) -> Dfa:
-    """The numerals ``d.ddde±dd`` of disjoint pieces without grids.
+    """The numerals ``d.ddde±dd`` of disjoint intervals without grids.
 
-    Raises: LimitError where bounds are too large or too small.
+    Raises: LimitError if bounds are too large or too small.
     """
     numerals = _Scientific.of(intervals)
     return numeral_machine(numerals.edges, numerals.is_final, limits)
 
 
 class _Bound(NamedTuple):
-    """A bound as it is written with an exponent."""
+    """A bound in scientific notation."""
 
     number: Fraction
     digits: tuple[int, ...]
@@ -186,30 +181,30 @@ def _bound(number: Fraction) -> _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Scientific:
-    """What a numeral is read beside; places hold the exponent's sign and size in ``left``."""
+    """The automaton of numerals with an exponent, as a transition function."""
 
     intervals: Sequence[Interval]
-    #: Of positive and of negative numerals.
+    #: The bounds of positive and of negative numerals.
     bounds: tuple[tuple[_Bound, ...], tuple[_Bound, ...]]
-    #: The exponents of the bounds, as they are written without a sign.
+    #: The absolute values of the bounds' exponents, as text.
     powers: frozenset[str]
-    #: Exponents beyond this, either way, tell no bounds apart.
-    most: int
+    #: Exponents of a larger absolute value distinguish no bounds.
+    max_power: int
 
     @staticmethod
     def of(intervals: Sequence[Interval]) -> _Scientific:
-        """The bounds of pieces."""
+        """Collects the bounds of intervals."""
         ends = {
             end.number for interval in intervals for end in (interval.low, interval.high) if end
         }
         positive = tuple(_bound(number) for number in sorted(ends) if number > 0)
         negative = tuple(_bound(number) for number in sorted(ends) if number < 0)
         powers = {abs(bound.power) for bound in (*positive, *negative)}
-        most = max(powers, default=0) + 1
-        return _Scientific(intervals, (positive, negative), frozenset(map(str, powers)), most)
+        max_power = max(powers, default=0) + 1
+        return _Scientific(intervals, (positive, negative), frozenset(map(str, powers)), max_power)
 
     def edges(self, state: NumeralState) -> Iterator[Edge]:
-        """The ways on from a place."""
+        """The outgoing edges of a state."""
         part = state.part
         if part == BEGIN:
             yield byte_edge(b"-", state._replace(part=SIGNED, negative=True))
@@ -223,40 +218,40 @@ class _Scientific:
             yield from digit_edges(marks, lambda d: self._read(state, d, FRACTION))
         if part in (WHOLE, FRACTION):
             for letter in (b"e", b"E"):
-                yield byte_edge(letter, state._replace(part=MARKED, left=(1, 0)))
+                yield byte_edge(letter, state._replace(part=MARKED, extra=(1, 0)))
         if part == MARKED:
             signed = state._replace(part=POWER_SIGNED)
             yield byte_edge(b"+", signed)
-            yield byte_edge(b"-", signed._replace(left=(-1, 0)))
+            yield byte_edge(b"-", signed._replace(extra=(-1, 0)))
         if part in (MARKED, POWER_SIGNED, POWER):
             yield from digit_edges(range(10), lambda digit: self._exponent_digit(state, digit))
 
     def _marks(self, state: NumeralState) -> set[int]:
-        """The digits that lead elsewhere than their neighbours."""
+        """The digits whose targets differ from those of their neighbours."""
         at = state.read
         return {b.digits[at] if at < len(b.digits) else 0 for b in self.bounds[state.negative]}
 
     def _read(self, state: NumeralState, digit: int, part: str) -> NumeralState:
-        """One more digit."""
+        """The state after one more digit of the mantissa."""
         bounds, at = self.bounds[state.negative], state.read
         before = state.compared or (EQUAL,) * len(bounds)
         compared = tuple(
             compare_digit(b, digit, bound.digits[at] if at < len(bound.digits) else 0)
             for b, bound in zip(before, bounds, strict=True)
         )
-        most = max((len(bound.digits) for bound in bounds), default=0)
-        return NumeralState(part, state.negative, min(at + 1, most), compared)
+        longest = max((len(bound.digits) for bound in bounds), default=0)
+        return NumeralState(part, state.negative, min(at + 1, longest), compared)
 
     def _exponent_digit(self, state: NumeralState, digit: int) -> NumeralState:
-        turned, power = state.left
-        power = self._like(min(10 * power + digit, self.most))
-        return state._replace(part=POWER, left=(turned, power))
+        sign, power = state.extra
+        power = self._representative(min(10 * power + digit, self.max_power))
+        return state._replace(part=POWER, extra=(sign, power))
 
-    def _like(self, power: int) -> int:
-        """The least exponent that no digits after it tell from this one.
+    def _representative(self, power: int) -> int:
+        """The least exponent that no further digits distinguish from this one.
 
-        They compare alike with the bounds' own up to where these have as many digits: beside 308
-        one of 309 is the least of 13. With each by itself, the bounds of a double took 2 seconds.
+        Exponents are equivalent if they compare equally with the prefixes of the same length of
+        the bounds' exponents. Without this merging, the bounds of a double took 2 seconds.
         """
         length = len(str(power))
         beginnings = {int(other[:length]) for other in self.powers if len(other) >= length}
@@ -266,10 +261,10 @@ class _Scientific:
         return max([least, *(one + 1 for one in beginnings if one < power)])
 
     def is_final(self, state: NumeralState) -> bool:
-        """Whether a numeral may end here, and its number is in a piece."""
+        """Whether a numeral may end here and its number is in an interval."""
         if state.part != POWER:
             return False
-        power = state.left[0] * state.left[1]
+        power = state.extra[0] * state.extra[1]
         sizes = {}
         for b, bound in zip(state.compared, self.bounds[state.negative], strict=True):
             if power != bound.power:

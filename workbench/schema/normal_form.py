@@ -333,9 +333,9 @@ def undecided_in_complement(values: Values) -> StringSet:
 
 
 def certain_complement(texts: StringSet, undecided: StringSet) -> StringSet:
-    """The strings that surely do not belong to a set.
+    """The strings that surely are outside a set.
 
-    Raises: Untold where that is known of none.
+    Raises: UncomputableSet if there are none although some strings are undecided.
     """
     if is_empty(undecided):
         return text_complement(texts)

@@ -1,4 +1,4 @@
-"""Numbers: exact sets of numbers, as intervals each with a grid; their numerals are a machine."""
+"""Exact sets of numbers: unions of disjoint intervals, each with a grid (``intervals``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.schema.intervals import EVERYTHING, INTEGERS, End, Interval, multiples
 from workbench.schema.numerals import numerals_machine
 
-#: What Python has for a number of JSON; a float is the shortest decimal that reads as it.
+#: A JSON number in Python; a float means the shortest decimal that is parsed to it.
 Number = int | float | Decimal | Fraction
 
 
@@ -23,9 +23,9 @@ Number = int | float | Decimal | Fraction
 class NumberSet:
     """A set of numbers by value: ``1``, ``1.0`` and ``1e0`` are one number, and so are 0 and -0.
 
-    The pieces stand in order, none is empty, and no two overlap. Integers that somebody called so
-    are to be spelled ``digits_only``: a conjunction is as soon as one of its parts is, a union only if
-    all are, a complement never.
+    The intervals are sorted, disjoint and not empty. ``digits_only``: the numerals have no
+    fraction and no exponent, which is so for ``type: integer``. In a conjunction one part with
+    this property is enough, in a union all parts need it, a complement never has it.
     """
 
     intervals: tuple[Interval, ...] = ()
@@ -43,7 +43,7 @@ class NumberSet:
 
     @staticmethod
     def integers() -> NumberSet:
-        """Every integer, spelled plainly."""
+        """Every integer, written with digits only."""
         return _INTEGERS
 
     @staticmethod
@@ -109,14 +109,14 @@ class NumberSet:
         return not self.intervals
 
     def contains(self, number: Number) -> bool:
-        """Whether a number is a member; those that JSON has no numeral for never are."""
+        """Whether a number is a member; infinities and NaN never are."""
         if isinstance(number, float) and not isfinite(number):
             return False
         value = exact(number)
         return any(interval.contains(value) for interval in self.intervals)
 
     def finite(self, most: int) -> tuple[Fraction, ...] | None:
-        """The members in order, if there are at most so many; None if there are more."""
+        """The members in order, if there are at most ``most``; None if there are more."""
         found: list[Fraction] = []
         for interval in self.intervals:
             if interval.point is None and (
@@ -134,30 +134,32 @@ class NumberSet:
         return tuple(found) if len(found) <= most else None
 
     def machine(self, limits: Limits = LIMITS) -> Dfa:
-        """The JSON numerals of the members (``numerals_machine`` says which spellings are read).
+        """The automaton of the JSON numerals of the members, in the notations of ``numerals``.
 
-        Raises: LimitError where it is too large.
+        Raises: LimitError if it is too large.
         """
         return _machine(self, replace(limits, began=None))
 
 
-#: Digits before or after the point: ``1e999999999`` is quickly written, and never written out.
-_DIGITS = 1_000
+#: The most digits before or after the point, because ``1e999999999`` would need a huge fraction.
+_MAX_DIGITS = 1_000
 
 
 def exact(number: Number) -> Fraction:
-    """A number as a fraction; a float as the decimal Python writes it as.
+    """A number as a fraction; a float as the decimal that Python prints.
 
-    Raises: LimitError where it has more than ``_DIGITS`` digits.
+    Raises: LimitError if it has more than ``_MAX_DIGITS`` digits.
     """
     if isinstance(number, float | Decimal):
         decimal = Decimal(repr(number)) if isinstance(number, float) else number
-        too_long = not decimal.is_finite() or abs(decimal.adjusted()) > _DIGITS
+        too_long = not decimal.is_finite() or abs(decimal.adjusted()) > _MAX_DIGITS
     else:
-        too_long = abs(number) > 10**_DIGITS
+        too_long = abs(number) > 10**_MAX_DIGITS
     if too_long:
         raise LimitError(
-            f"needs a number of more than {_DIGITS:,} digits", "states", "choose a smaller number"
+            f"needs a number of more than {_MAX_DIGITS:,} digits",
+            "states",
+            "choose a smaller number",
         )
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 

@@ -98,7 +98,7 @@ class References:
         return node
 
     def identifier(self, node: Node) -> str | None:
-        """The identifier of a schema; None if it has none or only a fragment, which is an anchor."""
+        """The identifier of a schema; None if it has none or only an anchor (``#name``)."""
         members = node.members
         if not members:
             return None
