@@ -249,9 +249,9 @@ def test_patterns_are_ecma(pattern: str, text: str, found: bool, because: str) -
     ("pattern", "message"),
     [
         (r"(a)\1", "backreferences"),
-        ("((?!a)b)*c", "looks ahead or behind"),
-        (r"a\b(?=b)c", "looks ahead or behind"),
-        ("(?<=a$)b", "looks ahead or behind"),
+        ("((?!a)b)*c", "this lookaround is inside"),
+        (r"a\b(?=b)c", "this lookaround is inside"),
+        ("(?<=a$)b", "this lookaround is inside"),
         ("(?m)^a", "ends of lines"),
         ("(a", "close the group"),
         ("(?=a", "close the group"),

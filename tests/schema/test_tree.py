@@ -97,7 +97,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     (False, "no JSON value is an instance of this schema", "false"),
     (
         {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-        "/uniqueItems: items can be compared where they have few values (about ten)",
+        "/uniqueItems: supported only for items with few possible values (about ten)",
         '"uniqueItems"',
     ),
     (

@@ -72,8 +72,8 @@ def test_the_default_reads_what_is_indented_by_four_at_depth_eight() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"whitespace": "none"}, "there is no whitespace policy 'none'"),
-        ({"bound": 0}, "a run of whitespace of at most 0 characters is none"),
+        ({"whitespace": "none"}, "unknown whitespace policy 'none'"),
+        ({"bound": 0}, "expected a whitespace bound of at least 1, not 0"),
     ],
 )
 def test_error_for_options(options: dict[str, object], message: str) -> None:

@@ -17,11 +17,11 @@ from workbench.analysis.random_texts import samples
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
-from workbench.schema.typed.dataclass_grammar import Typed, class_tree, text_tree
+from workbench.schema.typed.dataclass_grammar import TypedGrammar, class_tree, text_tree
 from workbench.schema.typed.python_printer import literal_text
 
 
-def grammar(typed: Typed) -> Grammar:
+def grammar(typed: TypedGrammar) -> Grammar:
     """The grammar of a dataclass."""
     return Grammar(typed.tree.source, Notation.DATACLASS, build(typed.tree), tree=typed.tree)
 

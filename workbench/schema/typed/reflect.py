@@ -1,6 +1,6 @@
-"""A dataclass becomes types: a class in, Types out, with the text that would define them.
+"""Reads a dataclass by reflection, as types with the text that would define them.
 
-Reflection looks at fields and annotations; no constructor, factory or property is called.
+Only fields and annotations are inspected; no constructor, factory or property is called.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def reflect(cls: type) -> tuple[Types, dict[str, type]]:
 
 
 class _Reflection:
-    """What has been seen so far: classes by name, and what they have become."""
+    """The classes visited so far, and their definitions, by name."""
 
     def __init__(self) -> None:
         self.classes: dict[str, type] = {}
@@ -72,7 +72,7 @@ class _Reflection:
         self._at = ""
 
     def refuse(self, what: str, message: str, hint: str = "") -> NoReturn:
-        """Say what is wrong with a class or a field.
+        """Reports an error in a class or a field.
 
         Raises: BuildError, always.
         """
@@ -81,15 +81,15 @@ class _Reflection:
         raise BuildError(message, source, span, hint, "unsupported_type")
 
     def named(self, cls: type) -> Named:
-        """A dataclass or an enumeration, by name; looked at when first met."""
+        """A dataclass or an enumeration, by name; read on first use."""
         name = call_name(cls)
         if self.classes.setdefault(name, cls) is not cls:
             self.refuse(name, f"two classes are called {name}", "rename one")
         if name not in self.definitions:
-            self.definitions[name] = Record(name, ())  # for those that name it again meanwhile
+            self.definitions[name] = Record(name, ())  # for recursive references
             made = self._enumeration(cls) if issubclass(cls, enum.Enum) else self._record(cls)
             del self.definitions[name]
-            self.definitions[name] = made  # after those it needs
+            self.definitions[name] = made  # move it after the definitions that it uses
         return Named(name)
 
     def _enumeration(self, cls: type[enum.Enum]) -> Enumeration:
@@ -111,7 +111,7 @@ class _Reflection:
 
     def _record(self, cls: type) -> Record:
         name = call_name(cls)
-        if not getattr(cls, "__dataclass_params__").init:  # noqa: B009  # mypy knows no such thing
+        if not getattr(cls, "__dataclass_params__").init:  # noqa: B009  # unknown to mypy
             self.refuse(name, "a dataclass that makes no __init__ has no constructor calls")
         hints = self._hints(cls)
         fields = []
@@ -120,7 +120,7 @@ class _Reflection:
             if isinstance(hints.get(field.name), dataclasses.InitVar):
                 hint = "make it a field"
                 self.refuse(
-                    "InitVar", "an InitVar is not kept, so no instance could be given back", hint
+                    "InitVar", "an InitVar is not stored, so instances could not be written", hint
                 )
             if field._field_type is dataclasses._FIELD and field.init:  # type: ignore[attr-defined]
                 fields.append(Field(field.name, self.type(hints[field.name]), _default(field)))
@@ -128,12 +128,12 @@ class _Reflection:
         return Record(name, tuple(fields), cls.__hash__ is not None)
 
     def _hints(self, cls: type) -> Mapping[str, object]:
-        """The annotations of a class, strings among them resolved."""
+        """The annotations of a class; annotations written as strings are resolved."""
         own: dict[str, object] = {call_name(cls): cls, cls.__name__: cls}
         try:
             return typing.get_type_hints(cls, localns=own, include_extras=True)
         except NameError:
-            pass  # a class made in a function names its neighbours, which only that function knows
+            pass  # a class in a function may refer to other local classes: search the call stack
         frame = sys._getframe()
         while frame.f_back is not None:
             frame = frame.f_back
@@ -145,7 +145,7 @@ class _Reflection:
             self.refuse(call_name(cls), f"an annotation cannot be resolved: {error}", hint)
 
     def type(self, hint: object) -> Type:
-        """What an annotation means.
+        """The type of an annotation.
 
         Raises: BuildError
         """
@@ -202,7 +202,7 @@ _BARE = (typing.List, typing.Dict, typing.Set, typing.FrozenSet, typing.Tuple)  
 
 
 def _literal(value: object) -> str:
-    """The value of a member as text, opaque where it is no literal."""
+    """The value of a member as text; ``OPAQUE`` if it is not a literal."""
     try:
         same = ast.literal_eval(repr(value)) == value
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -211,7 +211,7 @@ def _literal(value: object) -> str:
 
 
 def _default(field: dataclasses.Field[object]) -> str | None:
-    """The default of a field as text; what its factory would make is known of a few alone."""
+    """The default of a field as text; ``OPAQUE`` for a factory other than a few builtins."""
     if field.default is not dataclasses.MISSING:
         return default_text(field.default)
     if field.default_factory is dataclasses.MISSING:
