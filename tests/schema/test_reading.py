@@ -95,8 +95,8 @@ def test_error_when_python_has_it_and_json_does_not(value: dict[str, object]) ->
 
 #   text                             what to do
 ELSEWHERE = [
-    ('{"type": "string",}',          "take the comma before it away"),
-    ('{"enum": [1, ]}',              "take the comma before it away"),
+    ('{"type": "string",}',          "remove the comma before it"),
+    ('{"enum": [1, ]}',              "remove the comma before it"),
     ("{'type': 'string'}",           "write double quotes"),
     ('{"const": \'a\'}',             "write double quotes"),
     ('{\n  // a name\n  "a": 1}',    "leave the comment out, or write it as a description"),

@@ -19,7 +19,7 @@ from workbench.automata.explore import trimmed
 from workbench.automata.minimize import minimize
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.intervals import End, Interval
+from workbench.schema.intervals import End, Interval, end_numbers
 
 
 def decimal_digits(number: Fraction) -> tuple[str, str]:
@@ -116,7 +116,7 @@ def numeral_machine(
     waiting = [NumeralState()]
     numbers = {waiting[0]: 0}
     rows = []
-    for here in waiting:  # grows while it is read
+    for here in waiting:  # grows during the iteration
         row = [DEAD] * (len(_SIGNS) + 1)
         for low, high, there in edges(here):
             number = numbers.setdefault(there, len(waiting))
@@ -194,9 +194,7 @@ class _Scientific:
     @staticmethod
     def of(intervals: Sequence[Interval]) -> _Scientific:
         """Collects the bounds of intervals."""
-        ends = {
-            end.number for interval in intervals for end in (interval.low, interval.high) if end
-        }
+        ends = end_numbers(intervals)
         positive = tuple(_bound(number) for number in sorted(ends) if number > 0)
         negative = tuple(_bound(number) for number in sorted(ends) if number < 0)
         powers = {abs(bound.power) for bound in (*positive, *negative)}

@@ -219,8 +219,8 @@ PATTERNS = {
 
 #: Formats whose automaton accepts notably fewer strings than their RFC, and which are missing.
 NARROWED_FORMATS = {
-    "hostname": "names with labels 'xn--…' (other scripts) or more than 31 labels are left out",
-    "regex": "regexes with groups more than three deep, backreferences or names are left out",
+    "hostname": "names with labels 'xn--…' (other scripts) or more than 31 labels are not accepted",
+    "regex": "regexes with groups more than three deep, backreferences or names are not accepted",
 }
 
 

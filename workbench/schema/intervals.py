@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -147,7 +147,7 @@ class Interval:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number is in the piece."""
+        """Whether no number is in the interval."""
         if self.grid.is_nothing:
             return True
         if self.low is None or self.high is None:
@@ -163,15 +163,20 @@ class Interval:
 
     @property
     def point(self) -> Fraction | None:
-        """The only number the piece can hold; None if there is room for more."""
+        """The only number between its ends; None if there may be more."""
         if self.low and self.high and self.low.number == self.high.number:
             return self.low.number
         return None
 
     def contains(self, number: Fraction) -> bool:
-        """Whether a number is in the piece."""
+        """Whether a number is in the interval."""
         if self.low is not None and End(number) < self.low:
             return False
         if self.high is not None and End(number) >= self.high:
             return False
         return self.grid.contains(number)
+
+
+def end_numbers(intervals: Iterable[Interval]) -> set[Fraction]:
+    """The numbers at the ends of intervals."""
+    return {end.number for one in intervals for end in (one.low, one.high) if end}

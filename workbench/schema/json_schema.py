@@ -111,7 +111,7 @@ def schema_grammar(
     algebra = Algebra(document, limits)
     options, ignored = apply_guidance(document.root, options)
     for node in ignored:
-        algebra.add_note(node, "this is how another engine writes JSON, and is not followed")
+        algebra.add_note(node, "this setting of another engine is ignored")
     instances = algebra.root
     rules = [] if has_no_value(instances.values) else _rules(instances, algebra, options, limits)
     if not rules:

@@ -165,7 +165,7 @@ def exact(number: Number) -> Fraction:
 
 
 def _kept(intervals: list[Interval], digits_only: bool = False) -> NumberSet:
-    """Pieces in order, without those that are empty; neighbours of one grid are one."""
+    """Sorted intervals without empty ones; adjacent ones with the same grid are merged."""
     found: list[Interval] = []
     for interval in intervals:
         if interval.is_empty:

@@ -43,7 +43,7 @@ from workbench.schema.digit_machines import (
     exponent_numerals,
     scientific,
 )
-from workbench.schema.intervals import Grid, Interval
+from workbench.schema.intervals import Grid, Interval, end_numbers
 
 _ZERO = Fraction(0)
 
@@ -66,7 +66,7 @@ def interval_numerals(
 
 def depend_only_on_sign(intervals: Sequence[Interval]) -> bool:
     """Whether membership depends on the sign of a number (negative, 0, positive) only."""
-    ends = {end.number for interval in intervals for end in (interval.low, interval.high) if end}
+    ends = end_numbers(intervals)
     return ends <= {_ZERO} and all(interval.grid.is_everything for interval in intervals)
 
 
@@ -136,9 +136,7 @@ class _IntervalNumerals:
     @staticmethod
     def collect(intervals: Sequence[Interval], digits_only: bool) -> _IntervalNumerals:
         """Collects the bounds and grids of intervals."""
-        ends = {
-            end.number for interval in intervals for end in (interval.low, interval.high) if end
-        }
+        ends = end_numbers(intervals)
         positive = tuple(map(_bound, sorted({_ZERO, *(n for n in ends if n > 0)})))
         negative = tuple(map(_bound, sorted({_ZERO, *(-n for n in ends if n < 0)})))
         grids = []

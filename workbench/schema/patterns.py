@@ -5,8 +5,8 @@
   regex's graph with the kind of the last character read (none, word, other) and a condition on the
   next one (any, word, not word, none).
 * A lookaround divides the pattern into a part before it and a part after it, and the strings of
-  one part are intersected with (or subtracted by) those of the lookaround. Inside a repetition such
-  a division is not possible, and the lookaround is an error.
+  one part are intersected with those of the lookaround, or those are subtracted. Inside a
+  repetition this is not possible, and the lookaround is an error.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _product_nfa(graph: _Graph, start: int, end: int, words: frozenset[int]) -> 
         return numbers[state]
 
     number((start, LastRead.NOTHING, NextRead.ANYTHING))
-    for state in waiting:  # grows while it is read
+    for state in waiting:  # grows during the iteration
         node, before, following = state
         for kind, target in graph.epsilons[node]:
             for needed in _next_conditions(kind, before):

@@ -58,15 +58,15 @@ class References:
                 raise unsupported(
                     reference,
                     f"{address!r} is not in this text, and nothing is fetched",
-                    "copy the schema it means into '$defs'",
+                    "copy the schema into '$defs'",
                 )
             resource = found
         target = self.inside(resource, unquote(fragment))
         if target is None:
             raise unsupported(
                 reference,
-                f"nothing in this text is called {address!r}",
-                "correct the reference, or add what it means under '$defs'",
+                f"there is no schema {address!r} in this text",
+                "correct the reference, or add the schema under '$defs'",
             )
         return target
 

@@ -49,7 +49,7 @@ _NOTATION_HINTS = {
     "True": "write true",
     "False": "write false",
     "None": "write null",
-    "...": "write what was left out",
+    "...": "write the omitted part",
 }
 #: A value that is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
@@ -234,7 +234,7 @@ class _Reader:
             start = name.start(1) - 1
             step = name[1] if "\\" not in name[1] else self.unescaped(start, name.end(1) + 1)
             if step in members:
-                self.fail(start, f"the name {json.dumps(step)} is written twice")
+                self.fail(start, f"duplicate name {json.dumps(step)}")
             member = members[step] = self.value(name.end(), node, step, start)
             match = _SEPARATOR.match(self.text, member.end)
             if match is None or match[1] == "]":
@@ -266,7 +266,7 @@ class _Reader:
         try:
             value = json.loads(self.text[start:end])
         except json.JSONDecodeError as error:
-            self.fail(start + error.pos, "expected one of the escapes that JSON has")
+            self.fail(start + error.pos, "expected a JSON escape")
         if _SURROGATE.search(value):
             self.fail(start, "expected characters, not half of a surrogate pair")
         return value
@@ -292,7 +292,7 @@ class _Reader:
         """A hint if the text is written in another notation."""
         rest = self.text[position:]
         if rest[:1] in ("}", "]") and self.text[:position].rstrip().endswith(","):
-            return "take the comma before it away"
+            return "remove the comma before it"
         return next((hint for sign, hint in _NOTATION_HINTS.items() if rest.startswith(sign)), "")
 
 
@@ -316,7 +316,7 @@ def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
         f"{location(keyword)}: {why}",
         keyword.document.source,
         keyword.name_span,
-        hint or "leave the keyword out, or say the same in another way",
+        hint or "leave the keyword out, or express the condition differently",
         kind="unsupported_schema",
     )
 

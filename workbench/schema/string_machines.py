@@ -352,7 +352,7 @@ def is_finite(content: Content) -> bool:
         for target in row:
             waits[target] += 1
     ready = [state for state, count in enumerate(waits) if not count]
-    for state in ready:  # grows while it is read
+    for state in ready:  # grows during the iteration
         for target in targets[state]:
             waits[target] -= 1
             if not waits[target]:

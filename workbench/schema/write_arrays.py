@@ -25,7 +25,7 @@ from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, S
 _MAX_VALUE_SETS = 1_100
 
 
-class UniqueGraph:
+class _UniqueGraph:
     """The unique items of an array; a state is the bit set of the values already used.
 
     Raises: BuildError of kind ``unsupported_schema`` if there are too many sets.
@@ -57,7 +57,7 @@ class UniqueGraph:
 
     def _values_of(self, items: LazySet) -> list[Any]:
         """The values of a set with few of them."""
-        listed = finite_values(items.values, _MAX_VALUE_SETS)
+        listed = _finite_values(items.values, _MAX_VALUE_SETS)
         if listed is None:
             raise self._too_many()
         return listed
@@ -92,7 +92,7 @@ class UniqueGraph:
         )
 
 
-def finite_values(values: Values, most: int) -> list[Any] | None:
+def _finite_values(values: Values, most: int) -> list[Any] | None:
     """The values of a set without arrays and objects; None past ``most`` numbers or strings."""
     if values.arrays or values.objects:
         return None
@@ -127,7 +127,7 @@ def array_expression(
         return writer.bracketed(b"[]", None, True, span)
     optional_ones = len(shape.prefix) - shape.low
     if shape.unique:
-        unique = UniqueGraph(shape, name, writer)
+        unique = _UniqueGraph(shape, name, writer)
         inside, may_be_empty = write_graph(unique, 0, writer, owner.node)
     elif shape.contains or optional_ones > _MAX_NESTED_OPTIONAL:
         counting, nothing_yet = _CountingGraph(shape, name, writer), (0,) * len(shape.contains)

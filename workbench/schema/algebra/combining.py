@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import product
+from itertools import chain, product
 from typing import TypeVar
 
 from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
@@ -103,16 +103,18 @@ def restrict_unevaluated(
     algebra = subschemas.algebra
     if "unevaluatedProperties" in members:
         lazy = subschemas.of(members["unevaluatedProperties"])
-        objects: list[Objects] = []
-        for shape in values.objects:
-            objects += meet_objects(algebra, (shape,), (_objects(subschemas, shape, lazy),))
-        values = replace(values, objects=tuple(objects))
+        objects = (
+            meet_objects(algebra, (shape,), (_objects(subschemas, shape, lazy),))
+            for shape in values.objects
+        )
+        values = replace(values, objects=tuple(chain.from_iterable(objects)))
     if "unevaluatedItems" in members:
         lazy = subschemas.of(members["unevaluatedItems"])
-        arrays: list[Arrays] = []
-        for one in values.arrays:
-            arrays += meet_arrays(algebra, (one,), (_arrays(subschemas, one, lazy),))
-        values = replace(values, arrays=tuple(arrays))
+        arrays = (
+            meet_arrays(algebra, (shape,), (_arrays(subschemas, shape, lazy),))
+            for shape in values.arrays
+        )
+        values = replace(values, arrays=tuple(chain.from_iterable(arrays)))
     return values
 
 
@@ -293,7 +295,7 @@ def _if(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
 
 def _dependent(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     if keyword.members is None:
-        raise invalid(keyword, "an object: what each name asks for")
+        raise invalid(keyword, "an object: what each name requires")
     values = subschemas.algebra.all_values
     for name, held in keyword.members.items():
         if held.items is None and keyword.step == "dependentRequired":

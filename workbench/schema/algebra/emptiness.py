@@ -185,19 +185,18 @@ class Emptiness:
 
 def all_of(answers: Iterable[bool | None]) -> bool | None:
     """Three-valued conjunction: None is unknown."""
-    sure = True
-    for answer in answers:
-        if answer is False:
-            return False
-        sure = sure and answer is True
-    return True if sure else None
+    return _decide(answers, decisive=False)
 
 
 def any_of(answers: Iterable[bool | None]) -> bool | None:
     """Three-valued disjunction: None is unknown."""
-    sure = True
+    return _decide(answers, decisive=True)
+
+
+def _decide(answers: Iterable[bool | None], *, decisive: bool) -> bool | None:
+    all_known = True
     for answer in answers:
-        if answer is True:
-            return True
-        sure = sure and answer is False
-    return False if sure else None
+        if answer is decisive:
+            return decisive
+        all_known = all_known and answer is not None
+    return not decisive if all_known else None

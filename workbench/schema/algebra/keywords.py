@@ -72,7 +72,7 @@ def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, String
         texts = subschemas.algebra.all_values.texts
     if keyword.value in NARROWED_FORMATS:
         subschemas.algebra.add_note(
-            keyword, f"of the format {keyword.value!r} {NARROWED_FORMATS[keyword.value]}"
+            keyword, f"format {keyword.value!r}: {NARROWED_FORMATS[keyword.value]}"
         )
         widest = _SUPERSETS.get(keyword.value)
         return texts, StringSet.pattern(widest) if widest else subschemas.algebra.all_values.texts
@@ -262,7 +262,7 @@ def _extras(
                 parted.append((left, held))
         parts = parted
         if len(parts) > _MAX_NAME_SETS:
-            why = f"its patterns part names into more than {_MAX_NAME_SETS} kinds"
+            why = f"its patterns divide names into more than {_MAX_NAME_SETS} sets"
             raise unsupported(members["patternProperties"], why)
     extras = ((names, further if held is None else held) for names, held in parts)
     return tuple(extra for extra in extras if extra[1] is not algebra.nothing), evaluated

@@ -74,7 +74,7 @@ class TooManyCases(UncomputableSet):
     """A conjunction of unions has more than ``_MAX_SHAPES`` shapes."""
 
     def __init__(self) -> None:
-        super().__init__(f"its conditions part into more than {_MAX_SHAPES} cases")
+        super().__init__(f"its conditions have more than {_MAX_SHAPES} cases")
 
 
 def non_empty_shapes(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tuple[Shape, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema.algebra.combining import (
@@ -101,26 +102,26 @@ class Subschemas:
 
         A subschema that is only a ``$ref`` has the same set as its target.
         """
-        known_of = self._tracked if tracked else self._plain
-        known = known_of.get(node)
-        if known is not None:
-            return known
-        passed: list[Node] = []
-        here = node
-        while (further := self._elsewhere(here)) is not None:
-            passed.append(here)
-            if further in passed:
-                reference = (here.members or {})["$ref"]
-                raise unsupported(reference, "it refers to itself, and to nothing else")
-            here = further
-        lazy = known_of.get(here)
+        cache = self._tracked if tracked else self._plain
+        cached = cache.get(node)
+        if cached is not None:
+            return cached
+        aliases: list[Node] = []
+        target = node
+        while (further := self._ref_target(target)) is not None:
+            aliases.append(target)
+            if further in aliases:
+                reference = (target.members or {})["$ref"]
+                raise unsupported(reference, "it refers only to itself")
+            target = further
+        lazy = cache.get(target)
         if lazy is None:
-            lazy = self._made(here, tracked)
-        for one in (*passed, here):
-            known_of[one] = lazy
+            lazy = self._new_subschema(target, tracked)
+        for one in (*aliases, target):
+            cache[one] = lazy
         return lazy
 
-    def _elsewhere(self, node: Node) -> Node | None:
+    def _ref_target(self, node: Node) -> Node | None:
         """The target of a subschema that is only a ``$ref``; None for others."""
         members = node.members
         if members is None or "$ref" not in members:
@@ -138,7 +139,7 @@ class Subschemas:
             if word in self.keywords and word != "$ref":
                 self.algebra.add_note(member, f"this draft ignores {word!r} next to '$ref'")
 
-    def _made(self, node: Node, tracked: bool) -> LazySet:
+    def _new_subschema(self, node: Node, tracked: bool) -> LazySet:
         algebra, value = self.algebra, node.value
         if value is True:
             return algebra.anything
@@ -166,14 +167,14 @@ class Subschemas:
         words = members.keys()
         asks = not UNEVALUATED.isdisjoint(words) and UNEVALUATED & words & self.keywords
         tracked = tracked or bool(asks)
-        values = self._own(members, tracked)
+        values = self._single_type(members, tracked)
         if not self._combining_words.isdisjoint(words):
-            values = self._combined(values, members, tracked)
+            values = self._with_combining(values, members, tracked)
         if asks:
             values = restrict_unevaluated(self, values, members)
         return values
 
-    def _combined(self, values: Values, members: dict[str, Node], tracked: bool) -> Values:
+    def _with_combining(self, values: Values, members: dict[str, Node], tracked: bool) -> Values:
         """The values that also meet the keywords that combine subschemas."""
         parts: dict[str, Values] = {}
         for word, keyword in members.items():
@@ -191,7 +192,7 @@ class Subschemas:
             values = replace(values, objects=tuple(objects))
         return values
 
-    def _own(self, members: dict[str, Node], tracked: bool) -> Values:
+    def _single_type(self, members: dict[str, Node], tracked: bool) -> Values:
         """The set of the keywords that restrict values of one type."""
         algebra, words = self.algebra, members.keys()
         types = self._types(members)
@@ -264,8 +265,8 @@ class Algebra:
         self._atoms = _NOTHING
         root = document.root
         #: The empty set and the set of all JSON values.
-        self.nothing = self._new_set(frozenset((_NOTHING,)), root, lambda _: self.no_values)
-        self.anything = self._new_set(frozenset(), root, lambda _: self.all_values)
+        self.nothing = self._new_set(frozenset((_NOTHING,)), root, lambda: self.no_values)
+        self.anything = self._new_set(frozenset(), root, lambda: self.all_values)
         self.nothing.empty, self.anything.empty = True, False
         self.any_array = Arrays((), self.anything)
         self.any_object = Objects({}, frozenset(), ((StringSet.everything(), self.anything),))
@@ -305,7 +306,7 @@ class Algebra:
     def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
         """A new set, computed on first use."""
         self._atoms += 1
-        return self._new_set(frozenset((self._atoms,)), node, lambda _: make())
+        return self._new_set(frozenset((self._atoms,)), node, make)
 
     def intersection(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in both sets."""
@@ -314,12 +315,12 @@ class Algebra:
         if not left.key:
             return right
         key = left.key | right.key
-        known = self._conjunctions.get(key)
-        if known is not None:
-            return known
+        cached = self._conjunctions.get(key)
+        if cached is not None:
+            return cached
         if _NOTHING in key or any(-literal in left.key for literal in right.key):
             return self.nothing
-        return self._new_set(key, left.node, lambda _: meet(self, left.raw, right.raw))
+        return self._new_set(key, left.node, lambda: meet(self, left.raw, right.raw))
 
     def complement(self, lazy: LazySet) -> LazySet:
         """The values that are not in a set."""
@@ -327,17 +328,17 @@ class Algebra:
             return self.nothing
         if lazy is self.nothing:
             return self.anything
-        known = self._complements.get(lazy.key)
-        if known is None:
+        cached = self._complements.get(lazy.key)
+        if cached is None:
             if len(lazy.key) == 1:
                 key = frozenset(-literal for literal in lazy.key)
             else:
                 self._atoms += 1
                 key = frozenset((self._atoms,))
-            known = self._new_set(key, lazy.node, lambda _: complement(self, lazy.raw))
-            self._complements[lazy.key] = known
-            self._complements[known.key] = lazy
-        return known
+            cached = self._new_set(key, lazy.node, lambda: complement(self, lazy.raw))
+            self._complements[lazy.key] = cached
+            self._complements[cached.key] = lazy
+        return cached
 
     def union(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in at least one of two sets."""
@@ -346,44 +347,41 @@ class Algebra:
         if left is self.nothing or not right.key:
             return right
         key = frozenset((left.key, right.key))
-        known = self._unions.get(key)
-        if known is None:
-            known = self.atom(left.node, lambda: join(self, [left.raw, right.raw]))
-            self._unions[key] = known
-        return known
+        cached = self._unions.get(key)
+        if cached is None:
+            cached = self.atom(left.node, lambda: join(self, [left.raw, right.raw]))
+            self._unions[key] = cached
+        return cached
 
     def constant(self, value: Json, node: Node) -> LazySet:
         """The set of one value."""
         key = canonical(value)
-        known = self._constants.get(key)
-        if known is None:
-            known = self.atom(node, lambda: constant(self, value, node))
-            self._constants[key] = known
-        return known
+        cached = self._constants.get(key)
+        if cached is None:
+            cached = self.atom(node, lambda: constant(self, value, node))
+            self._constants[key] = cached
+        return cached
 
     def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape is known to be empty; False does not prove the opposite."""
         return self._emptiness.is_surely_empty(asked)
 
-    def _new_set(
-        self, key: frozenset[int], node: Node, make: Callable[[LazySet], Values]
-    ) -> LazySet:
-        lazy = LazySet(key, node, lambda lazy: self._made(lazy, make), self._simplified)
+    def _new_set(self, key: frozenset[int], node: Node, make: Callable[[], Values]) -> LazySet:
+        lazy = LazySet(
+            key, node, lambda lazy: self._computed(lazy, make), partial(simplified, self)
+        )
         return self._conjunctions.setdefault(key, lazy)
 
-    def _made(self, lazy: LazySet, make: Callable[[LazySet], Values]) -> Values:
+    def _computed(self, lazy: LazySet, make: Callable[[], Values]) -> Values:
         self.clock.check()
         try:
-            return make(lazy)
+            return make()
         except UncomputableSet as error:
             raise unsupported(first_keyword(lazy.node, _CAUSES), str(error)) from None
         except RecursionError:
-            raise unsupported(lazy.node, "it is nested too deep to compare") from None
+            raise unsupported(lazy.node, "it is nested too deeply to compare") from None
         except CircularReference as error:
             if error.lazy is not lazy:
                 raise
-            why = "it makes a schema directly a part of itself"
+            why = "the schema refers to itself without a property or an item in between"
             raise unsupported(error.keyword or lazy.node, why) from None
-
-    def _simplified(self, values: Values) -> Values:
-        return simplified(self, values)

@@ -190,7 +190,8 @@ class Annotations:
             return Plain(_SCALARS[meant], span)
         if meant == "dict" or meant in _KINDS or meant in self._forms:
             of = "[str, int]" if meant in ("dict", "typing.Dict") else "[str]"
-            self._refuse(node, f"expected {name}[…], not {name} alone", f"say of what: {name}{of}")
+            hint = f"write the types in brackets: {name}{of}"
+            self._refuse(node, f"expected {name}[…], not {name} alone", hint)
         if meant == "dataclasses.InitVar":
             self._refuse_init_var(node)
         return self._unknown(node, name, meant)
@@ -289,7 +290,7 @@ class Annotations:
 
 
 def union_of(options: Sequence[Type], span: Span) -> Type:
-    """The flat union of types without duplicates; a single type is returned as it is."""
+    """The flat union of types without duplicates; a single type is returned unchanged."""
     flat = [
         one
         for option in options

@@ -16,7 +16,7 @@ from workbench.schema.typed.values import literal_or
 #: Methods that change the constructor's parameters or result.
 _CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 #: The results of known factories, as Python text.
-_EMPTY = {
+FACTORY_DEFAULTS = {
     "list": "[]", "dict": "{}", "set": "set()", "frozenset": "frozenset()", "tuple": "()",
     "str": "''", "int": "0", "float": "0.0", "bool": "False",
 }  # fmt: skip
@@ -87,7 +87,7 @@ def read_record(
 
 @dataclass(slots=True, eq=False)
 class _Body:
-    """The fields that the statements of a dataclass have declared so far."""
+    """The fields declared by the statements of a dataclass up to now."""
 
     names: Names
     owner: str
@@ -186,7 +186,7 @@ def _field(
         field = replace(field, default=_default(names, given["default"]))
     elif "default_factory" in given:
         made = names.meant(dotted(given["default_factory"]) or "")
-        field = replace(field, default=_EMPTY.get(made, OPAQUE))
+        field = replace(field, default=FACTORY_DEFAULTS.get(made, OPAQUE))
     return field, kw_only
 
 

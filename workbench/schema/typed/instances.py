@@ -37,7 +37,17 @@ from workbench.schema.typed.types import (
     UnionOptions,
     missing_field,
 )
-from workbench.schema.typed.values import Call, Items, Number, Pairs, Text, Value, Word, read_value
+from workbench.schema.typed.values import (
+    Call,
+    Items,
+    Number,
+    Pairs,
+    Text,
+    Value,
+    Word,
+    read_value,
+    too_deep,
+)
 
 _WORDS = {"None": None, "True": True, "False": False}
 
@@ -67,19 +77,26 @@ def parse_call(types: Types, factory: InstanceFactory, source: Source, type_: Ty
         raise too_deep(source) from None
 
 
-def too_deep(source: Source) -> ParseError:
-    """The error for a text with more nested brackets than Python's recursion limit allows."""
-    whole = Span(0, len(source.text))
-    return ParseError("nested too deeply to be made into objects", source, whole, kind="nesting")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _CallConverter:
-    """One text being fitted."""
+class _Converter:
+    """What the conversions of the values of one text have in common."""
 
     types: Types
     factory: InstanceFactory
     options: UnionOptions = field(default_factory=UnionOptions)
+
+    def constant(self, one: str | int | Member | None) -> object:
+        """A value of a ``Literal``."""
+        if not isinstance(one, Member):
+            return one
+        owner = self.types.definitions[one.owner]
+        assert isinstance(owner, Enumeration), "python_reader has checked it"
+        return self.factory.member(owner, one.name)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CallConverter(_Converter):
+    """Converts the tree of a constructor call."""
 
     def value(self, value: Value, type_: Type) -> object:
         match type_, value:
@@ -120,10 +137,8 @@ class _CallConverter:
     ) -> object:
         for one in values:
             match one, value:
-                case Member(owner=owner, name=name), Word(name=given) if given == value_text(one):
-                    enumeration = self.types.definitions[owner]
-                    assert isinstance(enumeration, Enumeration), "checked when it was read"
-                    return self.factory.member(enumeration, name)
+                case Member(), Word(name=given) if given == value_text(one):
+                    return self.constant(one)
                 case str(), Text(value=given) if given == one:
                     return one
                 case bool() | None, Word(name=given) if given == str(one):
@@ -308,12 +323,8 @@ def _no_constant(name: str) -> NoReturn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _JsonConverter:
-    """One text being fitted."""
-
-    types: Types
-    factory: InstanceFactory
-    options: UnionOptions = field(default_factory=UnionOptions)
+class _JsonConverter(_Converter):
+    """Converts a JSON value; ``at`` is its JSON pointer."""
 
     def value(self, value: object, type_: Type, at: str) -> object:
         match type_:
@@ -354,7 +365,7 @@ class _JsonConverter:
             case OneOf(values=values):
                 for constant in values:
                     if key_text(json_of(constant, self.types.definitions)) == text:
-                        return self._constant(constant)
+                        return self.constant(constant)
             case Named(name=name) if isinstance(one := self.types.definitions[name], Enumeration):
                 for member, value in member_values(one).items():
                     if key_text(value) == text:
@@ -368,15 +379,8 @@ class _JsonConverter:
     ) -> object:
         for one in values:
             if _same(json_of(one, self.types.definitions), value):
-                return self._constant(one)
+                return self.constant(one)
         raise _wrong_json(at, type_)
-
-    def _constant(self, one: str | int | Member | None) -> object:
-        if not isinstance(one, Member):
-            return one
-        owner = self.types.definitions[one.owner]
-        assert isinstance(owner, Enumeration), "checked when it was read"
-        return self.factory.member(owner, one.name)
 
     def _named(self, value: object, one: Record | Enumeration, at: str) -> object:
         if isinstance(one, Enumeration):

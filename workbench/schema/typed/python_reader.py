@@ -176,7 +176,7 @@ def _note(names: Names, statement: ast.stmt) -> None:
 
 
 def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
-    """Read one class, those it derives from first."""
+    """Read one class, after its base classes."""
     node, text = names.classes[name], names.text
     if name in names.definitions:
         return

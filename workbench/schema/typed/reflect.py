@@ -6,6 +6,7 @@ Only fields and annotations are inspected; no constructor, factory or property i
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import enum
 import sys
@@ -17,6 +18,7 @@ from typing import NoReturn
 from workbench.base.errors import BuildError
 from workbench.base.source import Source, Span
 from workbench.schema.typed.annotations import REPLACEMENTS, union_of
+from workbench.schema.typed.class_bodies import FACTORY_DEFAULTS
 from workbench.schema.typed.python_printer import call_name, default_text, definitions_text
 from workbench.schema.typed.python_reader import read_types
 from workbench.schema.typed.types import (
@@ -45,9 +47,8 @@ _SCALARS: dict[object, Scalar] = {
 }  # fmt: skip
 _KINDS: dict[object, Kind] = {list: Kind.LIST, set: Kind.SET, frozenset: Kind.FROZENSET}
 _FACTORIES: dict[object, str] = {
-    list: "[]", dict: "{}", set: "set()", frozenset: "frozenset()", tuple: "()",
-    str: "''", int: "0", float: "0.0", bool: "False",
-}  # fmt: skip
+    getattr(builtins, name): default for name, default in FACTORY_DEFAULTS.items()
+}
 
 
 def reflect(cls: type) -> tuple[Types, dict[str, type]]:
@@ -193,7 +194,8 @@ class _Reflection:
     def _unknown(self, hint: object) -> NoReturn:
         name = getattr(hint, "__name__", None) or str(hint)
         if hint in (list, set, frozenset, tuple, dict, *_BARE):
-            self.refuse(name, f"expected {name}[…], not {name} alone", f"say of what: {name}[str]")
+            hint = f"write the types in brackets: {name}[str]"
+            self.refuse(name, f"expected {name}[…], not {name} alone", hint)
         message = f"expected a type whose values are literals or calls of dataclasses, not {name}"
         self.refuse(name, message, REPLACEMENTS.get(name, "use str, or a dataclass of its parts"))
 

@@ -97,12 +97,16 @@ def read_value(source: Source) -> Value:
     try:
         value = reader.value()
     except RecursionError:
-        whole = Span(0, len(source.text))
-        message = "nested too deeply to be made into objects"
-        raise ParseError(message, source, whole, kind="nesting") from None
+        raise too_deep(source) from None
     if reader.kind != "end":
         reader.refuse("expected the end of the text")
     return value
+
+
+def too_deep(source: Source) -> ParseError:
+    """The error for a text with more nested brackets than Python's recursion limit allows."""
+    whole = Span(0, len(source.text))
+    return ParseError("nested too deeply to be made into objects", source, whole, kind="nesting")
 
 
 def literal_or(text: str, otherwise: str) -> str:
