@@ -107,7 +107,7 @@ WRONG = [
     ('{"number": "1", "flag": true, "one": 1}', "a text"),
     ('{"number": 1, "flag": true, "one": 1, "keys": {"a": "small"}}', "a key that is no number"),
     ('{"number": 1, "flag": true, "one": 1, "pair": [{"x": 1}]}', "a tuple too short"),
-    ('{"number": NaN, "flag": true, "one": 1}', "no number of JSON's"),
+    ('{"number": NaN, "flag": true, "one": 1}', "not a json number"),
 ]  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def test_error_for_keys_that_json_has_no_texts_for() -> None:
         Grammar.from_dataclass("@dataclass\nclass A:\n    x: dict[float, int]\n", style="json")
     assert str(told.value) == (
         "dataclass, line 3, column 13: "
-        "expected str, int, bool, a Literal or an Enum as keys, for JSON's are texts\n"
+        "expected str, int, bool, a Literal or an Enum as keys, because JSON keys are texts\n"
         "3 |     x: dict[float, int]\n"
         "                ^^^^^\n"
         "hint: use a list of tuples, or write it as constructor calls"

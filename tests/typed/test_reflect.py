@@ -165,7 +165,7 @@ REFUSED: list[tuple[Any, str]] = [
     (typing.Dict, "expected Dict[…], not Dict alone"),  # noqa: UP006
     (Bits, "flags have no literals"),
     (Literal[b"a"], "expected texts, whole numbers, True, False, None or members in Literal"),
-    (dataclasses.InitVar[int], "an InitVar is not kept, so no instance could be given back"),
+    (dataclasses.InitVar[int], "an InitVar is not stored, so instances could not be written"),
     (Silent, "a dataclass that makes no __init__ has no constructor calls"),
     ("Nowhere", "an annotation cannot be resolved: name 'Nowhere' is not defined"),
 ]  # fmt: skip
@@ -207,5 +207,5 @@ def test_error_for_two_classes_of_one_name() -> None:
 
 
 def test_error_for_a_style_there_is_none_of() -> None:
-    with pytest.raises(WorkbenchError, match="there is no style 'yaml'"):
+    with pytest.raises(WorkbenchError, match="unknown style 'yaml'"):
         class_tree(Base, "yaml")

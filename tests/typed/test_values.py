@@ -55,10 +55,10 @@ def test_what_is_read(text: str, tree: object, why: str) -> None:
 
 #: A text, the column of the mistake, its kind, what is said of it.
 WRONG = [
-    ("", 1, "syntax", "expected a literal of Python's or a call"),
+    ("", 1, "syntax", "expected a Python literal or a call"),
     ("1 2", 3, "syntax", "expected the end of the text"),
-    ("1 + 2", 3, "syntax", "expected a literal of Python's or a call"),
-    ("007", 1, "syntax", "expected a literal of Python's or a call"),
+    ("1 + 2", 3, "syntax", "expected a Python literal or a call"),
+    ("007", 1, "syntax", "expected a Python literal or a call"),
     ("[1 2]", 4, "syntax", "expected , or ]"),
     ("[1, 2", 6, "syntax", "expected , or ]"),
     ("{1: 2, 3}", 9, "syntax", "expected :"),
@@ -66,7 +66,7 @@ WRONG = [
     ("f(a=1, a=2)", 8, "syntax", "a is given twice"),
     ("f(a=1)(b=2)", 7, "syntax", "expected the end of the text"),
     ("a[1]", 2, "syntax", "expected the end of the text"),
-    ("'a", 1, "syntax", "expected a literal of Python's or a call"),
+    ("'a", 1, "syntax", "expected a Python literal or a call"),
     ("'a\\q'", 3, "bad_escape", "expected an escape such as \\n, \\x41 or \\u00e9"),
     ("'\\U00110000'", 2, "bad_escape", "expected an escape such as \\n, \\x41 or \\u00e9"),
     ("lambda: 1", 7, "syntax", "expected the end of the text"),
