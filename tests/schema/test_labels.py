@@ -1,4 +1,4 @@
-"""Labels: what sets of strings and numbers are called."""
+"""Labels of sets of strings and numbers in pictures and messages."""
 
 from __future__ import annotations
 

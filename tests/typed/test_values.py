@@ -1,4 +1,4 @@
-"""Literals and calls as trees: what is read, and where it is not."""
+"""Literals and calls as trees, and the spans of errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.schema.typed.values import Call, Items, Number, Pairs, Text, Valu
 
 
 def plain(value: Value) -> object:
-    """A tree without its places."""
+    """A tree without spans."""
     match value:
         case Number() | Text():
             return value.value
@@ -26,7 +26,7 @@ def plain(value: Value) -> object:
             return name, {word: plain(each) for word, each in keywords}, list(map(plain, given))
 
 
-#: A text, what it reads as, why.
+#: A text, its tree, and the reason.
 READ = [
     ("1", 1, "a whole number"),
     ("-1.5e-3", -0.0015, "a float"),
@@ -49,11 +49,11 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "tree", "why"), READ)
-def test_what_is_read(text: str, tree: object, why: str) -> None:
+def test_trees(text: str, tree: object, why: str) -> None:
     assert plain(read_value(Source(text, "text"))) == tree, why
 
 
-#: A text, the column of the mistake, its kind, what is said of it.
+#: A text, the column of the error, its kind, and the message.
 WRONG = [
     ("", 1, "syntax", "expected a Python literal or a call"),
     ("1 2", 3, "syntax", "expected the end of the text"),
@@ -77,7 +77,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "column", "kind", "message"), WRONG, ids=range(len(WRONG)))
-def test_error_at_its_place(text: str, column: int, kind: str, message: str) -> None:
+def test_error_with_column(text: str, column: int, kind: str, message: str) -> None:
     with pytest.raises(ParseError) as told:
         read_value(Source(text, "text"))
     assert (told.value.message, told.value.kind) == (message, kind)
@@ -92,7 +92,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_what_repr_writes_is_read(value: object) -> None:
+def test_output_of_repr(value: object) -> None:
     def expected(one: object) -> object:
         if isinstance(one, list):
             return "[", *map(expected, one)

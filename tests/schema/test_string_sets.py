@@ -1,4 +1,4 @@
-"""Sets of strings against slow readings: membership by Python, literals by every spelling."""
+"""Sets of strings compared with Python's membership and with all encodings of literals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.base.errors import LimitError, ParseError
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema.string_sets import StringSet
 
-#: Characters of every kind of spelling.
+#: Characters of every kind of encoding.
 KINDS = 'ab/"\\\n\x00\x7f\u00e9\u2028\ud7ff\ue000\uffff\U00010000\U0001f600'
 WORDS = ("", "a", "ab", '"', "\\", "\n", "\x00b", "a\x7f", "é", "é\U0001f600", "/", "\u2028a")
 
@@ -49,7 +49,7 @@ def of_kinds(most: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_literals_of_members_alone(name: str) -> None:
+def test_literals_of_members_only(name: str) -> None:
     texts = SETS[name]
     machine = texts.machine()
     for text in of_kinds(2):
@@ -61,7 +61,7 @@ def test_literals_of_members_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["everything", "one or two", "a class", "found", "not a class"])
-def test_every_spelling_of_a_member(name: str) -> None:
+def test_every_encoding_of_a_member(name: str) -> None:
     texts = SETS[name]
     machine = texts.machine()
     for text in filter(texts.contains, of_kinds(2)):
@@ -74,7 +74,7 @@ def test_every_spelling_of_a_member(name: str) -> None:
         ("a", "no quotes"),
         ('"a', "no closing quote"),
         ('"a"b', "text after it"),
-        ('"\n"', "a control character stands for itself"),
+        ('"\n"', "a control character without escape"),
         (r'"\a"', "no such escape"),
         (r'"\u00e"', "three digits"),
         (r'"\ud83d"', "half a pair"),
@@ -84,7 +84,7 @@ def test_every_spelling_of_a_member(name: str) -> None:
         (r'"\ud83d\n"', "half a pair, then another escape"),
     ],
 )
-def test_what_is_no_literal(literal: str, because: str) -> None:
+def test_invalid_literals(literal: str, because: str) -> None:
     for texts in (
         StringSet.everything(),
         ~StringSet.of(["x"]),
@@ -97,7 +97,7 @@ def test_what_is_no_literal(literal: str, because: str) -> None:
 @pytest.mark.parametrize(
     "data", [b'"\xc0\x80"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"', b'"\xff"']
 )
-def test_what_is_no_utf8(data: bytes) -> None:
+def test_invalid_utf8(data: bytes) -> None:
     for texts in (StringSet.everything(), ~StringSet.of(["x"]), StringSet.lengths(0, 9)):
         assert not texts.machine().accepts(data)
 
@@ -121,7 +121,7 @@ SAMPLE = ["".join(letters) for n in range(4) for letters in product('ab"\U0001f6
 
 @settings(max_examples=50)
 @given(sets, sets)
-def test_sets_are_sets(left: StringSet, right: StringSet) -> None:
+def test_set_operations(left: StringSet, right: StringSet) -> None:
     for text in SAMPLE:
         a, b = left.contains(text), right.contains(text)
         assert (left & right).contains(text) is (a and b)
@@ -163,7 +163,7 @@ def test_finite(texts: StringSet, members: tuple[str, ...] | None) -> None:
     assert texts.finite(100) == members
 
 
-def test_half_a_pair_is_no_text() -> None:
+def test_lone_surrogates_are_not_members() -> None:
     for texts in (
         StringSet.everything(),
         StringSet.of(["a\ud83d"]),
@@ -175,7 +175,7 @@ def test_half_a_pair_is_no_text() -> None:
     assert StringSet.of(["a\ud83d"]).is_empty
 
 
-def test_bounds_of_any_size() -> None:
+def test_large_bounds() -> None:
     even = StringSet.pattern("^(?:ab)*$")
     assert (even & StringSet.lengths(10**9 + 1, 10**9 + 1)).is_empty
     assert not (even & StringSet.lengths(10**9 + 1, 10**9 + 2)).is_empty
@@ -210,7 +210,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_are_searched_for(pattern: str) -> None:
+def test_patterns_match_anywhere(pattern: str) -> None:
     texts, python = StringSet.pattern(pattern), re.compile(pattern)
     for length in range(5):
         for letters in product("ab1-", repeat=length):
@@ -234,14 +234,16 @@ def test_patterns_are_searched_for(pattern: str) -> None:
         (r"^\ud83d\ude00$", "\U0001f600", True, "a surrogate pair"),
         (r"^\u{1F600}$", "\U0001f600", True, "a code point"),
         (r"^\/\-$", "/-", True, "signs may be escaped"),
-        (r"^[\w-.]{3}$", "a-.", True, "a hyphen beside a set is itself"),
+        (r"^[\w-.]{3}$", "a-.", True, "a hyphen next to a set is a literal"),
         (r"^[+-\d]{3}$", "+-1", True, "on either side"),
         (r"^[\w-.]$", "/", False, "and no range"),
         (r"^\p{Lu}$", "É", True, "a property"),
         (r"\B", "", True, "no word begins in an empty text"),
     ],
 )
-def test_patterns_are_ecma(pattern: str, text: str, found: bool, because: str) -> None:
+def test_patterns_have_ecmascript_syntax(
+    pattern: str, text: str, found: bool, because: str
+) -> None:
     assert StringSet.pattern(pattern).contains(text) is found, because
 
 
@@ -274,7 +276,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("pattern", "lengths", "any_character"), RUNS)
-def test_runs_are_lengths(
+def test_patterns_that_are_length_bounds(
     pattern: str, lengths: tuple[int, int | None], any_character: bool
 ) -> None:
     texts = StringSet.pattern(pattern)
@@ -286,17 +288,17 @@ def test_runs_are_lengths(
 @pytest.mark.parametrize(
     "pattern", ["a", "^a?b$", "^[ab][abc]$", "^(aa)*$", "^a{2}$|^a{4}$", "^$", "[]"]
 )
-def test_other_patterns_are_no_runs(pattern: str) -> None:
+def test_patterns_that_are_not_length_bounds(pattern: str) -> None:
     assert not StringSet.pattern(pattern).only_counts
 
 
-def test_strings_without_the_empty_one_have_every_spelling() -> None:
+def test_non_empty_strings_have_every_encoding() -> None:
     texts = ~StringSet.of([""])
     assert texts == StringSet.lengths(1)
     assert texts.machine().accepts(rb'"\u0061"')
 
 
-def test_formats_are_spelled_plainly() -> None:
+def test_formats_have_no_escapes() -> None:
     address = StringSet.format("uri")
     assert address is not None
     assert address.machine().accepts(b'"a:/b"')
@@ -304,7 +306,7 @@ def test_formats_are_spelled_plainly() -> None:
     assert not address.machine().accepts(rb'"\u0061:/b"')
 
 
-def test_lengths_no_member_has_take_no_states() -> None:
+def test_impossible_lengths_take_no_states() -> None:
     days = StringSet.format("date")
     assert days is not None
     late = days & StringSet.lengths(10**9)
@@ -312,7 +314,7 @@ def test_lengths_no_member_has_take_no_states() -> None:
     assert (~late).contains("2024-01-01")
 
 
-def test_lengths_that_a_finite_set_has_anyway_cost_nothing() -> None:
+def test_redundant_bounds_of_finite_sets_cost_nothing() -> None:
     names = StringSet.format("hostname")
     assert names is not None
     assert len((names & StringSet.lengths(1, 253)).machine()) == len(names.machine())
@@ -325,7 +327,7 @@ def test_lengths_that_a_finite_set_has_anyway_cost_nothing() -> None:
     ]
 
 
-def test_machines_are_made_once() -> None:
+def test_machines_are_cached() -> None:
     assert StringSet.everything().machine() is StringSet.everything().machine()
     first: Dfa = (~StringSet.of(["a"])).machine()
     assert (~StringSet.of(["a"])).machine(LIMITS.begun()) is first

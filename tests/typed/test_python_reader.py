@@ -1,4 +1,4 @@
-"""Definitions as text: what they mean, and where they are refused."""
+"""Definitions as text: their types, and the spans of errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _read(text: str, root: str = "") -> Types:
     return read_types(Source(text, "dataclass"), root)
 
 
-#: What stands before the class, the annotation of its field, what that means, why.
+#: Text before the class, the annotation of its field, its type, and the reason.
 ANNOTATIONS: list[tuple[str, str, Type, str]] = [
     ("", "int | str | None", Union((INT, STR, NONE)), "bars are read flat"),
     ("", "int | int", INT, "each type once"),
@@ -51,7 +51,7 @@ ANNOTATIONS: list[tuple[str, str, Type, str]] = [
     ("", "Literal[1, Literal['a', 1], None]", OneOf((1, "a", None)), "literals in literals"),
     ("Names = list[str]", "Names | None", Union((Many(Kind.LIST, STR), NONE)), "an alias"),
     ("Names: TypeAlias = 'list[str]'", "Names", Many(Kind.LIST, STR), "an alias that says so"),
-    ("Age = NewType('Age', int)", "Age", INT, "a type of its own is written as what it is made of"),
+    ("Age = NewType('Age', int)", "Age", INT, "a new type is replaced by its base type"),
     ("class list:\n  class A: pass", "Annotated[int, print()]", INT, "what it is annotated with is not read"),
 ]  # fmt: skip
 
@@ -120,11 +120,11 @@ def test_the_root_is_named_or_the_last() -> None:
     text = "@dataclass\nclass A:\n  class B:\n    pass\n@dataclass\nclass C(A): pass\n"
     assert _read(text).root == "C"
     assert _read(text, "A").root == "A"
-    # who derives from a class may stand before it, and a class holds those inside it
+    # a derived class may precede its base; nested classes come first
     assert _read("@dataclass\nclass A:\n  @dataclass\n  class B: pass\n").root == "A"
 
 
-def test_types_know_their_places() -> None:
+def test_spans_of_types() -> None:
     text = "@dataclass\r\nclass É:\r\n    é: 'int' | list[str]\r\n"
     record = _read(text).definitions["É"]
     assert isinstance(record, Record)
@@ -141,7 +141,7 @@ def test_types_know_their_places() -> None:
 
 
 A = "@dataclass\nclass A:\n  "
-#: A text, the kind of its error, what it points at, what it says.
+#: A text, the kind of its error, the marked text, and the message.
 WRONG = [
     ("", "no_dataclass", "", "expected a dataclass"),
     ("class C(Enum):\n  A = 1", "no_dataclass", "class C(Enum):\n  A = 1", "expected a dataclass"),
@@ -198,7 +198,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "kind", "place", "message"), WRONG)
-def test_error_at_its_place(text: str, kind: str, place: str, message: str) -> None:
+def test_error_with_span(text: str, kind: str, place: str, message: str) -> None:
     with pytest.raises(ParseError) as told:
         _read(text)
     span = told.value.span
@@ -218,7 +218,7 @@ def test_error_in_full() -> None:
     )
 
 
-#: Texts that would take for ever, or more memory than there is, if they were followed.
+#: Texts that would take too much time or memory without limits.
 LARGE = [
     ("@dataclass\nclass A:\n  x: " + "list[" * 150 + "int" + "]" * 150, "brackets in brackets"),
     ("@dataclass\nclass A:\n  x: " + "|".join(["int"] * 5000), "bars"),
@@ -232,8 +232,8 @@ LARGE = [
 ]  # fmt: skip
 
 
-def _told(text: str) -> str | None:
-    """What is said of a text that cannot be read; None of one that can."""
+def _error_of(text: str) -> str | None:
+    """The error of a text; None if it is valid."""
     try:
         _read(text)
     except ParseError as error:
@@ -242,12 +242,12 @@ def _told(text: str) -> str | None:
 
 
 @pytest.mark.parametrize(("text", "why"), LARGE)
-def test_large_texts_are_read_or_refused(text: str, why: str) -> None:
-    assert _told(text) != "", why
+def test_large_texts(text: str, why: str) -> None:
+    assert _error_of(text) != "", why
 
 
 @given(st.data())
-def test_what_is_damaged_is_read_or_refused(data: st.DataObject) -> None:
+def test_damaged_texts(data: st.DataObject) -> None:
     text = (
         "from enum import Enum\nclass C(Enum):\n  A = 1\n@dataclass(frozen=True)\nclass P:\n"
         "  x: int = 1\n  y: 'list[P] | None' = field(default=None)\n  z: Literal['a', C.A] = 'a'\n"
@@ -258,10 +258,10 @@ def test_what_is_damaged_is_read_or_refused(data: st.DataObject) -> None:
         text = (
             text[:start] + data.draw(st.text("CPxy()[]{}:=,.'|@# \n1é*", max_size=4)) + text[end:]
         )
-    assert _told(text) != ""
+    assert _error_of(text) != ""
 
 
-def test_nothing_is_run(tmp_path: Path) -> None:
+def test_nothing_is_executed(tmp_path: Path) -> None:
     touched = tmp_path / "touched"
     act = f"__import__('pathlib').Path({str(touched)!r}).touch()"
     before = set(sys.modules)
@@ -280,12 +280,12 @@ def test_nothing_is_run(tmp_path: Path) -> None:
         f"class C(Enum):\n  A = {act}\n{A}x: C",
     ]
     for text in texts:
-        assert _told(text) != ""
+        assert _error_of(text) != ""
     assert not touched.exists()
     assert "antigravity" not in set(sys.modules) - before
 
 
-def test_error_of_pydantic_tells_the_way_by_its_schema() -> None:
+def test_error_pydantic_hints_at_its_schema() -> None:
     with pytest.raises(ParseError) as raised:
         read_types(Source("from pydantic import BaseModel\n", "dataclass"))
     assert "model_json_schema()" in raised.value.hint

@@ -1,4 +1,4 @@
-"""Graphs written as rules against the graphs themselves, on every short text."""
+"""Rules written from a graph accept the same short texts as the graph."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from workbench.syntax.grammar_tree import (
 _HERE = Span(0, 0)
 _STATES = 5
 
-#: A state's edges: a letter or nothing, and how much further they lead (0: a loop).
+#: The edges of a state: a letter or nothing, and the distance of the target (0: a loop).
 _Edges = dict[int, list[tuple[str, int]]]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A graph without circles but loops; nothing leads to its first state."""
+    """A graph whose only cycles are loops; no edge leads to its first state."""
 
     its: _Edges
     finals: frozenset[int]
@@ -54,7 +54,7 @@ class Drawn:
         return f"state_{state}"
 
     def accepts(self, text: str) -> bool:
-        """One after the other, by sets of states."""
+        """Simulates the graph with sets of states."""
         here = self._closed({0})
         for letter in text:
             read = Literal(letter.encode(), _HERE)
