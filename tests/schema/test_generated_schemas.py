@@ -68,8 +68,10 @@ def test_samples_validate(schema: Any, seed: int) -> None:
     for text in samples(grammar, 4, seed=seed, longest=50):
         repeated: list[bool] = []
 
-        def members(pairs: list[tuple[str, Any]], told: list[bool] = repeated) -> dict[str, Any]:
-            told.append(len(dict(pairs)) < len(pairs))
+        def members(
+            pairs: list[tuple[str, Any]], is_repeated: list[bool] = repeated
+        ) -> dict[str, Any]:
+            is_repeated.append(len(dict(pairs)) < len(pairs))
             return dict(pairs)
 
         value = json.loads(text, object_pairs_hook=members)

@@ -45,7 +45,7 @@ ORDERS = [
     (
         {**option("ca"), "allOf": [option("ba")]},
         ["cab"],
-        "which is the same where they stand first",
+        "the same if they are first",
     ),
     (
         {"allOf": [{"anyOf": [option("b", **CLOSED), option("ba")]}, option("ac")]},

@@ -174,8 +174,8 @@ REFUSED = [
     ({"properties": {"a": {"$ref": "other.json"}}}, "/properties/a/$ref", "nothing is fetched"),
     ({"$ref": "#/$defs/none"}, "/$ref", "there is no schema"),
     ({"$ref": "#"}, "/$ref", "refers to itself"),
-    ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "/anyOf", "part of itself"),
-    ({"propertyNames": {"$ref": "#"}}, "/propertyNames", "part of itself"),
+    ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "/anyOf", "refers to itself"),
+    ({"propertyNames": {"$ref": "#"}}, "/propertyNames", "refers to itself"),
     (
         {
             "$dynamicRef": "#n",
@@ -250,7 +250,7 @@ NOTES = [
 def test_notes_about_keywords_without_effect(schema: Any, pointers: list[str], why: str) -> None:
     algebra = algebra_of(schema)
     assert algebra.root.values.contains("anything") or schema.get("type")
-    assert [told.pointer for told in algebra.notes] == pointers, why
+    assert [note.pointer for note in algebra.notes] == pointers, why
 
 
 EMPTY = [

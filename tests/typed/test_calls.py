@@ -139,7 +139,7 @@ FIELDS = [
     ("a: int = 1\n b: int = 2\n c: int = 3", "T(a=1 c=1)", False, "and needs it"),
     ("a: int = 1\n b: int = 2\n c: int = 3", "T(, b=1)", False, "a comma stands between two"),
     ("a: int = 1\n b: int = 2\n c: int = 3", "T(c=1, b=1)", False, "in declared order"),
-    ("_: KW_ONLY\n a: int = 1\n b: int", "T(b=1)", True, "one with a default may stand first"),
+    ("_: KW_ONLY\n a: int = 1\n b: int", "T(b=1)", True, "one with a default may be first"),
     ("_: KW_ONLY\n a: int = 1\n b: int", "T(a=2, b=1)", True, "and be given"),
     ("_: KW_ONLY\n a: int = 1\n b: int", "T(a=2)", False, "without the other it may not"),
     ("pass", "T()", True, "no field at all"),
@@ -214,9 +214,9 @@ class Événement:
 
 
 def test_error_no_finite_instance() -> None:
-    with pytest.raises(BuildError) as told:
+    with pytest.raises(BuildError) as caught:
         Grammar.from_dataclass("@dataclass\nclass T:\n    x: 'T'")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "dataclass, line 2, column 7: 'start' never finishes: no text can be derived from it\n"
         "2 | class T:\n"
         "          ^\n"

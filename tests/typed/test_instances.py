@@ -59,9 +59,9 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "error", "why"), READ)
-def test_values_of_texts(text: str, error: str, why: str) -> None:
-    assert repr(SHAPES.parse(text)) == error, why
+@pytest.mark.parametrize(("text", "expected", "why"), READ)
+def test_values_of_texts(text: str, expected: str, why: str) -> None:
+    assert repr(SHAPES.parse(text)) == expected, why
 
 
 def test_fields_may_have_any_name() -> None:
@@ -99,9 +99,9 @@ WRONG = [
 
 @pytest.mark.parametrize(("text", "piece", "message"), WRONG)
 def test_error_with_span(text: str, piece: str, message: str) -> None:
-    with pytest.raises(ParseError) as error:
+    with pytest.raises(ParseError) as caught:
         SHAPES.parse(text)
-    error = error.value
+    error = caught.value
     assert (error.message, error.kind) == (message, "mismatch")
     assert text[error.span.start : error.span.end] == piece
     assert error.span.start == text.rindex(piece)

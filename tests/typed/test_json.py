@@ -164,9 +164,9 @@ def test_rules_point_into_the_definitions() -> None:
 
 
 def test_error_keys_without_a_json_text() -> None:
-    with pytest.raises(BuildError) as told:
+    with pytest.raises(BuildError) as caught:
         Grammar.from_dataclass("@dataclass\nclass A:\n    x: dict[float, int]\n", style="json")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "dataclass, line 3, column 13: "
         "expected str, int, bool, a Literal or an Enum as keys, because JSON keys are texts\n"
         "3 |     x: dict[float, int]\n"

@@ -199,17 +199,17 @@ WRONG = [
 
 @pytest.mark.parametrize(("text", "kind", "place", "message"), WRONG)
 def test_error_with_span(text: str, kind: str, place: str, message: str) -> None:
-    with pytest.raises(ParseError) as told:
+    with pytest.raises(ParseError) as caught:
         _read(text)
-    span = told.value.span
-    assert (told.value.message, told.value.kind) == (message, kind)
+    span = caught.value.span
+    assert (caught.value.message, caught.value.kind) == (message, kind)
     assert text[span.start : span.end] == place
 
 
 def test_error_in_full() -> None:
-    with pytest.raises(ParseError) as told:
+    with pytest.raises(ParseError) as caught:
         _read("@dataclass\nclass A:\n    when: list[datetime]\n")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "dataclass, line 3, column 16: expected int, float, bool, str, None, list, tuple, "
         "dict, set, a Literal, an Enum or a dataclass, not datetime\n"
         "3 |     when: list[datetime]\n"

@@ -131,9 +131,9 @@ def test_error_of_post_init() -> None:
 
     typed = class_tree(Even)
     assert typed.parse("Even(x=2)") == Even(2)
-    with pytest.raises(WorkbenchError) as told:
+    with pytest.raises(WorkbenchError) as caught:
         typed.parse("Even(x=3)")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "Even refused its fields: 3 is odd\nhint: its __post_init__ requires more than its types"
     )
 
@@ -174,17 +174,17 @@ REFUSED: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("annotation", "message"), REFUSED, ids=[str(a) for a, _ in REFUSED])
 def test_error_types_without_literals(annotation: Any, message: str) -> None:
     cls = dataclasses.make_dataclass("Made", [("x", annotation)])
-    with pytest.raises(BuildError) as told:
+    with pytest.raises(BuildError) as caught:
         class_tree(cls)
-    assert told.value.message == message
-    assert told.value.kind == "unsupported_type"
+    assert caught.value.message == message
+    assert caught.value.kind == "unsupported_type"
 
 
 def test_error_in_full() -> None:
     cls = dataclasses.make_dataclass("Made", [("when", list[datetime.date])])
-    with pytest.raises(BuildError) as told:
+    with pytest.raises(BuildError) as caught:
         class_tree(cls)
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "dataclass, line 1, column 12: "
         "expected a type whose values are literals or calls of dataclasses, not date\n"
         "1 | Made.when: date\n"

@@ -78,10 +78,10 @@ WRONG = [
 
 @pytest.mark.parametrize(("text", "column", "kind", "message"), WRONG, ids=range(len(WRONG)))
 def test_error_with_column(text: str, column: int, kind: str, message: str) -> None:
-    with pytest.raises(ParseError) as told:
+    with pytest.raises(ParseError) as caught:
         read_value(Source(text, "text"))
-    assert (told.value.message, told.value.kind) == (message, kind)
-    assert told.value.source.position(told.value.span.start) == (1, column)
+    assert (caught.value.message, caught.value.kind) == (message, kind)
+    assert caught.value.source.position(caught.value.span.start) == (1, column)
 
 
 VALUES = st.recursive(
