@@ -173,7 +173,7 @@ def test_names_keep_their_declared_order(schema: Any, order: str | None, why: st
 REFUSED = [
     ({"properties": {"a": {"$ref": "other.json"}}}, "/properties/a/$ref", "nothing is fetched"),
     ({"$ref": "#/$defs/none"}, "/$ref", "there is no schema"),
-    ({"$ref": "#"}, "/$ref", "refers to itself"),
+    ({"$ref": "#"}, "/$ref", "refers only to itself"),
     ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "/anyOf", "refers to itself"),
     ({"propertyNames": {"$ref": "#"}}, "/propertyNames", "refers to itself"),
     (

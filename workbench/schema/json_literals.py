@@ -313,7 +313,7 @@ def encodings(character: str) -> list[_Path]:
     code = ord(character)
     if _is_plain(character):
         return [((code,),)]
-    found = [] if character in '"\\' else [_hex_digits(code)]
+    found = [] if character in '"\\' else [_unicode_escape(code)]
     if character in _ESCAPES:
         found.append(((BACKSLASH,), (ord(_ESCAPES[character]),)))
     if code >= 0x7F:
@@ -325,14 +325,15 @@ def _is_plain(character: str) -> bool:
     return " " <= character <= "~" and character not in '"\\'
 
 
-def _hex_digits(code: int) -> _Path:
+def _unicode_escape(code: int) -> _Path:
     """``\\u`` and four digits, or a surrogate pair of these; digits of either case."""
     units = [code]
     if code > 0xFFFF:
         units = [0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF)]
     text = "".join(f"\\u{unit:04x}" for unit in units)
     return tuple(
-        (ord(byte),) if byte in "\\u" else tuple({ord(byte), ord(byte.upper())}) for byte in text
+        (ord(digit),) if digit in "\\u" else tuple({ord(digit), ord(digit.upper())})
+        for digit in text
     )
 
 

@@ -104,10 +104,7 @@ class _GraphWriter(Generic[State]):
             for state, outgoing in living.items()
         }
         self._in_degree = Counter(
-            target
-            for state, outgoing in self._edges.items()
-            for _, target in outgoing
-            if target != state
+            target for state, its in self._edges.items() for _, target in its if target != state
         )
         self._rules: dict[State, str] = {}
         self._waiting: list[State] = []
@@ -136,12 +133,8 @@ class _GraphWriter(Generic[State]):
             skipped_to = {target for read, target in edges if read is None}
             for read, target in edges:
                 if read is not None:
-                    optional_read = target in skipped_to
-                    row = [
-                        optional(read, self._span) if optional_read else read,
-                        *self._call(target),
-                    ]
-                    options.append(sequence(row, self._span))
+                    first = optional(read, self._span) if target in skipped_to else read
+                    options.append(sequence([first, *self._call(target)], self._span))
                 elif self._in_degree[target] == 1 and not self._loops(target):
                     waiting.append(target)
                 elif target not in read_to:

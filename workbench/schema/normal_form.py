@@ -7,9 +7,6 @@ schema which refers to itself has a normal form too.
 The automata of some formats accept fewer strings than the specification. ``Values.texts`` then are
 the strings that surely belong to a set, and ``Values.undecided`` contains all others that may. The
 complement of such a set is what is in neither, so nothing forbidden is accepted.
-
-The operations on sets of strings at the end are cached: a schema uses the same few sets again and
-again, and with patterns or formats each operation builds an automaton.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from workbench.base.source import Span
@@ -279,24 +275,6 @@ def canonical(value: Json) -> object:
     return value
 
 
-@lru_cache(maxsize=2048)
-def is_empty(names: StringSet) -> bool:
-    """Whether a set of strings is empty, cached."""
-    return names.is_empty
-
-
-@lru_cache(maxsize=2048)
-def text_complement(names: StringSet) -> StringSet:
-    """The complement of a set of strings, cached."""
-    return ~names
-
-
-@lru_cache(maxsize=2048)
-def text_union(texts: StringSet, more: StringSet) -> StringSet:
-    """The union of two sets of strings, cached."""
-    return texts | more
-
-
 def all_but(names: Iterable[str]) -> StringSet:
     """All names except these."""
     return ~StringSet.of(names)
@@ -304,32 +282,24 @@ def all_but(names: Iterable[str]) -> StringSet:
 
 def non_empty(parts: Iterable[tuple[StringSet, LazySet]]) -> NamedSets:
     """The parts whose set of names is not empty."""
-    return tuple((names, lazy) for names, lazy in parts if not is_empty(names))
+    return tuple((names, lazy) for names, lazy in parts if not names.is_empty)
 
 
 def possible_texts(values: Values) -> StringSet:
     """All strings that belong or may belong to a set."""
-    return (
-        values.texts if is_empty(values.undecided) else text_union(values.texts, values.undecided)
-    )
+    return values.texts if values.undecided.is_empty else values.texts | values.undecided
 
 
 def undecided_in_both(left: Values, right: Values) -> StringSet:
     """The undecided strings of the intersection of two sets."""
-    if is_empty(left.undecided) and is_empty(right.undecided):
+    if left.undecided.is_empty and right.undecided.is_empty:
         return left.undecided
-    return text_union(
-        left.undecided & possible_texts(right), right.undecided & possible_texts(left)
-    )
+    return (left.undecided & possible_texts(right)) | (right.undecided & possible_texts(left))
 
 
 def undecided_in_complement(values: Values) -> StringSet:
     """The undecided strings of the complement of a set."""
-    return (
-        values.undecided
-        if is_empty(values.undecided)
-        else values.undecided & text_complement(values.texts)
-    )
+    return values.undecided if values.undecided.is_empty else values.undecided & ~values.texts
 
 
 def certain_complement(texts: StringSet, undecided: StringSet) -> StringSet:
@@ -337,10 +307,10 @@ def certain_complement(texts: StringSet, undecided: StringSet) -> StringSet:
 
     Raises: UncomputableSet if there are none although some strings are undecided.
     """
-    if is_empty(undecided):
-        return text_complement(texts)
-    found = text_complement(text_union(texts, undecided))
-    if is_empty(found):
+    if undecided.is_empty:
+        return ~texts
+    found = ~(texts | undecided)
+    if found.is_empty:
         raise UncomputableSet(
             "it contains a format whose automaton accepts only some of its strings, "
             "so the complement is not known"

@@ -31,16 +31,29 @@ from workbench.automata.explore import nothing
 from workbench.automata.nfa import NfaBuilder
 from workbench.base.dfa import Dfa
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema import digit_machines as reading
 from workbench.schema.digit_machines import (
     ABOVE,
+    BEGIN,
     BELOW,
     EQUAL,
+    FRACTION,
+    MARKED,
+    POINT,
+    POWER,
+    POWER_SIGNED,
+    SIGNED,
+    STATE_COST,
+    WHOLE,
     Edge,
     NumeralState,
+    byte_edge,
+    compare_digit,
+    containing,
     decimal_digits,
     decimal_places,
+    digit_edges,
     exponent_numerals,
+    numeral_machine,
     scientific,
 )
 from workbench.schema.intervals import Grid, Interval, end_numbers
@@ -60,8 +73,8 @@ def interval_numerals(
         # remainders that powers of ten cannot distinguish share a state (see ``_Remainders``)
         tens = 10 ** (4 * len(str(steps.modulus))) if steps.grid.period == 1 else 1
         remainders = steps.modulus // gcd(steps.modulus, tens)
-        limits.check("states", reading.STATE_COST * remainders, "choose a multiple of fewer digits")
-    return reading.numeral_machine(numerals.edges, numerals.is_final, limits)
+        limits.check("states", STATE_COST * remainders, "choose a multiple of fewer digits")
+    return numeral_machine(numerals.edges, numerals.is_final, limits)
 
 
 def depend_only_on_sign(intervals: Sequence[Interval]) -> bool:
@@ -157,22 +170,18 @@ class _IntervalNumerals:
     def edges(self, state: NumeralState) -> Iterator[Edge]:
         """The outgoing edges of a state."""
         part = state.part
-        if part == reading.BEGIN:
-            yield reading.byte_edge(b"-", state._replace(part=reading.SIGNED, negative=True))
+        if part == BEGIN:
+            yield byte_edge(b"-", state._replace(part=SIGNED, negative=True))
         # the first bound is 0: a whole part equal to it is "0" and complete
-        if part in (reading.BEGIN, reading.SIGNED) or (
-            part == reading.WHOLE and state.compared[0] != EQUAL
-        ):
+        if part in (BEGIN, SIGNED) or (part == WHOLE and state.compared[0] != EQUAL):
             marks = self._marks(state, [bound.whole for bound in self.bounds[state.negative]])
-            first = int(self.digits_only and part == reading.SIGNED)
-            yield from reading.digit_edges(
-                marks, lambda digit: self._whole_digit(state, digit), first
-            )
-        if part == reading.WHOLE and not self.digits_only:
-            yield reading.byte_edge(b".", self._at_point(state))
-        if part in (reading.POINT, reading.FRACTION):
+            first = int(self.digits_only and part == SIGNED)
+            yield from digit_edges(marks, lambda digit: self._whole_digit(state, digit), first)
+        if part == WHOLE and not self.digits_only:
+            yield byte_edge(b".", self._at_point(state))
+        if part in (POINT, FRACTION):
             marks = {0, *self._marks(state, [bound.part for bound in self.bounds[state.negative]])}
-            yield from reading.digit_edges(marks, lambda digit: self._fraction_digit(state, digit))
+            yield from digit_edges(marks, lambda digit: self._fraction_digit(state, digit))
         if self.exponents:
             yield from _any_exponent(state)
 
@@ -189,12 +198,12 @@ class _IntervalNumerals:
         at = min(state.read, self.most_whole - 1)
         before = state.compared or (EQUAL,) * len(bounds)
         compared = tuple(
-            ABOVE if at >= len(bound.whole) else reading.compare_digit(b, digit, bound.whole[at])
+            ABOVE if at >= len(bound.whole) else compare_digit(b, digit, bound.whole[at])
             for b, bound in zip(before, bounds, strict=True)
         )
         extra = state.extra or (0,) * len(self.grids)
         extra = tuple(s.after(r, digit) for r, s in zip(extra, self.grids, strict=True))
-        return NumeralState(reading.WHOLE, state.negative, at + 1, compared, extra)
+        return NumeralState(WHOLE, state.negative, at + 1, compared, extra)
 
     def _at_point(self, state: NumeralState) -> NumeralState:
         """The state after the whole part: a shorter whole part is a smaller number."""
@@ -203,13 +212,13 @@ class _IntervalNumerals:
             for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         )
         extra = tuple(s.closed(r, 0) for r, s in zip(state.extra, self.grids, strict=True))
-        return NumeralState(reading.POINT, state.negative, 0, compared, extra)
+        return NumeralState(POINT, state.negative, 0, compared, extra)
 
     def _fraction_digit(self, state: NumeralState, digit: int) -> NumeralState:
         """One more digit after the point."""
         at = state.read
         compared = tuple(
-            reading.compare_digit(b, digit, bound.part[at] if at < len(bound.part) else 0)
+            compare_digit(b, digit, bound.part[at] if at < len(bound.part) else 0)
             for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         )
         # −1: not a multiple of the step
@@ -219,15 +228,13 @@ class _IntervalNumerals:
             else (r if digit == 0 else -1)
             for r, s in zip(state.extra, self.grids, strict=True)
         )
-        return NumeralState(
-            reading.FRACTION, state.negative, min(at + 1, self.most_part), compared, extra
-        )
+        return NumeralState(FRACTION, state.negative, min(at + 1, self.most_part), compared, extra)
 
     def is_final(self, state: NumeralState) -> bool:
         """Whether a numeral may end here and its number is in an interval."""
-        if state.part == reading.WHOLE:
+        if state.part == WHOLE:
             state = self._at_point(state)
-        elif state.part not in (reading.FRACTION, reading.POWER):
+        elif state.part not in (FRACTION, POWER):
             return False
         sizes = {
             -bound.size if state.negative else bound.size: (
@@ -235,7 +242,7 @@ class _IntervalNumerals:
             )
             for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         }
-        found = reading.containing(self.intervals, sizes, state)
+        found = containing(self.intervals, sizes, state)
         return any(self._is_on_grid(interval.grid, state) for interval in found)
 
     def _is_on_grid(self, grid: Grid, state: NumeralState) -> bool:
@@ -255,14 +262,14 @@ class _IntervalNumerals:
 
 def _any_exponent(state: NumeralState) -> Iterator[Edge]:
     """The edges of an exponent where it does not matter: it does not change the sign."""
-    if state.part in (reading.WHOLE, reading.FRACTION):
+    if state.part in (WHOLE, FRACTION):
         for letter in (b"e", b"E"):
-            yield reading.byte_edge(letter, state._replace(part=reading.MARKED))
-    if state.part == reading.MARKED:
+            yield byte_edge(letter, state._replace(part=MARKED))
+    if state.part == MARKED:
         for letter in (b"+", b"-"):
-            yield reading.byte_edge(letter, state._replace(part=reading.POWER_SIGNED))
-    if state.part in (reading.MARKED, reading.POWER_SIGNED, reading.POWER):
-        yield from reading.digit_edges((), lambda _: state._replace(part=reading.POWER))
+            yield byte_edge(letter, state._replace(part=POWER_SIGNED))
+    if state.part in (MARKED, POWER_SIGNED, POWER):
+        yield from digit_edges((), lambda _: state._replace(part=POWER))
 
 
 def numerals_machine(

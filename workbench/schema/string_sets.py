@@ -88,24 +88,10 @@ class StringSet:
         return _bounded(StringSet(low=low, high=high, without=without, content=content))
 
     def __invert__(self) -> StringSet:
-        if self.words is not None:
-            return _bounded(StringSet(without=self.words))
-        if self.low == 0 and self.high is None and self.content is None:
-            return StringSet.of(self.without)
-        if not self.without and self.content is None and (self.low == 0 or self.high is None):
-            low = 0 if self.high is None else self.high + 1
-            return StringSet.lengths(low, self.low - 1 if self.high is None else None)
-        return StringSet(content=string_machines.complement(self.as_content()))
+        return _complement(self)
 
     def __or__(self, other: StringSet) -> StringSet:
-        if self.words is not None and other.words is not None:
-            return StringSet(words=self.words | other.words)
-        for one, rest in ((self, other), (other, self)):
-            if one.words is not None and all(rest.contains(word) for word in one.words):
-                return rest
-            if rest == StringSet(without=rest.without):
-                return StringSet(without=frozenset(w for w in rest.without if not one.contains(w)))
-        return StringSet(content=string_machines.union(self.as_content(), other.as_content()))
+        return _union(self, other)
 
     @property
     def only_counts(self) -> bool:
@@ -122,9 +108,7 @@ class StringSet:
             return not self.words
         if self.content is None:
             return False
-        if not string_machines.has_member(self.content, self.low, self.high):
-            return True
-        return bool(self.without) and self.finite(0) == ()
+        return _has_no_member(self)
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member."""
@@ -197,6 +181,42 @@ def _bounded(texts: StringSet) -> StringSet:
     if texts.without == {""}:
         return replace(texts, low=max(texts.low, 1), without=frozenset())
     return texts
+
+
+# A schema uses the same few sets of strings again and again, and with patterns or formats each
+# operation builds an automaton: the operations are cached.
+
+
+@lru_cache(maxsize=2048)
+def _complement(texts: StringSet) -> StringSet:
+    if texts.words is not None:
+        return _bounded(StringSet(without=texts.words))
+    if texts.low == 0 and texts.high is None and texts.content is None:
+        return StringSet.of(texts.without)
+    if not texts.without and texts.content is None and (texts.low == 0 or texts.high is None):
+        low = 0 if texts.high is None else texts.high + 1
+        return StringSet.lengths(low, texts.low - 1 if texts.high is None else None)
+    return StringSet(content=string_machines.complement(texts.as_content()))
+
+
+@lru_cache(maxsize=2048)
+def _union(left: StringSet, right: StringSet) -> StringSet:
+    if left.words is not None and right.words is not None:
+        return StringSet(words=left.words | right.words)
+    for one, rest in ((left, right), (right, left)):
+        if one.words is not None and all(rest.contains(word) for word in one.words):
+            return rest
+        if rest == StringSet(without=rest.without):
+            return StringSet(without=frozenset(w for w in rest.without if not one.contains(w)))
+    return StringSet(content=string_machines.union(left.as_content(), right.as_content()))
+
+
+@lru_cache(maxsize=2048)
+def _has_no_member(texts: StringSet) -> bool:
+    assert texts.content is not None
+    if not string_machines.has_member(texts.content, texts.low, texts.high):
+        return True
+    return bool(texts.without) and texts.finite(0) == ()
 
 
 @lru_cache(maxsize=1024)

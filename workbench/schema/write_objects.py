@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import product
 
 from workbench.schema.member_rows import write_graph
-from workbench.schema.normal_form import LazySet, Objects, is_empty
+from workbench.schema.normal_form import LazySet, Objects
 from workbench.schema.string_sets import StringSet
 from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Repetition
@@ -136,10 +136,9 @@ class _ObjectGraph:
 
     def _pair(self, name: str, held: LazySet) -> tuple[Expression, ...]:
         """A declared member, cached for all states."""
-        pair = self._written.get((name, held))
-        if pair is None:
-            pair = self._written[name, held] = self._writer.member(name, held, self._owner)
-        return pair
+        if (name, held) not in self._written:
+            self._written[name, held] = self._writer.member(name, held, self._owner)
+        return self._written[name, held]
 
     def _read(self, state: _State, pair: tuple[Expression, ...]) -> Expression:
         comma = [self._writer.spacing.comma] if state[1] else []
@@ -158,16 +157,12 @@ class _ObjectGraph:
         """
         if not self._shape.some:
             return [(0, names, lazy)]
-        found = self._satisfying_cache.get((satisfied, names, lazy))
-        if found is None:
-            found = self._satisfying_cache[satisfied, names, lazy] = list(
-                self._compute_satisfying(satisfied, names, lazy)
-            )
-        return found
+        key = satisfied, names, lazy
+        if key not in self._satisfying_cache:
+            self._satisfying_cache[key] = list(self._options(*key))
+        return self._satisfying_cache[key]
 
-    def _compute_satisfying(
-        self, satisfied: int, names: StringSet, lazy: LazySet
-    ) -> Iterator[_Satisfying]:
+    def _options(self, satisfied: int, names: StringSet, lazy: LazySet) -> Iterator[_Satisfying]:
         intersection, sure = self._writer.algebra.intersection, 0
         could: list[list[_Satisfying]] = []
         for number, pairs in enumerate(self._shape.some):
@@ -184,11 +179,11 @@ class _ObjectGraph:
             elif is_all:
                 sure |= 1 << number
             else:
-                could.append([one for one in shared if not is_empty(one[1])])
+                could.append([one for one in shared if not one[1].is_empty])
         chosen = [(sure, names, lazy)]
         for options in could:
             for (more, its_names, its_values), (bit, those, held) in product(chosen[:], options):
-                if not is_empty(common := its_names & those):
+                if not (common := its_names & those).is_empty:
                     chosen.append((more | bit, common, intersection(its_values, held)))
                 self._writer.clock.check()
         for one in chosen:
@@ -197,11 +192,8 @@ class _ObjectGraph:
 
     def is_final(self, state: _State) -> bool:
         index, count, satisfied = state
-        return (
-            index == len(self._pairs)
-            and count >= self._shape.low
-            and satisfied == self._all_satisfied
-        )
+        is_complete = index == len(self._pairs) and satisfied == self._all_satisfied
+        return is_complete and count >= self._shape.low
 
     def name_of(self, state: _State) -> str:
         index = state[0]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import chain, product
+from operator import or_
 from typing import TypeVar
 
 from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
@@ -42,8 +43,6 @@ from workbench.schema.normal_form import (
     all_but,
     non_empty,
     possible_texts,
-    text_complement,
-    text_union,
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import Json, Node, invalid, unsupported
@@ -124,7 +123,7 @@ def _objects(subschemas: SubschemaSets, shape: Objects, lazy: LazySet) -> Object
     everything, seen = algebra.all_values.texts, shape.evaluated
     if seen is None:
         seen = algebra.no_values.texts
-    parts = [(seen, algebra.anything), (text_complement(seen), lazy)]
+    parts = [(seen, algebra.anything), (~seen, lazy)]
     kept = (part for part in parts if part[1] is not algebra.nothing)
     return Objects({}, frozenset(), non_empty(kept), evaluated=everything)
 
@@ -177,7 +176,7 @@ def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Val
                 ),
             )
         ),
-        reduce(text_union, [option.undecided for option in plain]),
+        reduce(or_, [option.undecided for option in plain]),
     )
 
 

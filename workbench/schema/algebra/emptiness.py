@@ -21,7 +21,6 @@ from workbench.schema.normal_form import (
     NamedSets,
     Objects,
     Values,
-    is_empty,
     item_of,
 )
 
@@ -101,7 +100,7 @@ class Emptiness:
             return False
         if not values.texts.is_empty or not values.numbers.is_empty:
             return False
-        if not is_empty(values.undecided):
+        if not values.undecided.is_empty:
             return None
         shapes: tuple[Arrays | Objects, ...] = (*values.objects, *values.arrays)
         return all_of(self.of_shape(shape) for shape in shapes)
@@ -139,7 +138,7 @@ class Emptiness:
         intersection, held = self.algebra.intersection, list[LazySet]()
         for names, lazy in pairs:
             declared = (own for name, own in shape.properties.items() if names.contains(name))
-            others = (own for those, own in shape.extras if not is_empty(those & names))
+            others = (own for those, own in shape.extras if not (those & names).is_empty)
             held += [intersection(own, lazy) for own in (*declared, *others)]
         return all_of(self.of_set(one) for one in held)
 

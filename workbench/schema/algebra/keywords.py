@@ -15,9 +15,7 @@ from workbench.schema.normal_form import (
     NamedSets,
     Objects,
     all_but,
-    is_empty,
     non_empty,
-    text_complement,
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import Node, invalid, unsupported
@@ -244,7 +242,7 @@ def _extras(
     rest = all_but(declared) if declared else algebra.all_values.texts
     evaluated: StringSet | None = None
     if tracked:
-        evaluated = algebra.all_values.texts if keyword is not None else text_complement(rest)
+        evaluated = algebra.all_values.texts if keyword is not None else ~rest
         for names, _ in patterns:
             evaluated |= names
     if not patterns:
@@ -254,11 +252,11 @@ def _extras(
         parted: list[tuple[StringSet, LazySet | None]] = []
         for those, held in parts:
             matched = those & names
-            if is_empty(matched):
+            if matched.is_empty:
                 parted.append((those, held))
                 continue
             parted.append((matched, lazy if held is None else algebra.intersection(held, lazy)))
-            if not is_empty(left := those & text_complement(names)):
+            if not (left := those & ~names).is_empty:
                 parted.append((left, held))
         parts = parted
         if len(parts) > _MAX_NAME_SETS:

@@ -22,12 +22,9 @@ from workbench.schema.normal_form import (
     Values,
     all_but,
     certain_complement,
-    is_empty,
     item_of,
     non_empty,
     property_of,
-    text_complement,
-    text_union,
     undecided_in_both,
     undecided_in_complement,
 )
@@ -84,8 +81,8 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
         null = null or values.null
         booleans |= values.booleans
         numbers |= values.numbers
-        texts = text_union(texts, values.texts)
-        undecided = text_union(undecided, values.undecided)
+        texts |= values.texts
+        undecided |= values.undecided
         arrays += values.arrays
         objects += values.objects
     if algebra.any_array in arrays and all(
@@ -172,7 +169,7 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
         frozenset(_loose(left, right)),
         order,
         evaluated,
-        text_union(left.undecided, right.undecided),
+        left.undecided | right.undecided,
     )
 
 
@@ -203,7 +200,7 @@ def _extras(
         lazy = algebra.intersection(one, other)
         if lazy is not algebra.nothing:
             common = names if names is also else names & also
-            if not is_empty(common):
+            if not common.is_empty:
                 yield common, lazy
 
 
@@ -314,7 +311,7 @@ def _with(algebra: SetAlgebra, name: str, lazy: LazySet) -> Objects:
 def _without(algebra: SetAlgebra, pairs: NamedSets) -> Iterator[tuple[Objects, ...]]:
     """For each (names, values) pair, the objects that have no property matching it."""
     for names, lazy in pairs:
-        allowed = [(names, algebra.complement(lazy)), (text_complement(names), algebra.anything)]
+        allowed = [(names, algebra.complement(lazy)), (~names, algebra.anything)]
         kept = (part for part in allowed if part[1] is not algebra.nothing)
         yield (Objects({}, frozenset(), non_empty(kept)),)
 
@@ -327,5 +324,5 @@ def _failing_extras(algebra: SetAlgebra, shape: Objects) -> Iterator[tuple[Strin
         if lazy is not algebra.anything:
             yield names, algebra.complement(lazy)
     forbidden = certain_complement(allowed, shape.undecided)
-    if not is_empty(forbidden):
+    if not forbidden.is_empty:
         yield forbidden, algebra.anything

@@ -17,9 +17,7 @@ from workbench.schema.normal_form import (
     CircularReference,
     LazySet,
     Objects,
-    is_empty,
     property_of,
-    text_complement,
 )
 from workbench.schema.schema_reader import UncomputableSet
 
@@ -55,7 +53,7 @@ def _tag(lazy: LazySet) -> frozenset[object] | None:
     words = values.texts.words
     if words is None or len(words) > _MAX_TAG_WORDS or values.arrays or values.objects:
         return None
-    if not is_empty(values.undecided) or not values.numbers.is_empty:
+    if not values.undecided.is_empty or not values.numbers.is_empty:
         return None
     return frozenset((*words, *values.booleans, *((None,) if values.null else ())))
 
@@ -148,6 +146,6 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
 
 def _covered(names: StringSet, allowed: StringSet, shape: Objects) -> bool:
     """Whether each of these names is allowed, or is declared by a shape."""
-    left = names & text_complement(allowed)
+    left = names & ~allowed
     few = left.finite(len(shape.properties))
     return few is not None and all(name in shape.properties for name in few)
