@@ -105,7 +105,7 @@ class _CallConverter(_Converter):
             case OneOf(values=values), _:
                 return self._one_of(value, values, type_)
             case Union(options=options), _:
-                return self.options.first(value, options, self.value, _wrong_value(value, type_))
+                return self.options.first(value, options, self.value, _expected(value.span, type_))
             case Named(name=name), _:
                 return self._named(value, self.types.definitions[name])
             case Many(kind=kind, item=item), _:
@@ -114,7 +114,7 @@ class _CallConverter(_Converter):
                 return tuple(self.value(one, item) for one, item in zip(given, items, strict=True))
             case Dict(key=key, value=item), Pairs(pairs=pairs):
                 return {self.value(k, key): self.value(v, item) for k, v in pairs}
-        raise _wrong_value(value, type_)
+        raise _expected(value.span, type_)
 
     def _scalar(self, value: Value, scalar: Scalar, type_: Type) -> object:
         match scalar, value:
@@ -130,7 +130,7 @@ class _CallConverter(_Converter):
                 return _WORDS[name]
             case Scalar.NONE, Word(name="None"):
                 return None
-        raise _wrong_value(value, type_)
+        raise _expected(value.span, type_)
 
     def _one_of(
         self, value: Value, values: tuple[str | int | Member | None, ...], type_: Type
@@ -145,7 +145,7 @@ class _CallConverter(_Converter):
                     return one
                 case int(), Number(value=int(given)) if given == one and type(one) is int:
                     return one
-        raise _wrong_value(value, type_)
+        raise _expected(value.span, type_)
 
     def _named(self, value: Value, definition: Record | Enumeration) -> object:
         match definition, value:
@@ -155,18 +155,18 @@ class _CallConverter(_Converter):
                     return self.factory.member(definition, member)
             case Record(name=name), Call(name=called, given=()) if called == name:
                 return self._record(value, definition)
-        raise _wrong_value(value, Named(definition.name))
+        raise _expected(value.span, Named(definition.name))
 
     def _record(self, call: Call, record: Record) -> object:
         fields = {one.name: one for one in record.fields}
         given = {}
         for keyword, value in call.keywords:
             if keyword not in fields:
-                raise _error_at_span(value.span, f"{record.name} has no field {keyword}")
+                raise TypeMismatchError(value.span, f"{record.name} has no field {keyword}")
             given[keyword] = self.value(value, fields[keyword].type)
         if missing := missing_field(record, given):
             bracket = Span(call.span.end - 1, call.span.end)
-            raise _error_at_span(bracket, f"expected {missing.name}= in {record.name}(…)")
+            raise TypeMismatchError(bracket, f"expected {missing.name}= in {record.name}(…)")
         return self.factory.instance(record, given)
 
     def _many(self, value: Value, kind: Kind, item: Type, type_: Type) -> object:
@@ -185,7 +185,7 @@ class _CallConverter(_Converter):
                 name="frozenset", keywords=(), given=(Items(bracket="{", items=items),)
             ):
                 return frozenset(self.value(one, item) for one in items)
-        raise _wrong_value(value, type_)
+        raise _expected(value.span, type_)
 
 
 def as_float(number: float) -> float:
@@ -196,12 +196,8 @@ def as_float(number: float) -> float:
         return number
 
 
-def _wrong_value(value: Value, type_: Type) -> TypeMismatchError:
-    return _error_at_span(value.span, f"expected {type_text(type_)}")
-
-
-def _error_at_span(span: Span, message: str) -> TypeMismatchError:
-    return TypeMismatchError(span, span.start, message)
+def _expected(place: Span | str, type_: Type) -> TypeMismatchError:
+    return TypeMismatchError(place, f"expected {type_text(type_)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -337,7 +333,7 @@ class _JsonConverter(_Converter):
                     value,
                     options,
                     lambda each, option: self.value(each, option, at),
-                    _wrong_json(at, type_),
+                    _expected(at, type_),
                 )
             case Named(name=name):
                 return self._named(value, self.types.definitions[name], at)
@@ -353,7 +349,7 @@ class _JsonConverter(_Converter):
                     self._key(k, key, at): self.value(v, item, f"{at}/{k}")
                     for k, v in value.items()
                 }
-        raise _wrong_json(at, type_)
+        raise _expected(at, type_)
 
     def _key(self, text: str, key: Type, at: str) -> object:
         """The value of a key, which is text in JSON."""
@@ -372,7 +368,7 @@ class _JsonConverter(_Converter):
                         return self.factory.member(one, member)
             case Plain(scalar=Scalar.STR):
                 return text
-        raise _wrong_json(at, key)
+        raise _expected(at, key)
 
     def _one_of(
         self, value: object, values: tuple[str | int | Member | None, ...], type_: Type, at: str
@@ -380,7 +376,7 @@ class _JsonConverter(_Converter):
         for one in values:
             if _same(json_of(one, self.types.definitions), value):
                 return self.constant(one)
-        raise _wrong_json(at, type_)
+        raise _expected(at, type_)
 
     def _named(self, value: object, one: Record | Enumeration, at: str) -> object:
         if isinstance(one, Enumeration):
@@ -389,17 +385,19 @@ class _JsonConverter(_Converter):
                     return self.factory.member(one, member)
         elif isinstance(value, dict):
             return self._record(value, one, at)
-        raise _wrong_json(at, Named(one.name))
+        raise _expected(at, Named(one.name))
 
     def _record(self, value: dict[str, object], record: Record, at: str) -> object:
         fields = {one.name: one for one in record.fields}
         given = {}
         for name, each in value.items():
             if name not in fields:
-                raise _error_at_path(f"{at}/{name}", f"{record.name} has no field {name}")
+                raise TypeMismatchError(f"{at}/{name}", f"{record.name} has no field {name}")
             given[name] = self.value(each, fields[name].type, f"{at}/{name}")
         if missing := missing_field(record, given):
-            raise _error_at_path(at, f"expected {missing.name} among the fields of {record.name}")
+            raise TypeMismatchError(
+                at, f"expected {missing.name} among the fields of {record.name}"
+            )
         return self.factory.instance(record, given)
 
 
@@ -417,17 +415,9 @@ def _scalar(value: object, scalar: Scalar, at: str) -> object:
             return int(value)
         case Scalar.FLOAT, int() | float():
             return as_float(value)
-    raise _wrong_json(at, Plain(scalar))
+    raise _expected(at, Plain(scalar))
 
 
 def _same(known: object, value: object) -> bool:
     """Whether two JSON values are equal; ``true`` is not equal to 1."""
     return known == value and isinstance(known, bool) == isinstance(value, bool)
-
-
-def _wrong_json(at: str, type_: Type) -> TypeMismatchError:
-    return _error_at_path(at, f"expected {type_text(type_)}")
-
-
-def _error_at_path(at: str, message: str) -> TypeMismatchError:
-    return TypeMismatchError(at, at.count("/"), message)

@@ -180,12 +180,12 @@ V = TypeVar("V")
 class TypeMismatchError(Exception):
     """A value is not of a type; ``instances`` converts it to a ParseError."""
 
-    def __init__(self, place: object, depth: int, message: str) -> None:
+    def __init__(self, place: Span | str, message: str) -> None:
         super().__init__(message)
         #: Its position: a span, or a JSON pointer.
         self.place = place
         #: How far into the value the error is; the larger, the more of the value was accepted.
-        self.depth = depth
+        self.depth = place.start if isinstance(place, Span) else place.count("/")
         self.message = message
 
 
