@@ -16,7 +16,7 @@ from workbench.grammar.export.json_strings import json_character, json_contents
 from workbench.grammar.export.registry import export
 from workbench.grammar.export.terminals import machine_regex
 from workbench.grammar.grammar import Grammar
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 from workbench.syntax.ranges import Ranges, contains, normalized
 from workbench.syntax.regex.printer import pattern
 
@@ -55,16 +55,16 @@ def test_a_character_in_all_its_spellings(ranges: Ranges, others: list[int]) -> 
 
 #   texts                                     what they say, why
 CONTENTS = [
-    (Texts.everything(),                          "(?s:.)*",      "any string"),
-    (Texts.pattern("^[a-z]{3,255}$"),             "[a-z]{3,255}", "a pattern and its count"),
-    (Texts.lengths(0, 3),                         "(?s:.){0,3}",  "a length"),
-    (Texts.pattern("^(é|[😀😁]\\n)+$"),            "(?:é|[😀😁]\\n)+", "escapes and pairs of halves"),
-    (Texts.of(["abcé"]),                          None,           "ASCII of a word is spelled plainly"),
+    (StringSet.everything(),                          "(?s:.)*",      "any string"),
+    (StringSet.pattern("^[a-z]{3,255}$"),             "[a-z]{3,255}", "a pattern and its count"),
+    (StringSet.lengths(0, 3),                         "(?s:.){0,3}",  "a length"),
+    (StringSet.pattern("^(é|[😀😁]\\n)+$"),            "(?:é|[😀😁]\\n)+", "escapes and pairs of halves"),
+    (StringSet.of(["abcé"]),                          None,           "ASCII of a word is spelled plainly"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("texts", "said", "because"), CONTENTS, ids=[r[-1] for r in CONTENTS])
-def test_contents(texts: Texts, said: str | None, because: str) -> None:
+def test_contents(texts: StringSet, said: str | None, because: str) -> None:
     found = json_contents(texts.machine(LIMITS))
     assert (found is None) is (said is None), because
     if found is not None:

@@ -1,6 +1,6 @@
-"""A slow, obvious twin of the algebra: in come a schema and an instance, out comes whether it fits.
+"""A slow, simple validator to test the algebra against, and strategies for schemas.
 
-Draft 2020-12 by the letter, for what the generated schemas below hold.
+Implements the keywords of draft 2020-12 that the generated schemas contain.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Result:
 
 
 def validates(schema: Any, instance: Any) -> bool:
-    """Whether an instance is one of a schema's."""
+    """Whether an instance is valid."""
     return check(schema, instance, schema).fits
 
 
-class Endless(Exception):  # noqa: N818  # no error of ours
-    """A schema is a part of itself: the specification says nothing of it."""
+class Endless(Exception):  # noqa: N818
+    """A schema refers to itself without a property or item between; this is not specified."""
 
 
 def check(schema: Any, value: Any, root: Any) -> Result:
@@ -41,7 +41,7 @@ def check(schema: Any, value: Any, root: Any) -> Result:
         depth.pop()
 
 
-#: The schemas being checked, one in another.
+#: The nested schemas that are being checked.
 depth: list[Any] = []
 
 
@@ -198,7 +198,7 @@ names = st.lists(st.sampled_from(NAMES), unique=True, max_size=2)
 
 
 def keywords(held: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """One keyword with its value (or those that go together) as a small schema."""
+    """A schema with one keyword."""
     several = st.lists(held, min_size=1, max_size=3)
     named = st.dictionaries(st.sampled_from(NAMES), held, min_size=1, max_size=2)
     patterned = st.dictionaries(st.sampled_from(("^a", "b", "b$")), held, min_size=1, max_size=2)

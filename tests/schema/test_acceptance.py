@@ -1,8 +1,8 @@
-"""Schemas of others with their instances: what compiles, and what is accepted in every spelling.
+"""Published schemas with instances: which ones compile, and which instances are accepted.
 
 The rows of the JSON-Schema-Test-Suite (MIT, json-schema-org/JSON-Schema-Test-Suite) lie in
-``tests/data``; those of jsonschemabench come from a collection without a licence and are read where
-they lie beside the project. ``workbench bench --schemas FILE`` tells more of the same.
+``tests/data``; those of jsonschemabench have no licence and are read from a folder next to the
+project if it exists. ``workbench bench --schemas FILE`` reports more details.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from workbench.grammar.grammar import Grammar
 from workbench.lab.bench import schema_worker
 
 SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
-BESIDE = Path(__file__).parents[3] / "shared" / "cases" / "jsonschema.jsonl"
+EXTERNAL = Path(__file__).parents[3] / "shared" / "cases" / "jsonschema.jsonl"
 
-#: Rows left out of the share of valid instances, and why.
-BEYOND = {
-    "js-1451": "which labels after 'xn--' are Punycode of letters that IDNA permits no automaton tells"
+#: Rows whose valid instances are not counted, and why.
+NOT_REGULAR = {
+    "js-1451": "no automaton decides which labels after 'xn--' are Punycode of letters that IDNA permits"
 }
 
 Row = dict[str, Any]
@@ -36,16 +36,16 @@ Row = dict[str, Any]
 
 @dataclass
 class Findings:
-    """What became of many rows; ids and numbers of tests where something went wrong."""
+    """The results of many rows, with the ids and numbers of the failed tests."""
 
     rows: int = 0
     compiled: int = 0
     valid: int = 0
     unnamed: list[str] = field(default_factory=list)
-    #: Valid instances, in declared order, that are not accepted in some spelling.
+    #: Valid instances, in declared order, that are not accepted in some notation.
     missed: list[str] = field(default_factory=list)
-    #: Invalid instances that are accepted in some spelling.
-    let_in: list[str] = field(default_factory=list)
+    #: Invalid instances that are accepted in some notation.
+    wrongly_accepted: list[str] = field(default_factory=list)
 
 
 def suite_rows() -> Iterator[Row]:
@@ -54,9 +54,9 @@ def suite_rows() -> Iterator[Row]:
 
 
 def other_rows() -> Iterator[Row]:
-    if not BESIDE.exists():
-        pytest.skip(f"the schemas without a licence are not here: no {BESIDE}")
-    with BESIDE.open(encoding="utf-8") as lines:
+    if not EXTERNAL.exists():
+        pytest.skip(f"the schemas without a licence are missing: no {EXTERNAL}")
+    with EXTERNAL.open(encoding="utf-8") as lines:
         yield from (row for row in map(json.loads, lines) if row["suite"] == "jsonschemabench")
 
 
@@ -71,20 +71,20 @@ def judged(rows: Iterator[Row]) -> Findings:
                 found.unnamed.append(f"{row['id']}: {error.message}")
             continue
         found.compiled += 1
-        if row["id"] in BEYOND:
+        if row["id"] in NOT_REGULAR:
             row["tests"] = [test for test in row["tests"] if not test["valid"]]
         found.valid += sum(test["valid"] for test in row["tests"])
         _, wrong = schema_worker.judged(grammar.accepts, row)
         for number, spellings in wrong.items():
             if not row["tests"][int(number)]["valid"]:
-                found.let_in.append(f"{row['id']} test {number}")
+                found.wrongly_accepted.append(f"{row['id']} test {number}")
             elif any(how.startswith("declared") for how in spellings):
                 found.missed.append(f"{row['id']} test {number}")
     return found
 
 
 def is_named(error: WorkbenchError) -> bool:
-    """Whether a refusal tells its place in the schema, or which budget it overdraws."""
+    """Whether an error has a span in the schema or names an exceeded limit."""
     if isinstance(error, BuildError | ParseError):
         return error.span.end > error.span.start
     return isinstance(error, LimitError)
@@ -101,7 +101,7 @@ def others() -> Findings:
 
 
 @pytest.mark.parametrize("schema", ["{}", '{"type": 5}'])
-def test_garbage_is_looked_for_again_after_a_schema(schema: str) -> None:
+def test_garbage_collection_is_enabled_again(schema: str) -> None:
     with suppress(WorkbenchError):
         Grammar.from_json_schema(schema)
     assert gc.isenabled()
@@ -110,7 +110,7 @@ def test_garbage_is_looked_for_again_after_a_schema(schema: str) -> None:
 @pytest.mark.parametrize("findings", [suite, others])
 class TestAcceptance:
     def test_no_invalid_instance_is_accepted(self, findings: Callable[[], Findings]) -> None:
-        assert not findings().let_in
+        assert not findings().wrongly_accepted
 
     def test_valid_instances_are_accepted(self, findings: Callable[[], Findings]) -> None:
         found = findings()
@@ -120,5 +120,5 @@ class TestAcceptance:
         found = findings()
         assert found.compiled >= 0.85 * found.rows
 
-    def test_refusals_tell_their_place(self, findings: Callable[[], Findings]) -> None:
+    def test_errors_have_a_location(self, findings: Callable[[], Findings]) -> None:
         assert not findings().unnamed

@@ -1,4 +1,4 @@
-"""Schemas that do not call themselves as one regex: Koo 2024, section 5.1 and appendix C."""
+"""Schemas without recursion exported as one regex: Koo 2024, section 5.1 and appendix C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.base.errors import BuildError
 from workbench.grammar.export.as_regex import write_regex
 from workbench.grammar.grammar import Grammar
 
-#: The example of appendix C, without room for other properties.
+#: The example of appendix C, without additional properties.
 CHARACTER = {
     "type": "object",
     "properties": {
@@ -69,7 +69,7 @@ def test_the_regex_has_the_same_texts(
     assert (python.fullmatch(spaced) is not None) is (whitespace == "any")
 
 
-def test_error_a_schema_that_calls_itself() -> None:
+def test_error_recursive_schema() -> None:
     schema = {
         "properties": {"next": {"$ref": "#"}},
         "type": "object",

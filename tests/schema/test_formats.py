@@ -1,4 +1,4 @@
-"""Formats against the rows of the JSON-Schema-Test-Suite, the calendar and Python's own readers."""
+"""Formats compared with the JSON-Schema-Test-Suite, the calendar and Python's parsers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from random import Random
 import pytest
 
 from workbench.schema.formats import PATTERNS
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 
 SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
 
 
-def strings(name: str) -> Texts:
-    texts = Texts.format(name)
+def strings(name: str) -> StringSet:
+    texts = StringSet.format(name)
     assert texts is not None
     return texts
 
 
 def rows() -> list[tuple[str, str, bool, str]]:
-    """Format, string, whether it is one, and what it shows."""
+    """Rows of format, string, whether it is valid, and description."""
     with gzip.open(SUITE, "rt", encoding="utf-8") as file:
         every = [json.loads(line) for line in file]
     return [
@@ -41,12 +41,12 @@ def rows() -> list[tuple[str, str, bool, str]]:
 
 def test_rows_of_the_suite() -> None:
     wrong = [row for row in rows() if strings(row[0]).contains(row[1]) is not row[2]]
-    # what names in other scripts encode is no regular question: such labels are left out
+    # whether labels encode valid names in other scripts is not regular: they are not accepted
     assert [row for row in wrong if "xn--" not in row[1] or not row[2]] == []
     assert len(rows()) > 300
 
 
-#   format, string, is one
+#   format, string, valid
 MORE = [
     ("time", "08:30:06Z", True),
     ("time", "23:59:60+00:00", True),
@@ -132,7 +132,7 @@ def test_leap_years() -> None:
         assert days.contains(f"{year:04}-02-29") is leap, year
 
 
-def test_addresses_are_pythons() -> None:
+def test_addresses_as_in_python() -> None:
     random = Random(7)
     four, six = strings("ipv4"), strings("ipv6")
     for _ in range(3_000):
@@ -164,10 +164,10 @@ def test_regexes_compile() -> None:
     assert found > 1_000
 
 
-def test_unknown_formats_are_nothing_of_ours() -> None:
-    assert Texts.format("int32") is None
+def test_unknown_formats_return_none() -> None:
+    assert StringSet.format("int32") is None
 
 
 @pytest.mark.parametrize("name", [*PATTERNS, "hostname"])
-def test_machines_are_of_a_size_to_be_built_in(name: str) -> None:
+def test_machines_have_a_moderate_size(name: str) -> None:
     assert len(strings(name).machine()) < 4_000

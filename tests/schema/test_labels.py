@@ -1,4 +1,4 @@
-"""Labels: what sets of strings and numbers are called."""
+"""Labels of sets of strings and numbers in pictures and messages."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ NUMBERS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("schema", "label"), TEXTS)
 def test_strings(schema: dict[str, Any], label: str) -> None:
-    later = Algebra(Document(schema_source({"type": "string", **schema}))).root
-    assert texts_label(later.values.texts, later) == label
+    lazy = Algebra(Document(schema_source({"type": "string", **schema}))).root
+    assert texts_label(lazy.values.texts, lazy) == label
 
 
 @pytest.mark.parametrize(("schema", "label"), NUMBERS)
 def test_numbers(schema: dict[str, Any], label: str) -> None:
-    later = Algebra(Document(schema_source(schema))).root
-    assert numbers_label(later.values.numbers) == label
+    lazy = Algebra(Document(schema_source(schema))).root
+    assert numbers_label(lazy.values.numbers) == label

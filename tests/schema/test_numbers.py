@@ -1,4 +1,4 @@
-"""Sets of numbers and their numerals against arithmetic with decimals."""
+"""Sets of numbers and their numerals compared with decimal arithmetic."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import LimitError
-from workbench.schema.numbers import Numbers
+from workbench.schema.numbers import NumberSet
 
-N = Numbers
+N = NumberSet
 SETS = {
     "everything": N.everything(),
     "nothing": N.nothing(),
@@ -42,7 +42,7 @@ SETS = {
     "very small": N.interval(Decimal("-1e-5"), Decimal("1e-5")),
 }
 ODD = ["0", "-0", "0.0", "-0.00", "1", "1.0", "1.000", "65535", "65536", "100.0", "99.99", "-12.0"]
-#: Integers as those are spelled that somebody called so.
+#: Numerals of ``type: integer``.
 PLAIN = re.compile(r"0|-?[1-9][0-9]*")
 NO_NUMERALS = [
     "",
@@ -83,18 +83,18 @@ scientific = st.builds(
 @pytest.mark.parametrize("name", SETS)
 @settings(max_examples=30)
 @given(st.data())
-def test_numerals_of_members_alone(name: str, data: st.DataObject) -> None:
+def test_numerals_of_members_only(name: str, data: st.DataObject) -> None:
     numbers = SETS[name]
     machine = numbers.machine()
     text = data.draw(plain | st.sampled_from(ODD))
-    read = PLAIN.fullmatch(text) if numbers.plainly else True
+    read = PLAIN.fullmatch(text) if numbers.digits_only else True
     assert machine.accepts(text.encode()) is (bool(read) and numbers.contains(Decimal(text)))
     text = data.draw(scientific)
     if machine.accepts(text.encode()):
         assert numbers.contains(Decimal(text))
 
 
-#: Sets none of whose pieces have a grid: what Python writes with an exponent is read.
+#: Sets without grids: they accept exponents as Python writes them.
 DENSE = ["everything", "from 0", "above 0", "fractions", "fractions of both signs", "some",
          "all but some", "pieces", "very large", "very small"]  # fmt: skip
 
@@ -102,13 +102,13 @@ DENSE = ["everything", "from 0", "above 0", "fractions", "fractions of both sign
 @pytest.mark.parametrize("name", DENSE)
 @settings(max_examples=30)
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_what_python_writes(name: str, number: float) -> None:
+def test_output_of_python(name: str, number: float) -> None:
     numbers = SETS[name]
     assert numbers.machine().accepts(json.dumps(number).encode()) is numbers.contains(number)
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_what_is_no_numeral(name: str) -> None:
+def test_invalid_numerals(name: str) -> None:
     machine = SETS[name].machine()
     assert not [text for text in NO_NUMERALS if machine.accepts(text.encode())]
 
@@ -140,13 +140,13 @@ sets = st.recursive(
     ),
     max_leaves=5,
 )  # fmt: skip
-#: Between any two of the values too.
+#: Also numbers between two of the values.
 SAMPLE = [Fraction(n, 80) for n in range(-200, 201)] + [Fraction(7**9), Fraction(-(6**9))]
 
 
 @settings(max_examples=40)
 @given(sets, sets)
-def test_sets_are_sets(left: Numbers, right: Numbers) -> None:
+def test_set_operations(left: NumberSet, right: NumberSet) -> None:
     both, either, other = left & right, left | right, ~left
     for number in SAMPLE:
         a, b = left.contains(number), right.contains(number)
@@ -157,7 +157,7 @@ def test_sets_are_sets(left: Numbers, right: Numbers) -> None:
 
 @settings(max_examples=40)
 @given(sets)
-def test_emptiness_and_members(numbers: Numbers) -> None:
+def test_emptiness_and_members(numbers: NumberSet) -> None:
     finite = numbers.finite(1_000)
     assert (numbers & ~numbers).is_empty
     assert (numbers | ~numbers) == N.everything()
@@ -173,7 +173,7 @@ def test_emptiness_and_members(numbers: Numbers) -> None:
 
 @settings(max_examples=30)
 @given(sets)
-def test_machines_of_combined_sets(numbers: Numbers) -> None:
+def test_machines_of_combined_sets(numbers: NumberSet) -> None:
     machine = numbers.machine()
     for number in SAMPLE[:-2]:
         text = f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
@@ -196,16 +196,16 @@ def test_machines_of_combined_sets(numbers: Numbers) -> None:
         (N.integers() & N.interval(0, 1000), None),
     ],
 )
-def test_finite(numbers: Numbers, members: tuple[Fraction, ...] | None) -> None:
+def test_finite(numbers: NumberSet, members: tuple[Fraction, ...] | None) -> None:
     assert numbers.finite(10) == members
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_what_json_has_no_numeral_for(number: float) -> None:
+def test_infinities_and_nan(number: float) -> None:
     assert not N.everything().contains(number)
 
 
-def test_floats_are_what_python_writes() -> None:
+def test_floats_mean_their_decimals() -> None:
     assert N.multiples(0.01).contains(19.99)
     assert N.interval(0.1).contains(Decimal("0.1"))
 
@@ -237,7 +237,7 @@ SPELLED = [
 
 
 @pytest.mark.parametrize(("numbers", "with_point", "because"), SPELLED)
-def test_integers_are_spelled_plainly(numbers: Numbers, with_point: bool, because: str) -> None:
+def test_integers_have_digits_only(numbers: NumberSet, with_point: bool, because: str) -> None:
     machine = numbers.machine()
     assert numbers.contains(Decimal("1.0"))
     assert machine.accepts(b"1")
@@ -257,8 +257,8 @@ def test_bounds_of_floats(bound: float) -> None:
         assert machine.accepts(more.encode()) is (abs(number) <= Decimal(repr(bound))), more
 
 
-def test_error_multiples_that_fit_badly() -> None:
-    with pytest.raises(LimitError, match="points of a period"):
+def test_error_period_too_long() -> None:
+    with pytest.raises(LimitError, match="a period of more than"):
         N.multiples(1) & ~N.multiples(Decimal("1.0000001"))
 
 
@@ -268,10 +268,10 @@ def test_error_too_many_digits() -> None:
 
 
 @pytest.mark.parametrize("number", [Decimal("1e999999999"), 10**1001, Decimal("-1e-99999999")])
-def test_error_a_number_nobody_writes_out(number: Decimal | int) -> None:
+def test_error_huge_exponent(number: Decimal | int) -> None:
     with pytest.raises(LimitError, match="digits"):
         N.interval(number)
 
 
-def test_machines_are_made_once() -> None:
+def test_machines_are_cached() -> None:
     assert N.interval(3).machine() is N.interval(3.0).machine()

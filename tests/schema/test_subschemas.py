@@ -1,4 +1,4 @@
-"""Subschemas to sets: drafts, references, order of names, what is told, what is refused."""
+"""Subschemas to sets: drafts, references, order of names, notes and errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OF_A_DRAFT = [
         draft("draft-07", {"definitions": {"a": {}}, "$ref": "#/definitions/a", "type": "null"}),
         1,
         True,
-        "beside a reference draft 7 ignores everything",
+        "draft 7 ignores everything next to a reference",
     ),
     (
         draft("draft/2019-09", {"$defs": {"a": {}}, "$ref": "#/$defs/a", "type": "null"}),
@@ -60,9 +60,7 @@ OF_A_DRAFT = [
 
 
 @pytest.mark.parametrize(("schema", "value", "expected", "why"), OF_A_DRAFT)
-def test_keywords_mean_what_their_draft_says(
-    schema: Any, value: Json, expected: bool, why: str
-) -> None:
+def test_keywords_of_each_draft(schema: Any, value: Json, expected: bool, why: str) -> None:
     assert fits(schema, value) == expected, why
 
 
@@ -90,7 +88,7 @@ REFERENCES = [
     ),
     (
         {"other": {"a": {"$id": "n"}}, "$ref": "n", "$defs": {"a": {"$id": "n", "type": "null"}}},
-        "what stands under a word nobody knows is no schema if there is one of that name",
+        "a value of an unknown keyword is not a schema if a schema has that name",
     ),
     ({"$ref": "n", "other": {"a": {"$id": "n", "type": "null"}}}, "and else it is one"),
     ({"$dynamicRef": "#n", "$defs": {"a": {"$dynamicAnchor": "n", "type": "null"}}}, "one meaning"),
@@ -109,18 +107,18 @@ REFERENCES = [
             "draft/2019-09",
             {"$recursiveRef": "#/$defs/a", "$defs": {"a": {"$id": "a", "type": "null"}}},
         ),
-        "nobody has an anchor for it",
+        "no schema has this anchor",
     ),
 ]
 
 
 @pytest.mark.parametrize(("schema", "why"), REFERENCES)
-def test_a_reference_means_a_place_in_the_same_text(schema: Any, why: str) -> None:
+def test_targets_of_references(schema: Any, why: str) -> None:
     assert fits(schema, None), why
     assert not fits(schema, 1), why
 
 
-def test_items_that_an_option_has_evaluated_are_so_beside_an_option_that_allows_all() -> None:
+def test_evaluated_items_of_one_option_next_to_an_option_that_allows_all() -> None:
     schema = {"anyOf": [{"items": {"type": "string"}}, True], "unevaluatedItems": False}
     assert fits(schema, ["a"])
     assert not fits(schema, [1])
@@ -133,7 +131,7 @@ def test_a_schema_may_refer_to_itself() -> None:
     assert not fits(tree, {"next": {"next": {"other": {}}}})
 
 
-def test_a_reference_and_what_it_means_are_one_set() -> None:
+def test_a_reference_and_its_target_are_one_set() -> None:
     algebra = algebra_of(
         {"properties": {"a": {"$ref": "#/$defs/s"}, "b": {"$ref": "#/$defs/s"}}, "$defs": {"s": {}}}
     )
@@ -174,10 +172,10 @@ def test_names_keep_their_declared_order(schema: Any, order: str | None, why: st
 
 REFUSED = [
     ({"properties": {"a": {"$ref": "other.json"}}}, "/properties/a/$ref", "nothing is fetched"),
-    ({"$ref": "#/$defs/none"}, "/$ref", "nothing in this text is called"),
-    ({"$ref": "#"}, "/$ref", "refers to itself"),
-    ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "/anyOf", "part of itself"),
-    ({"propertyNames": {"$ref": "#"}}, "/propertyNames", "part of itself"),
+    ({"$ref": "#/$defs/none"}, "/$ref", "there is no schema"),
+    ({"$ref": "#"}, "/$ref", "refers only to itself"),
+    ({"anyOf": [{"type": "null"}, {"$ref": "#"}]}, "/anyOf", "refers to itself"),
+    ({"propertyNames": {"$ref": "#"}}, "/propertyNames", "refers to itself"),
     (
         {
             "$dynamicRef": "#n",
@@ -217,42 +215,42 @@ def test_error_names_the_keyword_and_its_pointer(schema: Any, pointer: str, word
 
 
 def visit(algebra: Algebra) -> None:
-    """Ask for every set there is, as whoever writes them out does."""
+    """Computes every set, as when rules are written."""
     waiting, seen = [algebra.root], set()
     while waiting:
-        later = waiting.pop()
-        if later.key not in seen:
-            seen.add(later.key)
-            for shape in later.values.objects:
+        lazy = waiting.pop()
+        if lazy.key not in seen:
+            seen.add(lazy.key)
+            for shape in lazy.values.objects:
                 waiting += [*shape.properties.values(), *(held for _, held in shape.extras)]
-            for row in later.values.arrays:
+            for row in lazy.values.arrays:
                 waiting += [*row.prefix, row.rest]
 
 
 NOTES = [
-    ({"$schema": "https://example.com/my-own"}, ["/$schema"], "a draft nobody knows"),
+    ({"$schema": "https://example.com/my-own"}, ["/$schema"], "an unknown draft"),
     (
         {"x-note": 1, "title": "t", "type": "null"},
         [],
         "annotations, and words meant to be one's own",
     ),
-    ({"additonalProperties": False}, ["/additonalProperties"], "a word nobody knows"),
-    ({"format": "flag"}, ["/format"], "a format nobody knows is an annotation"),
+    ({"additonalProperties": False}, ["/additonalProperties"], "an unknown keyword"),
+    ({"format": "flag"}, ["/format"], "an unknown format is an annotation"),
     ({"type": "integer", "format": "int32"}, ["/format"], "no format is about numbers"),
     (draft("draft-04", {"const": 1}), ["/const"], "a later draft's keyword"),
     (
         draft("draft-07", {"$ref": "#/definitions/a", "type": "null", "definitions": {"a": {}}}),
         ["/type"],
-        "what is ignored beside a reference",
+        "ignored next to a reference",
     ),
 ]
 
 
 @pytest.mark.parametrize(("schema", "pointers", "why"), NOTES)
-def test_what_asks_for_nothing_is_told(schema: Any, pointers: list[str], why: str) -> None:
+def test_notes_about_keywords_without_effect(schema: Any, pointers: list[str], why: str) -> None:
     algebra = algebra_of(schema)
     assert algebra.root.values.contains("anything") or schema.get("type")
-    assert [told.pointer for told in algebra.notes] == pointers, why
+    assert [note.pointer for note in algebra.notes] == pointers, why
 
 
 EMPTY = [
@@ -280,7 +278,7 @@ EMPTY = [
 
 
 @pytest.mark.parametrize(("schema", "why"), EMPTY)
-def test_what_contradicts_itself_is_found_empty(schema: Any, why: str) -> None:
+def test_contradictions_are_empty(schema: Any, why: str) -> None:
     algebra = algebra_of(schema)
     assert algebra.is_empty(algebra.root), why
     values = algebra.root.values
@@ -288,9 +286,9 @@ def test_what_contradicts_itself_is_found_empty(schema: Any, why: str) -> None:
     assert not values.arrays
 
 
-def test_what_a_set_is_does_not_hang_on_which_question_is_under_way() -> None:
-    # while it is asked whether "deep" is empty, "options" is made: its option that asks for a
-    # "deep" may not be dropped as empty because the question about "deep" assumes so
+def test_sets_do_not_depend_on_the_emptiness_test_in_progress() -> None:
+    # "options" is computed during the emptiness test of "deep": its option that requires a
+    # "deep" must not be dropped because that test assumes that "deep" is empty
     options = [
         {"type": "object", "required": [name], "properties": {name: {"$ref": "#/$defs/deep"}}}
         for name in ("a", "b", "c", "d")
@@ -315,12 +313,12 @@ def test_what_a_set_is_does_not_hang_on_which_question_is_under_way() -> None:
     assert not root.contains({"x": {"d": {"x": {}}}})
 
 
-def test_what_is_to_be_contained_may_be_gone_with_the_items() -> None:
+def test_contains_without_possible_items_is_empty() -> None:
     schema = {"type": "array", "contains": True, "not": {"contains": True}}
     assert not algebra_of(schema).root.values.arrays
 
 
-def test_items_that_cannot_be_equal_need_no_counting() -> None:
+def test_unique_items_that_cannot_be_equal() -> None:
     algebra = algebra_of(
         {
             "type": "array",

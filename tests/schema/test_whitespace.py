@@ -1,4 +1,4 @@
-"""White space: what each policy reads between lexemes, and how much of it."""
+"""Whitespace: the kind and amount that each policy accepts between lexemes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 
-#: A text, and whether the policies "compact", "one space" and "any" read it.
+#: A text, and whether the policies "compact", "one space" and "any" accept it.
 TEXTS = [
     ('{"a":[1,2],"b":null}', True, False, True),
     ('{"a": [1, 2], "b": null}', False, True, True),
@@ -61,7 +61,7 @@ def test_a_run_is_bounded(bound: int) -> None:
         assert not _accepts(text % (" " * (bound + 1)), options)
 
 
-def test_the_default_reads_what_is_indented_by_four_at_depth_eight() -> None:
+def test_the_default_accepts_an_indent_of_four_at_depth_eight() -> None:
     value: object = 1
     for _ in range(8):
         value = [value]
@@ -72,8 +72,8 @@ def test_the_default_reads_what_is_indented_by_four_at_depth_eight() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"whitespace": "none"}, "there is no whitespace policy 'none'"),
-        ({"bound": 0}, "a run of whitespace of at most 0 characters is none"),
+        ({"whitespace": "none"}, "unknown whitespace policy 'none'"),
+        ({"bound": 0}, "expected a whitespace bound of at least 1, not 0"),
     ],
 )
 def test_error_for_options(options: dict[str, object], message: str) -> None:

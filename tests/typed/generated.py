@@ -1,4 +1,4 @@
-"""Dataclasses drawn at random, with instances of them: what round trips are tried on."""
+"""Random dataclasses with instances, for round-trip tests."""
 
 import dataclasses
 import enum
@@ -66,7 +66,7 @@ LEAVES: list[Drawn] = [*HASHED, (type(None), st.none()), (Tree, TREES)]
 
 @st.composite
 def drawn_types(draw: st.DrawFn, depth: int = 2) -> Drawn:
-    """A type, and what its values are."""
+    """A type and a strategy for its values."""
     kind = draw(st.integers(0, 9)) if depth else 0
     if kind < 3:
         return draw(st.sampled_from(LEAVES))
@@ -96,7 +96,7 @@ def drawn_types(draw: st.DrawFn, depth: int = 2) -> Drawn:
 
 @st.composite
 def instances(draw: st.DrawFn) -> Any:
-    """An instance of a dataclass nobody wrote."""
+    """An instance of a random dataclass."""
     drawn = draw(st.lists(drawn_types(), max_size=4))
     fields: list[Any] = []
     given = {}

@@ -1,4 +1,4 @@
-"""Which calls are accepted: tables by type, and by what a dataclass declares."""
+"""Accepted calls, by type and by the fields of a dataclass."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from workbench.base.errors import BuildError
 from workbench.grammar.grammar import Grammar
 
-#: The type of ``x``, what stands for ``x=``, whether it is accepted, why it is in the table.
+#: The type of ``x``, the text of its value, whether it is accepted, and the reason.
 VALUES = [
     ("int", "0", True, "zero"),
     ("int", "-17", True, "a sign"),
@@ -41,7 +41,7 @@ VALUES = [
     ("str", "'\\0'", False, "octal escapes are not read"),
     ("str", "'\\q'", False, "no escape of Python's"),
     ("str", "'a\nb'", False, "a line break ends a string"),
-    ("str", "'é山😀'", True, "any character stands for itself"),
+    ("str", "'é山😀'", True, "any unescaped character"),
     ("str", "'a' 'b'", False, "one string"),
     ("str", "'''a'''", False, "one pair of quotes"),
     ("str", "b'a'", False, "no bytes"),
@@ -130,16 +130,16 @@ FIELDS = [
     ("a: int\n b: int", "T(1, 2)", False, "with their names"),
     ("a: int\n b: int", "T(a=1, b=2,)", False, "without a comma at the end"),
     ("a: int\n b: int", "T(a = 1, b=2)", False, "as repr writes them"),
-    ("a: int\n b: int = 3", "T(a=1)", True, "a default may be left out"),
+    ("a: int\n b: int = 3", "T(a=1)", True, "a field with a default is optional"),
     ("a: int\n b: int = 3", "T(a=1, b=4)", True, "or given"),
     ("a: int\n b: int = 3\n c: int = 4", "T(a=1, c=4)", True, "any of the defaults"),
-    ("a: int = 1\n b: int = 2\n c: int = 3", "T()", True, "all may be left out"),
+    ("a: int = 1\n b: int = 2\n c: int = 3", "T()", True, "all fields are optional"),
     ("a: int = 1\n b: int = 2\n c: int = 3", "T(b=1)", True, "the first given has no comma before"),
     ("a: int = 1\n b: int = 2\n c: int = 3", "T(a=1, c=1)", True, "the next has one"),
     ("a: int = 1\n b: int = 2\n c: int = 3", "T(a=1 c=1)", False, "and needs it"),
     ("a: int = 1\n b: int = 2\n c: int = 3", "T(, b=1)", False, "a comma stands between two"),
     ("a: int = 1\n b: int = 2\n c: int = 3", "T(c=1, b=1)", False, "in declared order"),
-    ("_: KW_ONLY\n a: int = 1\n b: int", "T(b=1)", True, "one with a default may stand first"),
+    ("_: KW_ONLY\n a: int = 1\n b: int", "T(b=1)", True, "one with a default may be first"),
     ("_: KW_ONLY\n a: int = 1\n b: int", "T(a=2, b=1)", True, "and be given"),
     ("_: KW_ONLY\n a: int = 1\n b: int", "T(a=2)", False, "without the other it may not"),
     ("pass", "T()", True, "no field at all"),
@@ -159,8 +159,8 @@ def test_calls_of_a_class(fields: str, text: str, accepted: bool, why: str) -> N
     assert grammar.accepts(text) is accepted, why
 
 
-def test_a_class_with_many_defaults_grows_with_their_number() -> None:
-    # a choice of which is given first, with all tails written out, would grow with its square
+def test_size_is_linear_in_the_number_of_defaults() -> None:
+    # with inlined tails the size would be quadratic
     few, many = (_rules(count) for count in (20, 40))
     assert many < 2.2 * few
     grammar = Grammar.from_dataclass(_defaults(40))
@@ -178,8 +178,8 @@ def _rules(count: int) -> int:
     return sum(repr(rule.body).count("Literal(") for rule in tree.rules)
 
 
-def test_lists_in_lists_grow_with_their_depth() -> None:
-    # an item stands in its list twice: written out, it would double with every level
+def test_size_is_linear_in_the_depth_of_lists() -> None:
+    # an item occurs twice in its list: inlined, the size would double with every level
     depth = 60
     nested = "list[" * depth + "int | None" + "]" * depth
     for style, none in (("call", "None"), ("json", "null")):
@@ -190,7 +190,7 @@ def test_lists_in_lists_grow_with_their_depth() -> None:
         assert not grammar.accepts(text.replace("]", "", 1))
 
 
-def test_rules_have_names_that_every_notation_takes() -> None:
+def test_names_of_rules_are_valid_in_every_notation() -> None:
     text = """
 @dataclass
 class string:
@@ -208,15 +208,15 @@ class Événement:
     grammar = Grammar.from_dataclass(text)
     assert grammar.tree is not None
     names = [rule.name for rule in grammar.tree.rules]
-    # a class may be called like a rule of ours; letters that are not ASCII become underscores
+    # a class may have the name of a built-in rule; non-ASCII letters become underscores
     assert names == ["start", "_v_nement", "_v_nement_Lieu", "string_", "string"]
     assert grammar.accepts("Événement(x=Événement.Lieu(ou=string(x='')))")
 
 
-def test_error_when_no_instance_ends() -> None:
-    with pytest.raises(BuildError) as told:
+def test_error_no_finite_instance() -> None:
+    with pytest.raises(BuildError) as caught:
         Grammar.from_dataclass("@dataclass\nclass T:\n    x: 'T'")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "dataclass, line 2, column 7: 'start' never finishes: no text can be derived from it\n"
         "2 | class T:\n"
         "          ^\n"

@@ -1,4 +1,4 @@
-"""Dataclasses as JSON: what ``json.dumps`` of ``asdict`` writes is accepted and comes back."""
+"""Dataclasses as JSON: round trips of ``json.dumps(asdict(instance))``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.schema.typed.python_reader import read_types
 
 
 def as_json(value: Any) -> Any:
-    """What stands for a value in JSON: members by their values, or by their names."""
+    """A value as JSON: members as their values or names."""
     if isinstance(value, Colour):
         return value.name  # one of its values is a tuple
     if isinstance(value, enum.Enum):
@@ -37,15 +37,15 @@ def as_json(value: Any) -> Any:
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(instances())
-def test_what_dumps_writes_is_accepted_and_comes_back(instance: Any) -> None:
+def test_round_trip(instance: Any) -> None:
     try:
         grammar = Grammar.from_dataclass(type(instance), style="json")
         text = json.dumps(as_json(instance), allow_nan=False)
     except (BuildError, ValueError):
-        return  # keys that JSON has no texts for, numbers it has no numerals for
+        return  # keys without a JSON text, numbers without a numeral
     assert grammar.accepts(text)
     made = grammar.parse(text)
-    # where options of a union are written alike, it is the first of them: a set for a list
+    # options of a union with the same text become the first one: a set instead of a list
     assert made == instance or " | " in grammar.source.text
     assert type(made) is type(instance)
 
@@ -73,7 +73,7 @@ class Mixed:
     pair: tuple[Point, str] | None = None
 
 
-#: JSON, what it stands for, why.
+#: JSON, its value, and the reason.
 READ = [
     ('{"number": 1, "flag": true, "one": true}', Mixed(1, True, True), "true is no 1"),
     ('{"number": 1.5, "flag": 1, "one": 1}', Mixed(1.5, 1, 1), "1 is no true"),
@@ -98,7 +98,7 @@ def test_values(text: str, instance: Mixed, why: str) -> None:
     assert repr(grammar.parse(text)) == repr(instance), why
 
 
-#: JSON that stands for no instance, why.
+#: JSON of no instance, and the message.
 WRONG = [
     ('{"number": 1, "flag": true}', "a field without a default"),
     ('{"flag": true, "number": 1, "one": 1}', "declared order"),
@@ -107,12 +107,12 @@ WRONG = [
     ('{"number": "1", "flag": true, "one": 1}', "a text"),
     ('{"number": 1, "flag": true, "one": 1, "keys": {"a": "small"}}', "a key that is no number"),
     ('{"number": 1, "flag": true, "one": 1, "pair": [{"x": 1}]}', "a tuple too short"),
-    ('{"number": NaN, "flag": true, "one": 1}', "no number of JSON's"),
+    ('{"number": NaN, "flag": true, "one": 1}', "not a json number"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "why"), WRONG)
-def test_what_is_no_instance(text: str, why: str) -> None:
+def test_error_not_an_instance(text: str, why: str) -> None:
     grammar = Grammar.from_dataclass(Mixed, style="json")
     assert not grammar.accepts(text), why
     with pytest.raises(WorkbenchError):
@@ -163,19 +163,19 @@ def test_rules_point_into_the_definitions() -> None:
     assert {"A", "list[int]"} <= places
 
 
-def test_error_for_keys_that_json_has_no_texts_for() -> None:
-    with pytest.raises(BuildError) as told:
+def test_error_keys_without_a_json_text() -> None:
+    with pytest.raises(BuildError) as caught:
         Grammar.from_dataclass("@dataclass\nclass A:\n    x: dict[float, int]\n", style="json")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "dataclass, line 3, column 13: "
-        "expected str, int, bool, a Literal or an Enum as keys, for JSON's are texts\n"
+        "expected str, int, bool, a Literal or an Enum as keys, because JSON keys are texts\n"
         "3 |     x: dict[float, int]\n"
         "                ^^^^^\n"
         "hint: use a list of tuples, or write it as constructor calls"
     )
 
 
-def test_error_told_with_a_pointer() -> None:
+def test_error_with_pointer() -> None:
     from workbench.schema.typed.dataclass_grammar import class_tree
 
     typed = class_tree(Tree, "json")

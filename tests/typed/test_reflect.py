@@ -1,4 +1,4 @@
-"""Classes of a program: what is seen of them, and what is refused."""
+"""Classes of a program: their types, and errors."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Everything:
     assert classes == {"Colour": Colour, "Outer.Inner": Outer.Inner, "Everything": Everything}
 
 
-def test_an_instance_of_it_comes_back() -> None:
+def test_parse_returns_an_instance_of_the_class() -> None:
     typed = class_tree(Everything)
     text = "Everything(name='a', age=3, colour=Colour.GREEN, inner=Outer.Inner(x=1), ratio=2)"
     made = typed.parse(text)
@@ -103,10 +103,10 @@ def test_an_instance_of_it_comes_back() -> None:
         name="a", age=Age(3), colour=Colour.GREEN, inner=Outer.Inner(1), ratio=2.0
     )
     assert isinstance(made, Everything)
-    assert made.more == [1]  # what only the class knows
+    assert made.more == [1]  # the default of the class
 
 
-def test_classes_made_in_a_function_find_each_other() -> None:
+def test_local_classes_refer_to_each_other() -> None:
     @dataclasses.dataclass
     class Leaf:
         x: int
@@ -120,7 +120,7 @@ def test_classes_made_in_a_function_find_each_other() -> None:
     assert grammar.parse("Tree(leaves=[Leaf(x=1)], parts=[])") == Tree([Leaf(1)], [])
 
 
-def test_a_class_that_asks_for_more_than_its_types_is_told() -> None:
+def test_error_of_post_init() -> None:
     @dataclasses.dataclass
     class Even:
         x: int
@@ -131,9 +131,9 @@ def test_a_class_that_asks_for_more_than_its_types_is_told() -> None:
 
     typed = class_tree(Even)
     assert typed.parse("Even(x=2)") == Even(2)
-    with pytest.raises(WorkbenchError) as told:
+    with pytest.raises(WorkbenchError) as caught:
         typed.parse("Even(x=3)")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "Even refused its fields: 3 is odd\nhint: its __post_init__ requires more than its types"
     )
 
@@ -152,7 +152,7 @@ class Box(Generic[T]):
     x: T
 
 
-#: The annotation of a field, what is said of it.
+#: The annotation of a field, and the message.
 REFUSED: list[tuple[Any, str]] = [
     (datetime.date, "expected a type whose values are literals or calls of dataclasses, not date"),
     (Any, "expected a type whose values are literals or calls of dataclasses, not Any"),
@@ -165,26 +165,26 @@ REFUSED: list[tuple[Any, str]] = [
     (typing.Dict, "expected Dict[…], not Dict alone"),  # noqa: UP006
     (Bits, "flags have no literals"),
     (Literal[b"a"], "expected texts, whole numbers, True, False, None or members in Literal"),
-    (dataclasses.InitVar[int], "an InitVar is not kept, so no instance could be given back"),
+    (dataclasses.InitVar[int], "an InitVar is not stored, so instances could not be written"),
     (Silent, "a dataclass that makes no __init__ has no constructor calls"),
     ("Nowhere", "an annotation cannot be resolved: name 'Nowhere' is not defined"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("annotation", "message"), REFUSED, ids=[str(a) for a, _ in REFUSED])
-def test_error_for_what_has_no_literals(annotation: Any, message: str) -> None:
+def test_error_types_without_literals(annotation: Any, message: str) -> None:
     cls = dataclasses.make_dataclass("Made", [("x", annotation)])
-    with pytest.raises(BuildError) as told:
+    with pytest.raises(BuildError) as caught:
         class_tree(cls)
-    assert told.value.message == message
-    assert told.value.kind == "unsupported_type"
+    assert caught.value.message == message
+    assert caught.value.kind == "unsupported_type"
 
 
 def test_error_in_full() -> None:
     cls = dataclasses.make_dataclass("Made", [("when", list[datetime.date])])
-    with pytest.raises(BuildError) as told:
+    with pytest.raises(BuildError) as caught:
         class_tree(cls)
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "dataclass, line 1, column 12: "
         "expected a type whose values are literals or calls of dataclasses, not date\n"
         "1 | Made.when: date\n"
@@ -193,19 +193,19 @@ def test_error_in_full() -> None:
     )
 
 
-def test_error_for_what_is_no_dataclass() -> None:
+def test_error_not_a_dataclass() -> None:
     for wrong in (int, Colour, Base("a")):
         with pytest.raises(BuildError, match="expected a dataclass"):
             class_tree(wrong)  # type: ignore[arg-type]
 
 
-def test_error_for_two_classes_of_one_name() -> None:
+def test_error_two_classes_with_one_name() -> None:
     other = dataclasses.make_dataclass("Base", [("x", int)])
     cls = dataclasses.make_dataclass("Made", [("a", Base), ("b", other)])
     with pytest.raises(BuildError, match="two classes are called Base"):
         class_tree(cls)
 
 
-def test_error_for_a_style_there_is_none_of() -> None:
-    with pytest.raises(WorkbenchError, match="there is no style 'yaml'"):
+def test_error_unknown_style() -> None:
+    with pytest.raises(WorkbenchError, match="unknown style 'yaml'"):
         class_tree(Base, "yaml")

@@ -1,4 +1,4 @@
-"""Instances become text and instances again, whatever their classes."""
+"""Round trips: instances to text and back, for random classes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from workbench.analysis.random_texts import samples
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
-from workbench.schema.typed.dataclass_grammar import Typed, class_tree, text_tree
-from workbench.schema.typed.python_printer import written
+from workbench.schema.typed.dataclass_grammar import TypedGrammar, class_tree, text_tree
+from workbench.schema.typed.python_printer import literal_text
 
 
-def grammar(typed: Typed) -> Grammar:
+def grammar(typed: TypedGrammar) -> Grammar:
     """The grammar of a dataclass."""
     return Grammar(typed.tree.source, Notation.DATACLASS, build(typed.tree), tree=typed.tree)
 
@@ -30,7 +30,7 @@ MEMBER = re.compile(r"<(Colour|Size|Rank)\.")
 
 
 def exact(value: Any) -> Any:
-    """A value with the types in it: ``==`` takes 1 for True and 0.0 for -0.0."""
+    """A value with the types of its parts, since 1 == True and 0.0 == -0.0."""
     if dataclasses.is_dataclass(value):
         fields = dataclasses.fields(value)
         return type(value), [exact(getattr(value, field.name)) for field in fields]
@@ -46,13 +46,13 @@ def exact(value: Any) -> Any:
 @pytest.mark.slow
 @settings(max_examples=50)
 @given(instances())
-def test_what_repr_and_written_write_is_accepted_and_comes_back(instance: Any) -> None:
+def test_round_trip_of_repr_and_literal_text(instance: Any) -> None:
     typed = class_tree(type(instance))
     read = grammar(typed)
-    assert read.accepts(written(instance))
-    # the repr of a member is no Python, but it is read
+    assert read.accepts(literal_text(instance))
+    # the repr of a member is not Python, but it is accepted
     assert read.accepts(repr(instance)) or MEMBER.search(repr(instance))
-    for text in (repr(instance), written(instance)):
+    for text in (repr(instance), literal_text(instance)):
         assert exact(typed.parse(text)) == exact(instance)
 
 
@@ -63,7 +63,7 @@ def test_the_text_of_a_class_defines_the_same_grammar(instance: Any) -> None:
     of_class = class_tree(type(instance))
     of_text = text_tree(of_class.tree.source)
     assert of_text.types.definitions == of_class.types.definitions
-    text = repr(of_text.parse(written(instance)))
+    text = repr(of_text.parse(literal_text(instance)))
     assert grammar(of_text).accepts(text)
     assert of_class.parse(text) == instance
 
@@ -71,16 +71,14 @@ def test_the_text_of_a_class_defines_the_same_grammar(instance: Any) -> None:
 @pytest.mark.slow
 @settings(max_examples=50)
 @given(instances(), st.integers(0, 99))
-def test_every_sample_is_an_instance_and_what_python_would_make_of_it(
-    instance: Any, seed: int
-) -> None:
+def test_samples_are_instances_as_in_python(instance: Any, seed: int) -> None:
     cls = type(instance)
     typed = class_tree(cls)
     known = {one.__name__: one for one in (cls, Point, Tree, Colour, Size, Rank)}
     for text in samples(grammar(typed), 4, seed):
         made = typed.parse(text)
         assert isinstance(made, cls)
-        # a text of our own making, so it may be run here
+        # generated text, so executing it is safe
         run = eval(text, {"inf": math.inf, "nan": math.nan, **known})
         assert made == run or "nan" in text
 

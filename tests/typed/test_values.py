@@ -1,4 +1,4 @@
-"""Literals and calls as trees: what is read, and where it is not."""
+"""Literals and calls as trees, and the spans of errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.schema.typed.values import Call, Items, Number, Pairs, Text, Valu
 
 
 def plain(value: Value) -> object:
-    """A tree without its places."""
+    """A tree without spans."""
     match value:
         case Number() | Text():
             return value.value
@@ -26,7 +26,7 @@ def plain(value: Value) -> object:
             return name, {word: plain(each) for word, each in keywords}, list(map(plain, given))
 
 
-#: A text, what it reads as, why.
+#: A text, its tree, and the reason.
 READ = [
     ("1", 1, "a whole number"),
     ("-1.5e-3", -0.0015, "a float"),
@@ -49,16 +49,16 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "tree", "why"), READ)
-def test_what_is_read(text: str, tree: object, why: str) -> None:
+def test_trees(text: str, tree: object, why: str) -> None:
     assert plain(read_value(Source(text, "text"))) == tree, why
 
 
-#: A text, the column of the mistake, its kind, what is said of it.
+#: A text, the column of the error, its kind, and the message.
 WRONG = [
-    ("", 1, "syntax", "expected a literal of Python's or a call"),
+    ("", 1, "syntax", "expected a Python literal or a call"),
     ("1 2", 3, "syntax", "expected the end of the text"),
-    ("1 + 2", 3, "syntax", "expected a literal of Python's or a call"),
-    ("007", 1, "syntax", "expected a literal of Python's or a call"),
+    ("1 + 2", 3, "syntax", "expected a Python literal or a call"),
+    ("007", 1, "syntax", "expected a Python literal or a call"),
     ("[1 2]", 4, "syntax", "expected , or ]"),
     ("[1, 2", 6, "syntax", "expected , or ]"),
     ("{1: 2, 3}", 9, "syntax", "expected :"),
@@ -66,7 +66,7 @@ WRONG = [
     ("f(a=1, a=2)", 8, "syntax", "a is given twice"),
     ("f(a=1)(b=2)", 7, "syntax", "expected the end of the text"),
     ("a[1]", 2, "syntax", "expected the end of the text"),
-    ("'a", 1, "syntax", "expected a literal of Python's or a call"),
+    ("'a", 1, "syntax", "expected a Python literal or a call"),
     ("'a\\q'", 3, "bad_escape", "expected an escape such as \\n, \\x41 or \\u00e9"),
     ("'\\U00110000'", 2, "bad_escape", "expected an escape such as \\n, \\x41 or \\u00e9"),
     ("lambda: 1", 7, "syntax", "expected the end of the text"),
@@ -77,11 +77,11 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "column", "kind", "message"), WRONG, ids=range(len(WRONG)))
-def test_error_at_its_place(text: str, column: int, kind: str, message: str) -> None:
-    with pytest.raises(ParseError) as told:
+def test_error_with_column(text: str, column: int, kind: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
         read_value(Source(text, "text"))
-    assert (told.value.message, told.value.kind) == (message, kind)
-    assert told.value.source.position(told.value.span.start) == (1, column)
+    assert (caught.value.message, caught.value.kind) == (message, kind)
+    assert caught.value.source.position(caught.value.span.start) == (1, column)
 
 
 VALUES = st.recursive(
@@ -92,7 +92,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_what_repr_writes_is_read(value: object) -> None:
+def test_output_of_repr(value: object) -> None:
     def expected(one: object) -> object:
         if isinstance(one, list):
             return "[", *map(expected, one)

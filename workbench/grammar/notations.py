@@ -154,7 +154,7 @@ def ready(notation: Notation) -> None:
 
         ready_for_kbnf()
     if notation is Notation.JSON_SCHEMA:
-        from workbench.schema.json_schema import ready as ready_for_schemas
+        from workbench.schema.json_schema import compile_kernels as ready_for_schemas
 
         ready_for_schemas()
     if notation is Notation.LARK:

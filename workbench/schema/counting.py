@@ -1,8 +1,9 @@
-"""Rules that count copies and characters by blocks.
+"""Rules that count items and characters in blocks.
 
-A machine that counts to 65,535 has a state for each of them; for characters of a string, which are
-spelled in many ways, twenty. Counting by blocks takes a hundredth: a block is a rule, and how many
-there were is where it is called from. Of many blocks there are blocks again.
+An automaton that counts to 65,535 has at least one state for each number, and twenty for the
+characters of a string, because of their escapes. Counting in blocks takes a hundredth of that: a
+block is a rule, and the number of blocks read is given by the position from which it is called.
+Many blocks are grouped into larger blocks in the same way.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.source import Span
 from workbench.schema.json_literals import QUOTE
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -27,18 +28,19 @@ from workbench.syntax.grammar_tree import (
     Sequence,
 )
 
-#: Copies in a block. Tried on strings of up to 65,535 characters: 32 takes fewer states (4,600, not
-#: 6,100) and more calls (a machine in 2.6 ms, not 0.9); 128 and 256 more states and no less time.
+#: Copies in a block. Measured on strings of up to 65,535 characters: 32 takes fewer states (4,600,
+#: not 6,100) and more calls (a machine in 2.6 ms, not 0.9); 128 and 256 take more states and no
+#: less time.
 BLOCK = 64
-#: Bounds up to here are counted one by one.
-FEW = 256
+#: Bounds up to this number are counted without blocks.
+MAX_COUNTED_SINGLY = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
-    """What is counted, and the names of its blocks."""
+class BlockCounter:
+    """Counts copies of one expression; blocks of it are rules with names."""
 
-    #: The expression of so many to so many copies, without end for None.
+    #: The expression of a least to a largest number of copies (None: unbounded).
     copies: Callable[[int, int | None], Expression]
     #: The name of the rule of ``BLOCK ** level`` copies, level 1 or more.
     block: Callable[[int], str]
@@ -51,10 +53,10 @@ class Counting:
         return Sequence(tuple(self._blocks(BLOCK, BLOCK, level - 1)), self.span)
 
     def counted(self, low: int, high: int | None) -> list[Expression]:
-        """``low`` to ``high`` copies one after the other.
+        """The expressions that together read ``low`` to ``high`` copies.
 
-        At any place there are few ways to go on, two for each size of blocks: the block that is
-        begun is full, or the text ends in it.
+        At every position there are few possible continuations, two for each size of block: the
+        current block is full, or the text ends in it.
         """
         if high is None:
             return [*self._exactly(low), self.copies(0, None)]
@@ -71,7 +73,7 @@ class Counting:
         return found
 
     def _at_most(self, count: int, level: int) -> list[Expression]:
-        """A rest that no block holds comes first; then blocks, the last of which may end early."""
+        """First the remainder that fills no block, then blocks, the last of which may end early."""
         if level == 0:
             return [self.copies(0, count)] if count else []
         size = BLOCK**level
@@ -85,7 +87,7 @@ class Counting:
         return [Choice((less, Sequence((*self._exactly(rest), *many), self.span)), self.span)]
 
     def _blocks(self, low: int, high: int, level: int) -> list[Expression]:
-        """``low`` to ``high`` blocks, the first apart: what is called once is written in."""
+        """``low`` to ``high`` blocks; the first is a separate call, so single calls are inlined."""
         if not high:
             return []
         call = Nonterminal(self.block(level), self.span)
@@ -95,35 +97,35 @@ class Counting:
 
 
 def _level(count: int) -> int:
-    """The largest blocks of which there are some."""
+    """The level of the largest block that fits into a count."""
     level = 0
     while BLOCK ** (level + 1) <= count:
         level += 1
     return level
 
 
-def characters(texts: Texts, span: Span, block: Callable[[int], str]) -> Counting:
-    """Characters of a string as what is counted, of the kind that is in a set."""
+def character_counter(texts: StringSet, span: Span, block: Callable[[int], str]) -> BlockCounter:
+    """Counts characters of the class to which the strings of a set are restricted."""
     kind = replace(texts, low=1, high=1)
-    return Counting(lambda low, high: _characters(kind, low, high, span), block, span)
+    return BlockCounter(lambda low, high: _characters(kind, low, high, span), block, span)
 
 
-def long_string(low: int, high: int | None, counting: Counting) -> Expression:
+def long_string(low: int, high: int | None, counting: BlockCounter) -> Expression:
     """The JSON strings of ``low`` to ``high`` characters."""
     quote = Literal(b'"', counting.span)
     return Sequence((quote, *counting.counted(low, high), quote), counting.span)
 
 
-def _characters(kind: Texts, low: int, high: int | None, span: Span) -> Expression:
-    told = str(low) if low == high else f"{low} or more" if high is None else f"{low} to {high}"
-    return Automaton(_machine(kind, low, high), f"{told} characters", span)
+def _characters(kind: StringSet, low: int, high: int | None, span: Span) -> Expression:
+    count = str(low) if low == high else f"{low} or more" if high is None else f"{low} to {high}"
+    return Automaton(_machine(kind, low, high), f"{count} characters", span)
 
 
 @lru_cache(maxsize=256)
-def _machine(kind: Texts, low: int, high: int | None) -> Dfa:
-    """As many copies of the machine of one character, each beginning where the last one ends."""
+def _machine(kind: StringSet, low: int, high: int | None) -> Dfa:
+    """Copies of the automaton of one character, each starting where the last one ends."""
     one, copies = _character(kind), 1 if high is None else high
-    inner = len(one) - 1  # all states but the last, which reads nothing
+    inner = len(one) - 1  # all states except the last, which has no edges
     table = np.full((copies * inner + 1, one.table.shape[1]), DEAD, np.int32)
     for copy in range(copies):
         part = one.table[:inner]
@@ -137,8 +139,8 @@ def _machine(kind: Texts, low: int, high: int | None) -> Dfa:
 
 
 @lru_cache(maxsize=256)
-def _character(kind: Texts) -> Dfa:
-    """The machine of one character: it begins in state 0 and ends in its last state alone."""
+def _character(kind: StringSet) -> Dfa:
+    """The automaton of one character: state 0 is initial, and only its last state is final."""
     quoted = kind.machine()
     closes = quoted.table[:, quoted.classes[QUOTE]]
     first = int(closes[quoted.initial])

@@ -1,8 +1,8 @@
-"""Machines that read digits, and numerals with an exponent.
+"""Automata of numerals: their states and edges, and the numerals with an exponent.
 
-One digit that is not 0 stands before the point, so the exponent alone says how large a number is
-as long as it is not that of a bound; where it is, the digits say it. With any number of digits
-before the point the two could make up for each other, and no machine counts that.
+In a numeral with an exponent, exactly one digit, which is not 0, is before the point. So a number
+is compared with a bound by its exponent, and by its digits if the exponents are equal. With any
+number of digits before the point the numerals in an interval are not a regular language.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from workbench.automata.explore import trimmed
 from workbench.automata.minimize import minimize
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.intervals import End, Piece
+from workbench.schema.intervals import End, Interval, end_numbers
 
 
 def decimal_digits(number: Fraction) -> tuple[str, str]:
-    """The digits before and after the point of a number from 0 on, no zeros at their ends.
+    """The digits before and after the point of a non-negative number, without redundant zeros.
 
-    Raises: ValueError where they have no end.
+    Raises: ValueError if it is not a decimal fraction.
     """
     places = decimal_places(number)
     text = str(number.numerator * (10**places // number.denominator)).zfill(places + 1)
@@ -33,9 +33,9 @@ def decimal_digits(number: Fraction) -> tuple[str, str]:
 
 
 def decimal_places(number: Fraction) -> int:
-    """How many digits after the point a number needs.
+    """The number of digits after the point that a number needs.
 
-    Raises: ValueError where they have no end.
+    Raises: ValueError if it is not a decimal fraction.
     """
     rest = number.denominator
     counts = []
@@ -51,10 +51,7 @@ def decimal_places(number: Fraction) -> int:
 
 
 def scientific(number: Fraction) -> tuple[str, int]:
-    """The digits of a number above 0 from the first that is not 0 to the last, and its exponent.
-
-    The point stands behind the first of them.
-    """
+    """The significant digits of a positive number, and its exponent in scientific notation."""
     whole, part = decimal_digits(number)
     every = whole + part
     stripped = every.lstrip("0")
@@ -62,107 +59,115 @@ def scientific(number: Fraction) -> tuple[str, int]:
     return stripped.rstrip("0"), exponent
 
 
-#: How the size of a number so far compares with a bound: below it, its digits so far, above it.
+#: The comparison of the digits read with those of a bound.
 BELOW, EQUAL, ABOVE = -1, 0, 1
 
-#: The parts of a numeral.
+#: The parts of a numeral: its start, after "-", before and after the point, and the exponent:
+#: after "e", after its sign, in its digits.
 BEGIN, SIGNED, WHOLE, POINT, FRACTION = "begin", "signed", "whole", "point", "fraction"
 MARKED, POWER_SIGNED, POWER = "marked", "power signed", "power"
 
 
-class Place(NamedTuple):
-    """Where the reading of a numeral stands."""
+class NumeralState(NamedTuple):
+    """A state of the automaton of numerals."""
 
     part: str = BEGIN
     negative: bool = False
-    #: Digits read of the part, as far as they count.
+    #: The number of digits read in this part, capped where more make no difference.
     read: int = 0
-    #: How the size of the number compares with each bound of its sign.
+    #: The comparison of the absolute value with each bound of its sign.
     compared: tuple[int, ...] = ()
-    #: What digits leave besides.
-    left: tuple[int, ...] = ()
+    #: The remainder for each grid; in numerals with an exponent, its sign and absolute value.
+    extra: tuple[int, ...] = ()
 
 
-#: States a place counts as: 5,000 of them take 0.2 s.
-SPENT = 20
-#: The bytes of numerals; a run of digits is one of columns. Column 0 is that of all other bytes.
+#: Each of these states counts as 20 against ``Limits.states``: 5,000 of them take 0.2 s.
+STATE_COST = 20
+#: The bytes of numerals, in the order of their columns. Column 0 is for all other bytes.
 _SIGNS = b"+-.0123456789Ee"
 _COLUMNS = {byte: column for column, byte in enumerate(_SIGNS, 1)}
 _CLASSES = np.array([_COLUMNS.get(byte, 0) for byte in range(256)], np.uint16)
 
-#: The first and last byte of a run, and the place to which each leads.
-Way = tuple[int, int, Place]
+#: The first and last byte of a range, and the target state.
+Edge = tuple[int, int, NumeralState]
 
 
-def sign(byte: bytes, place: Place) -> Way:
-    """The way of a single byte."""
-    return byte[0], byte[0], place
+def byte_edge(byte: bytes, state: NumeralState) -> Edge:
+    """The edge of a single byte."""
+    return byte[0], byte[0], state
 
 
-def digits(marks: Iterable[int], after: Callable[[int], Place], first: int = 0) -> Iterator[Way]:
-    """The ways of the digits from ``first`` on; those between the marks lead to one place."""
+def digit_edges(
+    marks: Iterable[int], after: Callable[[int], NumeralState], first: int = 0
+) -> Iterator[Edge]:
+    """The edges of the digits from ``first`` on; those between two marks have the same target."""
     cuts = {first, 10, *marks, *(mark + 1 for mark in marks)}
     for low, end in pairwise(sorted(cut for cut in cuts if first <= cut <= 10)):
         yield 0x30 + low, 0x2F + end, after(low)
 
 
-def machine_of(
-    ways: Callable[[Place], Iterable[Way]], is_final: Callable[[Place], bool], limits: Limits
+def numeral_machine(
+    edges: Callable[[NumeralState], Iterable[Edge]],
+    is_final: Callable[[NumeralState], bool],
+    limits: Limits,
 ) -> Dfa:
-    """The smallest machine whose states are the places reached from the beginning.
-
-    No byte leads from a place to two others.
-    """
+    """The minimal DFA of the states reachable from the initial one; edges must not overlap."""
     clock = limits.clock()
-    waiting = [Place()]
+    waiting = [NumeralState()]
     numbers = {waiting[0]: 0}
     rows = []
-    for here in waiting:  # grows while it is read
+    for here in waiting:  # grows during the iteration
         row = [DEAD] * (len(_SIGNS) + 1)
-        for low, high, there in ways(here):
+        for low, high, there in edges(here):
             number = numbers.setdefault(there, len(waiting))
             if number == len(waiting):
                 waiting.append(there)
             first = _COLUMNS[low]
             row[first : first + high - low + 1] = [number] * (high - low + 1)
         rows.append(row)
-        limits.check("states", SPENT * len(waiting), "choose bounds and multiples of fewer digits")
+        limits.check(
+            "states", STATE_COST * len(waiting), "choose bounds and multiples of fewer digits"
+        )
         clock.check()
-    finals = np.array([is_final(place) for place in waiting], np.bool_)
+    finals = np.array([is_final(state) for state in waiting], np.bool_)
     whole = trimmed(_CLASSES, np.array(rows, np.int32), finals, 0)
     return minimize(whole, limits, clock)
 
 
-def decided(before: int, digit: int, expected: int) -> int:
-    """How digits compare with others when one more is read."""
+def compare_digit(before: int, digit: int, expected: int) -> int:
+    """The comparison with a bound after one more digit."""
     return before or (digit > expected) - (digit < expected)
 
 
-def around(pieces: Sequence[Piece], sizes: dict[Fraction, int], place: Place) -> Iterator[Piece]:
-    """The pieces between whose ends a number lies, by how its size compares with their sizes."""
-    turned = -1 if place.negative else 1
+def containing(
+    intervals: Sequence[Interval], sizes: dict[Fraction, int], state: NumeralState
+) -> Iterator[Interval]:
+    """The intervals that contain a number, given its comparison with the size of each end."""
+    sign = -1 if state.negative else 1
 
     def past(end: End) -> bool:
-        # a bound that was not compared is 0 or of the other sign
-        compared = turned * sizes.get(end.number, ABOVE)
+        # a bound without a comparison is 0 or has the other sign
+        compared = sign * sizes.get(end.number, ABOVE)
         return compared == ABOVE or (compared == EQUAL and not end.after)
 
-    for piece in pieces:
-        if (piece.low is None or past(piece.low)) and (piece.high is None or not past(piece.high)):
-            yield piece
+    for interval in intervals:
+        if (interval.low is None or past(interval.low)) and (
+            interval.high is None or not past(interval.high)
+        ):
+            yield interval
 
 
-def of_exponents(pieces: Sequence[Piece], limits: Limits = LIMITS) -> Dfa:
-    """The numerals ``d.ddde±dd`` of disjoint pieces without grids.
+def exponent_numerals(intervals: Sequence[Interval], limits: Limits = LIMITS) -> Dfa:
+    """The numerals ``d.ddde±dd`` of disjoint intervals without grids.
 
-    Raises: LimitError where bounds are too large or too small.
+    Raises: LimitError if bounds are too large or too small.
     """
-    numerals = _Scientific.of(pieces)
-    return machine_of(numerals.ways, numerals.is_final, limits)
+    numerals = _Scientific.of(intervals)
+    return numeral_machine(numerals.edges, numerals.is_final, limits)
 
 
 class _Bound(NamedTuple):
-    """A bound as it is written with an exponent."""
+    """A bound in scientific notation."""
 
     number: Fraction
     digits: tuple[int, ...]
@@ -176,75 +181,75 @@ def _bound(number: Fraction) -> _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Scientific:
-    """What a numeral is read beside; places hold the exponent's sign and size in ``left``."""
+    """The automaton of numerals with an exponent, as a transition function."""
 
-    pieces: Sequence[Piece]
-    #: Of positive and of negative numerals.
+    intervals: Sequence[Interval]
+    #: The bounds of positive and of negative numerals.
     bounds: tuple[tuple[_Bound, ...], tuple[_Bound, ...]]
-    #: The exponents of the bounds, as they are written without a sign.
+    #: The absolute values of the bounds' exponents, as text.
     powers: frozenset[str]
-    #: Exponents beyond this, either way, tell no bounds apart.
-    most: int
+    #: Exponents of a larger absolute value distinguish no bounds.
+    max_power: int
 
     @staticmethod
-    def of(pieces: Sequence[Piece]) -> _Scientific:
-        """The bounds of pieces."""
-        ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
+    def of(intervals: Sequence[Interval]) -> _Scientific:
+        """Collects the bounds of intervals."""
+        ends = end_numbers(intervals)
         positive = tuple(_bound(number) for number in sorted(ends) if number > 0)
         negative = tuple(_bound(number) for number in sorted(ends) if number < 0)
         powers = {abs(bound.power) for bound in (*positive, *negative)}
-        most = max(powers, default=0) + 1
-        return _Scientific(pieces, (positive, negative), frozenset(map(str, powers)), most)
+        max_power = max(powers, default=0) + 1
+        return _Scientific(intervals, (positive, negative), frozenset(map(str, powers)), max_power)
 
-    def ways(self, place: Place) -> Iterator[Way]:
-        """The ways on from a place."""
-        part = place.part
+    def edges(self, state: NumeralState) -> Iterator[Edge]:
+        """The outgoing edges of a state."""
+        part = state.part
         if part == BEGIN:
-            yield sign(b"-", place._replace(part=SIGNED, negative=True))
+            yield byte_edge(b"-", state._replace(part=SIGNED, negative=True))
         if part in (BEGIN, SIGNED):
-            marks = self._marks(place)
-            yield from digits(marks, lambda d: self._read(place, d, WHOLE), 1)
+            marks = self._marks(state)
+            yield from digit_edges(marks, lambda d: self._read(state, d, WHOLE), 1)
         if part == WHOLE:
-            yield sign(b".", place._replace(part=POINT))
+            yield byte_edge(b".", state._replace(part=POINT))
         if part in (POINT, FRACTION):
-            marks = self._marks(place)
-            yield from digits(marks, lambda d: self._read(place, d, FRACTION))
+            marks = self._marks(state)
+            yield from digit_edges(marks, lambda d: self._read(state, d, FRACTION))
         if part in (WHOLE, FRACTION):
             for letter in (b"e", b"E"):
-                yield sign(letter, place._replace(part=MARKED, left=(1, 0)))
+                yield byte_edge(letter, state._replace(part=MARKED, extra=(1, 0)))
         if part == MARKED:
-            signed = place._replace(part=POWER_SIGNED)
-            yield sign(b"+", signed)
-            yield sign(b"-", signed._replace(left=(-1, 0)))
+            signed = state._replace(part=POWER_SIGNED)
+            yield byte_edge(b"+", signed)
+            yield byte_edge(b"-", signed._replace(extra=(-1, 0)))
         if part in (MARKED, POWER_SIGNED, POWER):
-            yield from digits(range(10), lambda digit: self._power(place, digit))
+            yield from digit_edges(range(10), lambda digit: self._exponent_digit(state, digit))
 
-    def _marks(self, place: Place) -> set[int]:
-        """The digits that lead elsewhere than their neighbours."""
-        at = place.read
-        return {b.digits[at] if at < len(b.digits) else 0 for b in self.bounds[place.negative]}
+    def _marks(self, state: NumeralState) -> set[int]:
+        """The digits whose targets differ from those of their neighbours."""
+        at = state.read
+        return {b.digits[at] if at < len(b.digits) else 0 for b in self.bounds[state.negative]}
 
-    def _read(self, place: Place, digit: int, part: str) -> Place:
-        """One more digit."""
-        bounds, at = self.bounds[place.negative], place.read
-        before = place.compared or (EQUAL,) * len(bounds)
+    def _read(self, state: NumeralState, digit: int, part: str) -> NumeralState:
+        """The state after one more digit of the mantissa."""
+        bounds, at = self.bounds[state.negative], state.read
+        before = state.compared or (EQUAL,) * len(bounds)
         compared = tuple(
-            decided(b, digit, bound.digits[at] if at < len(bound.digits) else 0)
+            compare_digit(b, digit, bound.digits[at] if at < len(bound.digits) else 0)
             for b, bound in zip(before, bounds, strict=True)
         )
-        most = max((len(bound.digits) for bound in bounds), default=0)
-        return Place(part, place.negative, min(at + 1, most), compared)
+        longest = max((len(bound.digits) for bound in bounds), default=0)
+        return NumeralState(part, state.negative, min(at + 1, longest), compared)
 
-    def _power(self, place: Place, digit: int) -> Place:
-        turned, power = place.left
-        power = self._like(min(10 * power + digit, self.most))
-        return place._replace(part=POWER, left=(turned, power))
+    def _exponent_digit(self, state: NumeralState, digit: int) -> NumeralState:
+        sign, power = state.extra
+        power = self._representative(min(10 * power + digit, self.max_power))
+        return state._replace(part=POWER, extra=(sign, power))
 
-    def _like(self, power: int) -> int:
-        """The least exponent that no digits after it tell from this one.
+    def _representative(self, power: int) -> int:
+        """The least exponent that no further digits distinguish from this one.
 
-        They compare alike with the bounds' own up to where these have as many digits: beside 308
-        one of 309 is the least of 13. With each by itself, the bounds of a double took 2 seconds.
+        Exponents are equivalent if they compare equally with the prefixes of the same length of
+        the bounds' exponents. Without this merging, the bounds of a double took 2 seconds.
         """
         length = len(str(power))
         beginnings = {int(other[:length]) for other in self.powers if len(other) >= length}
@@ -253,16 +258,16 @@ class _Scientific:
         least: int = 10 ** (length - 1)
         return max([least, *(one + 1 for one in beginnings if one < power)])
 
-    def is_final(self, place: Place) -> bool:
-        """Whether a numeral may end here, and its number is in a piece."""
-        if place.part != POWER:
+    def is_final(self, state: NumeralState) -> bool:
+        """Whether a numeral may end here and its number is in an interval."""
+        if state.part != POWER:
             return False
-        power = place.left[0] * place.left[1]
+        power = state.extra[0] * state.extra[1]
         sizes = {}
-        for b, bound in zip(place.compared, self.bounds[place.negative], strict=True):
+        for b, bound in zip(state.compared, self.bounds[state.negative], strict=True):
             if power != bound.power:
                 b = ABOVE if power > bound.power else BELOW
-            elif b == EQUAL and len(bound.digits) > place.read:
+            elif b == EQUAL and len(bound.digits) > state.read:
                 b = BELOW
             sizes[bound.number] = b
-        return any(around(self.pieces, sizes, place))
+        return any(containing(self.intervals, sizes, state))

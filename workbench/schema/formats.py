@@ -1,16 +1,18 @@
 """The strings of each ``format`` of JSON Schema.
 
-Source: RFC 1123, section 2.1; RFC 5890, section 2.3.1.
+Each pattern follows the grammar of its RFC, named next to it. If an RFC's language is not regular,
+or would need too large an automaton, a subset is accepted:
 
-Each is put together as its RFC puts its rules together. Where what an RFC asks for is not regular
-or not worth its machine, fewer strings are read, never more:
+* dates do not have the year 0000, which Python lacks;
+* a leap second has an offset of whole half hours, as in nearly every time zone;
+* regexes have groups at most three deep, no backreferences, and only ranges that start at a digit,
+  ``a`` or ``A``;
+* labels of host names do not have two hyphens in the third and fourth position: such labels are
+  reserved, and whether ``xn--…`` encodes a permitted name depends on Unicode tables. The length of
+  a name is counted in blocks of eight characters for each label and its dot, so a name has at most
+  31 labels.
 
-* the year 0000 is left out of dates, as Python has none;
-* a leap second has an offset of whole half hours, as nearly every zone has;
-* regexes have groups at most three deep, no backreferences, and ranges of digits or from a on;
-* host names have no labels with two hyphens in the third and fourth place: such are reserved, and
-  whether ``xn--…`` encodes a permitted name is a question to Unicode's tables. Of the length of a
-  name each label and its dot take a multiple of eight, so that 31 short ones are the most.
+Source of host names: RFC 1123, section 2.1; RFC 5890, section 2.3.1.
 """
 
 from __future__ import annotations
@@ -26,37 +28,38 @@ from workbench.schema.patterns import search
 from workbench.schema.string_machines import Content, alphabet_of
 from workbench.syntax.regex.unicode_sets import POSIX
 
-#: Characters of a label, and those that a name's budget is counted by.
-_LABEL, _BLOCK = 63, 8
-#: 253 characters and the dot that does not end the last label.
-_BLOCKS = 254 // _BLOCK
-#: After so many characters of a label, the last a hyphen, another one would be reserved.
-_RESERVED = 3
+#: The longest label, and the unit in which the length of a name is counted.
+_MAX_LABEL, _BLOCK = 63, 8
+#: The blocks of the longest name: 253 characters and the dot that the last label does not have.
+_MAX_BLOCKS = 254 // _BLOCK
+#: A second hyphen after this number of characters would make a label reserved.
+_RESERVED_AFTER = 3
 
 
 @cache
 def hostnames() -> Content:
-    """Labels of letters, digits and hyphens, with dots between.
+    """Labels of letters, digits and hyphens, separated by dots.
 
-    A state is what is spent of the budget, the length of the label so far, and whether that ends
-    with a hyphen: 3,427 of them. Counted to the character there were 27,595, and every schema with
-    a host name took 13 ms to build in place of 3.
+    A state is the number of blocks used, the length of the current label, and whether it ends with
+    a hyphen: 3,427 states. Counted in characters there were 27,595, and every schema with a host
+    name took 13 ms to build instead of 3.
 
     Shape: the states are (blocks, length of the label, ends with a hyphen).
     """
     letters, hyphen, dot = POSIX["alnum"], ((0x2D, 0x2D),), ((0x2E, 0x2E),)
     alphabet = alphabet_of([letters, hyphen, dot])
-    states = np.arange((_BLOCKS + 1) * (_LABEL + 1) * 2).reshape(_BLOCKS + 1, _LABEL + 1, 2)
+    shape = (_MAX_BLOCKS + 1, _MAX_LABEL + 1, 2)
+    states = np.arange(np.prod(shape)).reshape(shape)
     table = np.full((*states.shape, alphabet.size), DEAD, np.int32)
-    for length in range(_LABEL):
-        # a label's first character begins a block, and so does every eighth with the dot to come
+    for length in range(_MAX_LABEL):
+        # a block begins at the first character, and at every eighth counting the following dot
         more = int(length == 0 or (length + 1) % _BLOCK == 0)
         spent = states[more:, length + 1]
         for atom in alphabet.atoms_of(letters):
-            table[: _BLOCKS + 1 - more, length, :, atom] = spent[:, :1]
+            table[: _MAX_BLOCKS + 1 - more, length, :, atom] = spent[:, :1]
         for atom in alphabet.atoms_of(hyphen):
-            ends = 1 if length == _RESERVED else 2
-            table[: _BLOCKS + 1 - more, length, :ends, atom] = spent[:, 1:] if length else DEAD
+            ends = 1 if length == _RESERVED_AFTER else 2
+            table[: _MAX_BLOCKS + 1 - more, length, :ends, atom] = spent[:, 1:] if length else DEAD
     for atom in alphabet.atoms_of(dot):
         table[:, 1:, 0, atom] = states[:, :1, 0]
     finals = np.zeros(states.shape, np.bool_)
@@ -74,12 +77,12 @@ _DATE = (
     rf"02-(?:0[1-9]|1\d|2[0-8]))|{_LEAP_YEAR}-02-29)"
 )
 _HOUR, _MINUTE = r"(?:[01]\d|2[0-3])", r"[0-5]\d"
-#: Minutes between the offsets of leap seconds.
-_APART = 30
+#: Minutes between the accepted offsets of leap seconds.
+_LEAP_SECOND_OFFSETS = 30
 
 
 def _leap_second(offset: int) -> str:
-    """The last second of a day in Greenwich, where clocks are so many minutes ahead."""
+    """The last second of a day in UTC, as local time with an offset in minutes."""
     local = (23 * 60 + 59 + offset) % (24 * 60)
     behind = -offset % (24 * 60)
     zones = rf"\+{offset // 60:02}:{offset % 60:02}|-{behind // 60:02}:{behind % 60:02}"
@@ -88,7 +91,7 @@ def _leap_second(offset: int) -> str:
     return rf"{local // 60:02}:{local % 60:02}:60(?:\.\d+)?(?:{zones})"
 
 
-_LEAP_SECOND = "|".join(map(_leap_second, range(0, 24 * 60, _APART)))
+_LEAP_SECOND = "|".join(map(_leap_second, range(0, 24 * 60, _LEAP_SECOND_OFFSETS)))
 _TIME = rf"(?:{_HOUR}:{_MINUTE}:{_MINUTE}(?:\.\d+)?(?:[Zz]|[+-]{_HOUR}:{_MINUTE})|{_LEAP_SECOND})"
 
 # RFC 3339, appendix A
@@ -108,7 +111,7 @@ _LS32 = rf"(?:{_H16}:{_H16}|{_IPV4})"
 
 
 def _ipv6() -> str:
-    """Eight groups, the last two maybe as IPv4; ``::`` stands once for one group or more."""
+    """Eight groups, the last two optionally as IPv4; one ``::`` replaces one or more groups."""
     options = [rf"(?:{_H16}:){{6}}{_LS32}"]
     for after in range(5, -1, -1):
         before = 5 - after
@@ -174,11 +177,11 @@ def _uri_template() -> str:
     return rf"(?:{literal}|\{{[+#.\/;?&=,!@|]?{variable}(?:,{variable})*\}})*"
 
 
-_NESTED = 3
+_MAX_GROUP_DEPTH = 3
 
 
 def _regex() -> str:
-    """Regexes that Python and ECMA-262 both read, groups at most ``_NESTED`` deep."""
+    """Regexes valid in both Python and ECMA-262, with groups nested up to ``_MAX_GROUP_DEPTH``."""
     sign = r"\\[!-\/:-@\[-`{-~]"
     escape = rf"(?:\\[dDwWsSfnrtv]|{sign}|\\x[0-9A-Fa-f]{{2}}|\\u[0-9A-Fa-f]{{4}})"
     ranges = "|".join([*(rf"{low}-[{low}-9]" for low in range(10)), "a-[a-z]", "A-[A-Z]"])
@@ -189,12 +192,12 @@ def _regex() -> str:
     atom = rf"(?:{plain}|{escape}|\[\^?{items}\])"
     part = rf"(?:{atom}(?:{count})?|[$^]|\\[bB])"
     whole = rf"(?:{part}|\|)*"
-    for _ in range(_NESTED):
+    for _ in range(_MAX_GROUP_DEPTH):
         whole = rf"(?:{part}|\||\((?:\?[:=!])?{whole}\)(?:{count})?)*"
     return whole
 
 
-#: The pattern of each format, which has to match the whole of a string.
+#: The pattern of each format; it must match the whole string.
 PATTERNS = {
     "date": _DATE,
     "time": _TIME,
@@ -214,20 +217,20 @@ PATTERNS = {
     "relative-json-pointer": _RELATIVE_POINTER,
 }
 
-#: Formats of which notably fewer strings are read than their RFC has, and which are left out.
-NARROWER = {
-    "hostname": "names with labels 'xn--…' (other scripts) or more than 31 labels are left out",
-    "regex": "regexes with groups more than three deep, backreferences or names are left out",
+#: Formats whose automaton accepts notably fewer strings than their RFC, and which are missing.
+NARROWED_FORMATS = {
+    "hostname": "names with labels 'xn--…' (other scripts) or more than 31 labels are not accepted",
+    "regex": "regexes with groups more than three deep, backreferences or names are not accepted",
 }
 
 
 @cache
-def strings_of(name: str) -> Content | None:
-    """The strings of a format; None where nobody here knows it.
+def format_strings(name: str) -> Content | None:
+    """The strings of a format; None if the format is unknown.
 
-    Their printable ASCII is spelled plainly, as every program writes it that formats a date.
+    Their printable ASCII is never escaped, as in the output of every program that formats a date.
     """
     if name == "hostname":
-        return replace(hostnames(), plainly=True)
+        return replace(hostnames(), unescaped=True)
     pattern = PATTERNS.get(name)
-    return None if pattern is None else replace(search(f"^(?:{pattern})$"), plainly=True)
+    return None if pattern is None else replace(search(f"^(?:{pattern})$"), unescaped=True)

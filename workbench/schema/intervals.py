@@ -1,8 +1,8 @@
-"""Intervals of numbers, each with a grid of multiples."""
+"""Intervals of numbers, each restricted to a periodic grid (``multipleOf``)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -10,23 +10,23 @@ from math import gcd, lcm
 
 from workbench.base.errors import LimitError
 
-#: Points of a period: ``multipleOf: 1e-8`` beside ``integer`` that is not a multiple of it.
-_POINTS = 100_000
+#: The most points of a period: ``integer`` but not a multiple of 1e-8 would need 100 million.
+_MAX_PERIOD = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The numbers k·step whose k, counted round the period, is a member; and all between, if so.
+    """The numbers k·step with k mod ``period`` in ``members``; if ``between``, also non-multiples.
 
     Shape: ``members`` are numbers below ``period``.
     """
 
-    #: How far apart the points are: a decimal fraction.
+    #: The distance of the points, a decimal fraction.
     step: Fraction
-    #: After how many points they repeat.
+    #: The number of points after which the set repeats.
     period: int
     members: frozenset[int]
-    #: Whether the numbers that are no points are in the set.
+    #: Whether the numbers that are not multiples of ``step`` are in the set.
     between: bool
 
     def contains(self, number: Fraction) -> bool:
@@ -47,7 +47,7 @@ class Grid:
         return not self.between and not self.members
 
     def first_from(self, number: Fraction, *, strictly: bool) -> Fraction | None:
-        """The least point in the set from a number on; None if no point ever is."""
+        """The least point in the set from a number on; None if the set has no point."""
         start = -((-number / self.step) // 1)
         start += strictly and start * self.step == number
         for k in range(start, start + self.period):
@@ -79,9 +79,9 @@ def multiples(step: Fraction) -> Grid:
 
 @lru_cache(maxsize=1024)
 def _both(left: Grid, right: Grid) -> Grid:
-    """What both hold.
+    """The numbers in both grids.
 
-    Raises: LimitError where the period that is common to both has too many points.
+    Raises: LimitError if their common period has more than ``_MAX_PERIOD`` points.
     """
     for one, other in ((left, right), (right, left)):
         if one.is_everything or other.is_nothing:
@@ -90,9 +90,9 @@ def _both(left: Grid, right: Grid) -> Grid:
         return multiples(_lcm(left.step, right.step))
     step = _gcd(left.step, right.step)
     period = _lcm(left.step * left.period, right.step * right.period) / step
-    if period > _POINTS:
+    if period > _MAX_PERIOD:
         raise LimitError(
-            f"needs more than {_POINTS:,} points of a period",
+            f"needs a period of more than {_MAX_PERIOD:,} points",
             "states",
             "choose multiples that divide one another",
         )
@@ -101,12 +101,12 @@ def _both(left: Grid, right: Grid) -> Grid:
 
 
 def _is_plain(grid: Grid) -> bool:
-    """Whether it holds the multiples of its step and nothing else."""
+    """Whether it is exactly the multiples of its step."""
     return not grid.between and grid.period == 1 and bool(grid.members)
 
 
 def _reduced(step: Fraction, period: int, members: frozenset[int], between: bool) -> Grid:
-    """The same set by its simplest name, where it has one."""
+    """The same set in its simplest representation."""
     if not members and not between:
         return NOTHING
     if len(members) == period and between:
@@ -131,15 +131,15 @@ def _of_fractions(of: Callable[[int, int], int], left: Fraction, right: Fraction
 
 @dataclass(frozen=True, slots=True, order=True)
 class End:
-    """An end of an interval, as a cut of the line: before a number, or (``after``) behind it."""
+    """An end of an interval, as a cut of the number line before or (``after``) behind a number."""
 
     number: Fraction
     after: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """The numbers of a grid between two cuts; None where there is no end."""
+class Interval:
+    """The numbers of a grid between two cuts; None is unbounded."""
 
     low: End | None
     high: End | None
@@ -147,7 +147,7 @@ class Piece:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number is in the piece."""
+        """Whether no number is in the interval."""
         if self.grid.is_nothing:
             return True
         if self.low is None or self.high is None:
@@ -163,15 +163,20 @@ class Piece:
 
     @property
     def point(self) -> Fraction | None:
-        """The only number the piece can hold; None if there is room for more."""
+        """The only number between its ends; None if there may be more."""
         if self.low and self.high and self.low.number == self.high.number:
             return self.low.number
         return None
 
     def contains(self, number: Fraction) -> bool:
-        """Whether a number is in the piece."""
+        """Whether a number is in the interval."""
         if self.low is not None and End(number) < self.low:
             return False
         if self.high is not None and End(number) >= self.high:
             return False
         return self.grid.contains(number)
+
+
+def end_numbers(intervals: Iterable[Interval]) -> set[Fraction]:
+    """The numbers at the ends of intervals."""
+    return {end.number for one in intervals for end in (one.low, one.high) if end}

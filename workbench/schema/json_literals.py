@@ -1,18 +1,19 @@
-r"""Machines of the JSON literals of a set of strings.
+r"""Automata of the JSON literals of a set of strings.
 
-One character has many spellings: its UTF-8 bytes, ``\n`` and the like, ``\u`` and four digits, or
-two of these for a surrogate pair. ``Spelling`` is the machine that reads one character of an
-alphabet in any of them and then knows its atom; the machine of a set of strings is a copy of it for
-every state of the set's own machine, made as one array.
+A character has several encodings in JSON: its UTF-8 bytes, a short escape such as ``\n``, ``\u``
+and four digits, or two of these for a surrogate pair. ``CharacterMachine`` reads one character of
+an alphabet in any encoding and determines its atom. The automaton of a set of strings
+(``literals_machine``) has a copy of it for every state of the set's automaton, built as one array.
 
-Source: the grammar of strings in RFC 8259, section 7. Half a surrogate pair is no character and is
-        not read: section 8.2 calls what then happens unpredictable.
+The automata of a list of words and of its complement (``words_machine`` and
+``all_but_words_machine``) are built directly as tries, without a subset construction, because every
+object of a schema has one for its undeclared names. Along the words they accept fewer encodings:
+printable ASCII without escapes, quotes and backslashes with a backslash, control characters by any
+of their escapes, all other characters as UTF-8 or by ``\u``. In the complement, a string that
+differs from all words may continue with every encoding.
 
-Both are written down at once as a trie, without subsets: a schema has one "every other key" for
-each of its objects. In words that are named, printable ASCII is spelled plainly, quotes and
-backslashes with a backslash before them, control characters by any of their escapes, all other
-characters themselves or by ``\u``. So it is along the beginning of a word that is excluded; once a
-string can no longer become one of them, every spelling is read.
+Source: the grammar of strings in RFC 8259, section 7. A lone surrogate is not a character and is
+        not accepted: section 8.2 calls its meaning unpredictable.
 """
 
 from __future__ import annotations
@@ -29,36 +30,37 @@ from workbench.automata.code_points import SURROGATES
 from workbench.automata.explore import nothing
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.string_machines import ANY, Alphabet, Content
+from workbench.schema.string_machines import ONE_ATOM, Alphabet, Content
 from workbench.syntax.ranges import MAX_CODE_POINT
 from workbench.syntax.regex.unicode_sets import ECMA_SPACE
 
 QUOTE, BACKSLASH = 0x22, 0x5C
 #: The printable characters of ASCII.
 PRINTABLE = (0x20, 0x7E)
-#: Where sets of characters in patterns begin and end: in ASCII alone; with ``.``; with ``\\s``.
+#: Usual boundaries of character sets in patterns: within ASCII; with ``.``; with ``\\s``.
 _USUAL = tuple(
     frozenset((*range(0x81), *(cut for low, high in ranges for cut in (low, high + 1))))
     for ranges in ((), ((0x2028, 0x2029),), ECMA_SPACE)
 )
-#: What may follow a backslash, and the character it stands for.
-SHORT = {
+#: The characters after a backslash in a short escape, and the characters that they encode.
+SHORT_ESCAPES = {
     '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
 }  # fmt: skip
 _HEX = tuple((digit, tuple({ord(f"{digit:x}"), ord(f"{digit:X}")})) for digit in range(16))
-#: The first byte of characters of two, three and four bytes, and the bits it carries.
+#: For characters of two, three and four bytes: the range of the first byte, the mask of its bits
+#: of the code point, and the number of bytes after it.
 _LEADS = ((0xC2, 0xDF, 0x1F, 1), (0xE0, 0xEF, 0x0F, 2), (0xF0, 0xF4, 0x07, 3))
 #: The smallest character of two, three and four bytes.
 _LEAST = (0x80, 0x800, 0x10000)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spelling:
-    """The machine that reads one character of an alphabet, or the closing quote.
+class CharacterMachine:
+    """The automaton that reads one character of an alphabet, or the closing quote.
 
-    Shape: ``classes`` (256,) of bytes; ``table`` (K, C): a node, or K + the atom that was read, or
-           K + A for the closing quote, or ``DEAD``; ``ahead`` (K, A + 1): what each node can
-           still become. Node 0 is the beginning.
+    Shape: ``classes`` (256,) of bytes; ``table`` (K, C): a node, or K + the atom of the character,
+           or K + A for the closing quote, or ``DEAD``; ``ahead`` (K, A + 1): which atoms, and the
+           quote, are reachable from each node. Node 0 is initial.
     """
 
     classes: npt.NDArray[np.uint16]
@@ -67,25 +69,27 @@ class Spelling:
 
 
 @lru_cache(maxsize=256)
-def spelling(alphabet: Alphabet, *, plainly: bool = False) -> Spelling:
-    """The spelling machine of an alphabet; spelled ``plainly``, printable ASCII has no escapes.
+def character_machine(alphabet: Alphabet, *, unescaped: bool = False) -> CharacterMachine:
+    """The character automaton of an alphabet; if ``unescaped``, printable ASCII has no escapes.
 
-    Cost: 0.8 ms; 0.2 to 0.4 where the pieces begin and end at the usual places.
+    Cost: 0.8 ms; 0.2 to 0.4 ms if the ranges have the usual boundaries.
     """
     for cuts in _USUAL:
         if cuts.issuperset(alphabet.starts):
-            return _fewer_atoms(_telling_apart(cuts, plainly), cuts, alphabet)
-    return _Nodes(alphabet, plainly).spelling()
+            return _coarsened(_machine_of_ranges(cuts, unescaped), cuts, alphabet)
+    return _Nodes(alphabet, unescaped).build()
 
 
 @cache
-def _telling_apart(starts: frozenset[int], plainly: bool) -> Spelling:
-    """The machine of the alphabet each of whose pieces is an atom."""
-    return _Nodes(Alphabet(tuple(sorted(starts)), tuple(range(len(starts)))), plainly).spelling()
+def _machine_of_ranges(starts: frozenset[int], unescaped: bool) -> CharacterMachine:
+    """The automaton of the alphabet each of whose ranges is an atom."""
+    return _Nodes(Alphabet(tuple(sorted(starts)), tuple(range(len(starts)))), unescaped).build()
 
 
-def _fewer_atoms(one: Spelling, starts: frozenset[int], alphabet: Alphabet) -> Spelling:
-    """The machine of an alphabet that tells fewer characters apart than another's."""
+def _coarsened(
+    one: CharacterMachine, starts: frozenset[int], alphabet: Alphabet
+) -> CharacterMachine:
+    """The automaton of a coarser alphabet: atoms are renamed, then equal nodes are merged."""
     nodes, atoms = len(one.table), alphabet.size
     names = np.array([*map(alphabet.atom, sorted(starts)), atoms])
     renamed = np.concatenate([np.arange(nodes), nodes + names, [DEAD]])
@@ -100,30 +104,30 @@ def _fewer_atoms(one: Spelling, starts: frozenset[int], alphabet: Alphabet) -> S
     kept = sorted(first.values())
     numbers = np.full(nodes + atoms + 2, DEAD, np.int32)
     numbers[[*kept, *range(nodes, nodes + atoms + 1)]] = np.arange(len(kept) + atoms + 1)
-    named = names[:, None] == np.arange(atoms + 1)
-    ahead = one.ahead[kept].astype(np.float32) @ named.astype(np.float32) > 0
+    listed = names[:, None] == np.arange(atoms + 1)
+    ahead = one.ahead[kept].astype(np.float32) @ listed.astype(np.float32) > 0
     return _by_classes(numbers[table[kept]], ahead)
 
 
-def _by_classes(whole: npt.NDArray[np.int32], ahead: npt.NDArray[np.bool_]) -> Spelling:
-    """Bytes that lead from every node to the same one are a class."""
+def _by_classes(whole: npt.NDArray[np.int32], ahead: npt.NDArray[np.bool_]) -> CharacterMachine:
+    """Bytes with the same target from every node form a class."""
     columns = np.ascontiguousarray(whole.T).view(np.dtype((np.void, 4 * len(whole)))).ravel()
     _, first, classes = np.unique(columns, return_index=True, return_inverse=True)
-    return Spelling(classes.reshape(-1).astype(np.uint16), whole[:, first].copy(), ahead)
+    return CharacterMachine(classes.reshape(-1).astype(np.uint16), whole[:, first].copy(), ahead)
 
 
-def literals(content: Content, limits: Limits = LIMITS) -> Dfa:
-    """The JSON string literals, with their quotes, of the strings of a set.
+def literals_machine(content: Content, limits: Limits = LIMITS) -> Dfa:
+    """The automaton of the JSON string literals, with quotes, of the strings of a set.
 
-    Cost:   a state for each node of the spelling machine (21 where the alphabet has one atom) in
-            each state of the set's own machine, written by numpy.
+    Cost:   a state for each pair of a node of the character automaton (21 if the alphabet has one
+            atom) and a state of the set's automaton; built by numpy.
     Raises: LimitError past ``limits.states`` states.
     """
     if content.is_empty:
         return nothing(256)
-    one, machine = spelling(content.alphabet, plainly=content.plainly), content.machine
+    one, machine = character_machine(content.alphabet, unescaped=content.unescaped), content.machine
     nodes, states = len(one.table), len(machine)
-    # where each atom leads from each state, then the closing quote; state 1 is the end
+    # (S, A + 1): the target of each atom from each state, then of the closing quote; 1 is final
     after = np.full((states, one.ahead.shape[1]), DEAD, np.int32)
     after[:, :-1] = machine.table[:, machine.classes]
     after[machine.finals, -1] = 0
@@ -137,7 +141,7 @@ def literals(content: Content, limits: Limits = LIMITS) -> Dfa:
     closed = is_open[:, -1].copy()
     after[:, :-1] = np.where(is_open[:, :-1], numbers[after[:, :-1], 0], DEAD)
     after[:, -1] = np.where(closed, 1, DEAD)
-    # whatever a node leads to, by state: DEAD is the last column
+    # (S, K + A + 2): the targets of all entries of ``table``, for each state; DEAD is the last
     onward = np.concatenate([numbers, after, np.full((states, 1), DEAD, np.int32)], axis=1)
     table = np.empty((count + 2, one.table.shape[1]), np.int32)
     table[:2] = DEAD
@@ -150,28 +154,28 @@ def literals(content: Content, limits: Limits = LIMITS) -> Dfa:
 
 @dataclass(slots=True)
 class _Nodes:
-    """The nodes of a spelling machine while it grows; those that read the same are one."""
+    """Builds a character automaton; nodes with the same continuations are shared."""
 
     alphabet: Alphabet
-    plainly: bool
+    unescaped: bool
     rows: list[dict[int, int]] = field(default_factory=lambda: [{}])
-    known: dict[tuple[object, ...], int] = field(default_factory=dict)
+    shared: dict[tuple[object, ...], int] = field(default_factory=dict)
 
-    def spelling(self) -> Spelling:
-        """All spellings of every character; atoms are kept as numbers below DEAD meanwhile."""
+    def build(self) -> CharacterMachine:
+        """All encodings of every character; in ``rows``, atoms are numbers below ``DEAD``."""
         start, escaped = self.rows[0], self._new()
         for code in range(0x20, 0x80):
             if code not in (QUOTE, BACKSLASH):
                 start[code] = self._atom(code)
         for low, high, bits, more in _LEADS:
             for lead in range(low, high + 1):
-                start[lead] = self._continued((lead & bits) << (6 * more), more, _LEAST[more - 1])
+                start[lead] = self._utf8((lead & bits) << (6 * more), more, _LEAST[more - 1])
         start[BACKSLASH] = escaped
-        for letter, meant in SHORT.items():
-            if self.plainly and letter == "/":
+        for letter, meant in SHORT_ESCAPES.items():
+            if self.unescaped and letter == "/":
                 continue
             self.rows[escaped][ord(letter)] = self._atom(ord(meant))
-        self.rows[escaped][ord("u")] = self._digits(0, 4)
+        self.rows[escaped][ord("u")] = self._hex_digits(0, 4)
         start[QUOTE] = -2 - self.alphabet.size
         return self._frozen()
 
@@ -182,8 +186,8 @@ class _Nodes:
         self.rows.append({})
         return len(self.rows) - 1
 
-    def _continued(self, base: int, more: int, least: int) -> int:
-        """The node before ``more`` bytes of UTF-8, for the characters from ``base`` on."""
+    def _utf8(self, base: int, more: int, least: int) -> int:
+        """The node before the last ``more`` bytes of UTF-8 of the characters from ``base`` on."""
         if not more:
             return self._atom(base)
         size = 1 << (6 * more)
@@ -191,80 +195,80 @@ class _Nodes:
         whole = low == base and high == base + size - 1 and not _holds_surrogates(low, high)
         atom = self.alphabet.uniform(low, high) if whole else None
         key = ("bytes", more, base if atom is None else -2 - atom)
-        if key in self.known:
-            return self.known[key]
-        node = self.known[key] = self._new()
+        if key in self.shared:
+            return self.shared[key]
+        node = self.shared[key] = self._new()
         step = size >> 6
         for byte in range(64):
             first = base + byte * step
             if first + step - 1 < low or first > high or _only_surrogates(first, step):
                 continue
-            self.rows[node][0x80 + byte] = self._continued(first, more - 1, least)
+            self.rows[node][0x80 + byte] = self._utf8(first, more - 1, least)
         return node
 
-    def _digits(self, base: int, more: int) -> int:
-        """The node before ``more`` hexadecimal digits, for the characters from ``base`` on."""
+    def _hex_digits(self, base: int, more: int) -> int:
+        """The node before the last ``more`` hexadecimal digits of the characters from ``base``."""
         if not more:
             return self._atom(base)
         size = 1 << (4 * more)
         last = base + size - 1
         mixed = _holds_surrogates(base, last)
-        mixed |= self.plainly and base <= PRINTABLE[1] and last >= PRINTABLE[0]
+        mixed |= self.unescaped and base <= PRINTABLE[1] and last >= PRINTABLE[0]
         atom = None if mixed else self.alphabet.uniform(base, last)
         key = ("digits", more, base if atom is None else -2 - atom)
-        if key in self.known:
-            return self.known[key]
-        node = self.known[key] = self._new()
+        if key in self.shared:
+            return self.shared[key]
+        node = self.shared[key] = self._new()
         step = size >> 4
-        for digit, signs in _HEX:
+        for digit, alternatives in _HEX:
             first = base + digit * step
-            if self.plainly and PRINTABLE[0] <= first and first + step - 1 <= PRINTABLE[1]:
+            if self.unescaped and PRINTABLE[0] <= first and first + step - 1 <= PRINTABLE[1]:
                 continue
             if mixed and _only_surrogates(first, step):
                 if first > 0xDBFF:
-                    continue  # the second half of a pair, without the first
-                target = self._first_half(first, more - 1)
+                    continue  # a low surrogate without a high one
+                target = self._high_surrogate(first, more - 1)
             else:
-                target = self._digits(first, more - 1)
-            for sign in signs:
-                self.rows[node][sign] = target
+                target = self._hex_digits(first, more - 1)
+            for byte in alternatives:
+                self.rows[node][byte] = target
         return node
 
-    def _first_half(self, half: int, more: int) -> int:
-        """The node before the last digits of the first half of a pair, those from ``half`` on."""
+    def _high_surrogate(self, half: int, more: int) -> int:
+        """The node before the last ``more`` digits of the high surrogates from ``half`` on."""
         base, size = 0x10000 + ((half - 0xD800) << 10), 1 << (4 * more + 10)
         atom = self.alphabet.uniform(base, base + size - 1)
         key = ("pair", more, half if atom is None else -2 - atom)
-        if key in self.known:
-            return self.known[key]
-        node = self.known[key] = self._new()
+        if key in self.shared:
+            return self.shared[key]
+        node = self.shared[key] = self._new()
         if not more:
-            for sign in b"\\u":
+            for byte in b"\\u":
                 following = self._new()
-                self.rows[node][sign] = following
+                self.rows[node][byte] = following
                 node = following
             fourth = self._new()
             self.rows[node] |= dict.fromkeys(b"dD", fourth)
             for block, digits in enumerate((b"cC", b"dD", b"eE", b"fF")):
-                target = self._digits(base + block * 0x100, 2)
+                target = self._hex_digits(base + block * 0x100, 2)
                 self.rows[fourth] |= dict.fromkeys(digits, target)
-            return self.known[key]
-        for digit, signs in _HEX:
+            return self.shared[key]
+        for digit, alternatives in _HEX:
             first = half + (digit << (4 * more - 4))
             if first <= 0xDBFF:
-                target = self._first_half(first, more - 1)
-                for sign in signs:
-                    self.rows[node][sign] = target
+                target = self._high_surrogate(first, more - 1)
+                for byte in alternatives:
+                    self.rows[node][byte] = target
         return node
 
-    def _frozen(self) -> Spelling:
+    def _frozen(self) -> CharacterMachine:
         nodes, atoms = len(self.rows), self.alphabet.size
         whole = np.full((nodes, 256), DEAD, np.int32)
         ahead = np.zeros((nodes, atoms + 1), np.bool_)
         for node, row in enumerate(self.rows):
             for byte, target in row.items():
                 whole[node, byte] = target if target >= 0 else nodes - 2 - target
-        for node in self._inside_first():
+        for node in self._postorder():
             for target in self.rows[node].values():
                 if target >= 0:
                     ahead[node] |= ahead[target]
@@ -272,8 +276,8 @@ class _Nodes:
                     ahead[node, -2 - target] = True
         return _by_classes(whole, ahead)
 
-    def _inside_first(self) -> list[int]:
-        """Every node after those it leads to."""
+    def _postorder(self) -> list[int]:
+        """The nodes in postorder: each one after its successors."""
         order: list[int] = []
         seen: set[int] = set()
 
@@ -296,20 +300,20 @@ def _only_surrogates(first: int, size: int) -> bool:
     return SURROGATES[0] <= first and first + size - 1 <= SURROGATES[1]
 
 
-#: For each byte of a spelling, the signs that may stand there.
+#: An encoding of a character: the alternatives for each of its bytes.
 _Path = tuple[tuple[int, ...], ...]
 
-#: The states before the opening quote, and after the closing one.
+#: The states before the opening quote and after the closing one.
 _OPEN, _CLOSED = 0, 1
-_ESCAPES = {meant: letter for letter, meant in SHORT.items() if letter != "/"}
+_ESCAPES = {meant: letter for letter, meant in SHORT_ESCAPES.items() if letter != "/"}
 
 
-def paths(character: str) -> list[_Path]:
-    """The spellings of a character in a word that is named."""
+def encodings(character: str) -> list[_Path]:
+    """The accepted encodings of a character of a listed word."""
     code = ord(character)
     if _is_plain(character):
         return [((code,),)]
-    found = [] if character in '"\\' else [_digits(code)]
+    found = [] if character in '"\\' else [_unicode_escape(code)]
     if character in _ESCAPES:
         found.append(((BACKSLASH,), (ord(_ESCAPES[character]),)))
     if code >= 0x7F:
@@ -321,19 +325,20 @@ def _is_plain(character: str) -> bool:
     return " " <= character <= "~" and character not in '"\\'
 
 
-def _digits(code: int) -> _Path:
-    """``\\u`` and four digits, or twice that, in either case."""
+def _unicode_escape(code: int) -> _Path:
+    """``\\u`` and four digits, or a surrogate pair of these; digits of either case."""
     units = [code]
     if code > 0xFFFF:
         units = [0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF)]
     text = "".join(f"\\u{unit:04x}" for unit in units)
     return tuple(
-        (ord(sign),) if sign in "\\u" else tuple({ord(sign), ord(sign.upper())}) for sign in text
+        (ord(digit),) if digit in "\\u" else tuple({ord(digit), ord(digit.upper())})
+        for digit in text
     )
 
 
 def words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
-    """The literals of exactly these strings."""
+    """The automaton of the literals of exactly these strings."""
     rows: list[dict[int, State]] = [{}, {}, {}]
     rows[_OPEN][QUOTE] = 2
     nodes: dict[tuple[State, str], State] = {}
@@ -344,7 +349,7 @@ def words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
             if there is None:
                 there = nodes[here, character] = len(rows)
                 rows.append({})
-                for path in paths(character):
+                for path in encodings(character):
                     _add_path(rows, here, path, there)
             here = there
         rows[here][QUOTE] = _CLOSED
@@ -363,18 +368,18 @@ def words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
 
 
 def _add_path(rows: list[dict[int, State]], here: State, path: _Path, end: State) -> None:
-    for signs in path[:-1]:
-        there = rows[here].get(signs[0])
+    for alternatives in path[:-1]:
+        there = rows[here].get(alternatives[0])
         if there is None:
             there = len(rows)
             rows.append({})
-            rows[here] |= dict.fromkeys(signs, there)
+            rows[here] |= dict.fromkeys(alternatives, there)
         here = there
     rows[here] |= dict.fromkeys(path[-1], end)
 
 
 def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
-    """The literals of every string but these: a trie whose states lead out of it, to any string."""
+    """The literals of all other strings: a trie whose other edges lead to states for any string."""
     free, classes, root = _outside()
     nodes: dict[tuple[State, str], State] = {}
     ends = []
@@ -385,59 +390,65 @@ def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
         ends.append(here)
     limits.check("states", len(free) + len(nodes), "name fewer strings")
     plain = [(*edge, target) for edge, target in nodes.items() if _is_plain(edge[1])]
-    apart = [(*edge, target) for edge, target in nodes.items() if not _is_plain(edge[1])]
-    used = {ord(sign) for _, sign, _ in plain}
-    used.update(b for _, sign, _ in apart for path in paths(sign) for signs in path for b in signs)
-    columns, classes = _told_apart(classes, sorted(used))
+    others = [(*edge, target) for edge, target in nodes.items() if not _is_plain(edge[1])]
+    used = {ord(character) for _, character, _ in plain}
+    used.update(
+        b
+        for _, character, _ in others
+        for path in encodings(character)
+        for alternatives in path
+        for b in alternatives
+    )
+    columns, classes = _refined(classes, sorted(used))
     table = np.empty((len(free) + len(nodes), len(columns)), np.int32)
     table[: len(free)] = free[:, columns]
     table[len(free) :] = table[root]
     if plain:
-        sources, signs, targets = zip(*plain, strict=True)
-        table[list(sources), classes[[ord(sign) for sign in signs]]] = targets
+        sources, characters, targets = zip(*plain, strict=True)
+        table[list(sources), classes[[ord(character) for character in characters]]] = targets
     table[ends, classes[QUOTE]] = DEAD
-    if apart:
+    if others:
         rows = list(table)
-        for source, sign, target in apart:
-            for path in paths(sign):
-                _bend_path(rows, classes, source, path, target)
+        for source, character, target in others:
+            for path in encodings(character):
+                _redirect(rows, classes, source, path, target)
         table = np.array(rows, np.int32)
     return Dfa(classes, table, np.arange(len(table)) == _CLOSED)
 
 
-def _told_apart(
+def _refined(
     classes: npt.NDArray[np.uint16], used: list[int]
 ) -> tuple[list[int], npt.NDArray[np.uint16]]:
-    """For each class a byte of it, and the classes, where each byte that is used is its own."""
+    """Refines byte classes so that each used byte is a class; returns a byte of each class too."""
     mixed = classes.astype(np.intp)
     mixed[used] = np.arange(256, 256 + len(used))
-    _, first, told = np.unique(mixed, return_index=True, return_inverse=True)
-    return first.tolist(), told.astype(np.uint16)
+    _, first, refined = np.unique(mixed, return_index=True, return_inverse=True)
+    return first.tolist(), refined.astype(np.uint16)
 
 
-def _bend_path(
+def _redirect(
     rows: list[npt.NDArray[np.int32]],
     classes: npt.NDArray[np.uint16],
     here: State,
     path: _Path,
     end: State,
 ) -> None:
-    """Have one spelling lead elsewhere than all others from a state: what it passes is copied."""
-    for signs in path[:-1]:
-        there = int(rows[here][classes[signs[0]]])
+    """Redirect one encoding of a character to ``end``; shared states on its path are copied."""
+    for alternatives in path[:-1]:
+        there = int(rows[here][classes[alternatives[0]]])
         if there < len(_outside().table):
             rows.append(rows[there].copy())
             there = len(rows) - 1
-        rows[here][classes[list(signs)]] = there
+        rows[here][classes[list(alternatives)]] = there
         here = there
     rows[here][classes[list(path[-1])]] = end
 
 
 class _Outside(NamedTuple):
-    """The states outside a trie, the last of them its root.
+    """The states outside a trie, and its root.
 
-    First come the two ends, then those that read any string, then those that read a character as
-    a named word spells it.
+    The order is: the states before and after the literal, the states that read any string, the
+    states that read one character in the encodings of a listed word, the root.
 
     Shape: ``table`` (states, 256); ``classes`` (256,).
     """
@@ -449,14 +460,14 @@ class _Outside(NamedTuple):
 
 @cache
 def _outside() -> _Outside:
-    free, named = spelling(ANY), spelling(ANY, plainly=True)
+    free, listed = character_machine(ONE_ATOM), character_machine(ONE_ATOM, unescaped=True)
     rows = np.full((2, 256), DEAD, np.int32)
-    # a character that was read leads to the first node of those that read any, in state 2
+    # every complete character leads to state 2, where any string is accepted
     onward = [*range(2, len(free.table) + 2), 2, _CLOSED, DEAD]
     rows = np.concatenate([rows, np.array(onward, np.int32)[free.table[:, free.classes]]])
     first = len(rows) - 1
-    onward = [DEAD, *range(first + 1, first + len(named.table)), 2, _CLOSED, DEAD]
-    reading = np.array(onward, np.int32)[named.table[:, named.classes]]
+    onward = [DEAD, *range(first + 1, first + len(listed.table)), 2, _CLOSED, DEAD]
+    reading = np.array(onward, np.int32)[listed.table[:, listed.classes]]
     rows = np.concatenate([rows, reading[1:], reading[:1]])
     root = len(rows) - 1
     rows[_OPEN, QUOTE] = root

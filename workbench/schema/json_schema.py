@@ -1,14 +1,14 @@
-"""JSON Schema to a grammar tree: the room's entry, with its options.
+"""JSON Schema to a grammar tree: the entry of this package; and a regex for nested JSON.
 
-JSON without a schema is context-free; with constant limits on nesting it is regular::
+The first rule is ``start``. The span of every rule is the subschema that it was written for.
+
+JSON without a schema is context-free; with limited nesting it is regular::
 
     wb.Grammar.from_regex(json_regex(objects=2, arrays=2))
 
-The example ``json_truncated`` of the gallery is one, written over several lines.
+The gallery's example ``json_truncated`` is such a regex, written over several lines.
 
 Source: Koo et al. 2024, section 5.1: the limits are its k_O and k_A.
-
-The first rule is ``start``. Every rule points at the subschema it was written for.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from workbench.base.errors import BuildError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.schema.algebra.subschemas import Algebra
-from workbench.schema.normal_form import Arrays, Later, Objects
-from workbench.schema.schema_options import SchemaOptions, Spacing, guided
+from workbench.schema.normal_form import Arrays, LazySet, Objects
+from workbench.schema.schema_options import SchemaOptions, Spacing, apply_guidance
 from workbench.schema.schema_reader import Document, SchemaNote, schema_source
 from workbench.schema.write_arrays import array_expression
 from workbench.schema.write_objects import object_expression
-from workbench.schema.write_values import Writing, any_of, is_nothing, living
+from workbench.schema.write_values import RuleWriter, choice, has_no_value, productive_rules
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule
 from workbench.syntax.grammar_tree import Sequence as Row
 
-#: JSON's white space between any two signs, as much as one likes.
+#: Any amount of JSON whitespace.
 SPACE = r"[ \t\n\r]*"
 _STRING = (
     r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u(?:[0-9A-CEFa-cef][0-9A-Fa-f]|[Dd][0-7])[0-9A-Fa-f]{2}'
@@ -40,12 +40,12 @@ _SCALAR = rf"{_STRING}|{_NUMBER}|true|false|null"
 
 
 def json_regex(*, objects: int, arrays: int, space: str = SPACE, limits: Limits = LIMITS) -> str:
-    """A regex for JSON values whose objects and arrays are nested at most so deep.
+    """A regex for JSON values with at most ``objects`` and ``arrays`` inside one another.
 
-    ``space`` is a regex for what may stand between signs; the empty one makes compact JSON.
+    ``space`` is a regex for the text between lexemes; the empty one gives compact JSON.
 
-    Cost:   the value inside is written twice at each level: compact, 226 characters for scalars,
-            3,958 for one object and one array, 51,230 for two of each.
+    Cost:   the nested value is repeated at each level: compact, 226 characters for scalars, 3,958
+            for one object and one array, 51,230 for two of each.
     Raises: LimitError past ``limits.unrolled`` characters; ValueError for depths below 0.
     """
     if objects < 0 or arrays < 0:
@@ -67,23 +67,23 @@ def json_regex(*, objects: int, arrays: int, space: str = SPACE, limits: Limits 
 
 
 def _listed(opening: str, item: str, closing: str, space: str) -> str:
-    """Items with commas between, or none at all."""
+    """Any number of items, separated by commas, between brackets."""
     return rf"{opening}{space}(?:{item}(?:{space},{space}{item})*{space})?{closing}"
 
 
-#: The options used where none are given.
+#: The default options.
 OPTIONS = SchemaOptions()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchemaGrammar:
-    """The rules of a schema's instances, and the schema's normal form."""
+    """The rules of a schema's instances, and its notes and normal form."""
 
     tree: GrammarTree
-    #: What is no error and should be known, such as a ``format`` nobody knows.
+    #: Notices that are not errors, such as an unknown ``format``.
     notes: tuple[SchemaNote, ...]
-    #: All instances as a set of JSON values.
-    instances: Later
+    #: The set of all instances.
+    instances: LazySet
 
 
 def schema_tree(
@@ -99,21 +99,21 @@ def schema_tree(
 def schema_grammar(
     source: Source, options: SchemaOptions = OPTIONS, limits: Limits = LIMITS
 ) -> SchemaGrammar:
-    """The rules of a schema's instances, with what reading it leaves to be told.
+    """The rules of a schema's instances, with notes about the schema.
 
-    The schema's ``x-guidance`` may name the whitespace, where ``options`` leaves it at "any".
+    The schema's ``x-guidance`` chooses the whitespace if ``options`` has "any".
 
-    Raises: ParseError where the text is no schema; BuildError of kind ``unsupported_schema`` for
-            what cannot be honoured, and of kind ``empty_grammar`` where nothing is an instance;
+    Raises: ParseError for an invalid schema; BuildError of kind ``unsupported_schema`` for
+            unsupported keywords, and of kind ``empty_grammar`` if there is no instance;
             LimitError.
     """
     document = Document(source)
     algebra = Algebra(document, limits)
-    options, ignored = guided(document.root, options)
+    options, ignored = apply_guidance(document.root, options)
     for node in ignored:
-        algebra.tell(node, "this is how another engine writes JSON, and is not followed")
+        algebra.add_note(node, "this setting of another engine is ignored")
     instances = algebra.root
-    rules = [] if is_nothing(instances.values) else _rules(instances, algebra, options, limits)
+    rules = [] if has_no_value(instances.values) else _rules(instances, algebra, options, limits)
     if not rules:
         raise BuildError(
             "no JSON value is an instance of this schema",
@@ -126,8 +126,8 @@ def schema_grammar(
 
 
 @cache
-def ready() -> None:
-    """Have the kernels that schemas need; work with a clock asks for this first, once a process."""
+def compile_kernels() -> None:
+    """Compile the numba kernels that schemas need, so that time limits do not include it."""
     some = {"a": {"type": "string", "pattern": "a", "not": {"const": "ab"}, "maxLength": 9}}
     schema: dict[str, object] = {
         "properties": {**some, "b": {"type": "integer", "minimum": 7}},
@@ -137,47 +137,49 @@ def ready() -> None:
 
 
 def _rules(
-    instances: Later, algebra: Algebra, options: SchemaOptions, limits: Limits
+    instances: LazySet, algebra: Algebra, options: SchemaOptions, limits: Limits
 ) -> list[Rule]:
-    """The start, whatever it calls in the order it is found, and the punctuation at the end.
+    """The start rule, the rules it calls in order of discovery, and those of the punctuation.
 
-    No rule at all where there is no instance.
+    Empty if there is no instance.
     """
     spacing = Spacing.of(options, instances.span)
-    writing = Writing(algebra, spacing, limits)
-    start = writing.new_name("start")
-    whole = writing.of(instances)
+    writer = RuleWriter(algebra, spacing, limits)
+    start = writer.new_name("start")
+    whole = writer.of(instances)
     if spacing.blank is not None:
         whole = Row((spacing.blank, whole, spacing.blank), instances.span)
-    for name, later in writing.waiting:  # grows while it is read
-        writing.clock.check()
-        _write(name, later, writing)
-    rules = [Rule(start, whole, instances.span, instances.span), *writing.rules, *spacing.rules]
-    return living(rules, start) if writing.without_text else rules
+    for name, lazy in writer.waiting:  # grows during the iteration
+        writer.clock.check()
+        _write(name, lazy, writer)
+    rules = [Rule(start, whole, instances.span, instances.span), *writer.rules, *spacing.rules]
+    return productive_rules(rules, start) if writer.without_text else rules
 
 
-def _write(name: str, later: Later, writing: Writing) -> None:
-    """Write the rule of a set; where it has several shapes each has a rule of its own."""
-    values, span, rules = later.values, later.span, writing.rules
+def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
+    """Write the rule of a set; several shapes get separate rules."""
+    values, span, rules = lazy.values, lazy.span, writer.rules
     shapes: list[Objects | Arrays] = [*values.objects, *values.arrays]
-    options = writing.leaves(later, span)
-    place = len(rules)
+    options = writer.leaves(lazy, span)
+    index = len(rules)
     for shape in shapes:
         here = len(rules)
-        own = len(shapes) > 1
+        separate = len(shapes) > 1
         kind = "object" if isinstance(shape, Objects) else "array"
-        its_name = writing.new_name(f"{name}_{kind}") if own else name
-        body = _body(shape, its_name, later, writing)
-        if body is not None and own:
-            rules.insert(here, Rule(its_name, body, span, span))  # before the rules it calls
-            body = Nonterminal(its_name, span)
+        rule_name = writer.new_name(f"{name}_{kind}") if separate else name
+        body = _body(shape, rule_name, lazy, writer)
+        if body is not None and separate:
+            rules.insert(here, Rule(rule_name, body, span, span))  # before the rules it calls
+            body = Nonterminal(rule_name, span)
         if body is not None:
             options.append(body)
-    writing.without_text |= not options
-    rules.insert(place, Rule(name, any_of(options, span), span, span))
+    writer.without_text |= not options
+    rules.insert(index, Rule(name, choice(options, span), span, span))
 
 
-def _body(shape: Objects | Arrays, name: str, owner: Later, writing: Writing) -> Expression | None:
+def _body(
+    shape: Objects | Arrays, name: str, owner: LazySet, writer: RuleWriter
+) -> Expression | None:
     if isinstance(shape, Objects):
-        return object_expression(shape, name, owner, writing)
-    return array_expression(shape, name, owner, writing)
+        return object_expression(shape, name, owner, writer)
+    return array_expression(shape, name, owner, writer)

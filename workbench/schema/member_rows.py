@@ -1,8 +1,8 @@
-"""Graphs: what has to be counted or remembered along a row of members, written as rules.
+"""Writes a graph over the members of an object or array as rules.
 
-In comes a small graph whose edges read members or skip them; out comes a rule for every state that
-has more than one way in. Each rule ends in the call of the next one, which the machine's builder
-makes a jump of: the whole is as large as the graph, and needs no stack.
+Such a graph counts members or records which ones have occurred; its edges read a member or skip an
+optional one. Each called state becomes a rule that ends in a call of the next one. The automaton
+builder turns these tail calls into edges, so the result has the size of the graph and no stack.
 """
 
 from __future__ import annotations
@@ -13,68 +13,68 @@ from typing import Generic, Protocol, TypeVar
 
 from workbench.base.source import Span
 from workbench.schema.schema_reader import Node
-from workbench.schema.write_values import Writing, any_of, in_a_row, optional
+from workbench.schema.write_values import RuleWriter, choice, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition
 
 State = TypeVar("State", bound=Hashable)
 
 
-class Graph(Protocol[State]):
-    """What is asked of a graph."""
+class MemberGraph(Protocol[State]):
+    """The interface of a graph."""
 
     def edges(self, state: State) -> Iterable[tuple[Expression | None, State]]:
-        """What the edges of a state read (None: nothing) and where they lead, in written order."""
+        """The edges of a state: the expression read (None: nothing) and the target, in order."""
 
     def is_final(self, state: State) -> bool:
-        """Whether the row may end in a state."""
+        """Whether the members may end in a state."""
 
     def name_of(self, state: State) -> str:
-        """What the rule of a state is called, if that is free."""
+        """The preferred name of the rule of a state."""
 
 
-def written_graph(
-    graph: Graph[State], start: State, writing: Writing, owner: Node
+def write_graph(
+    graph: MemberGraph[State], start: State, writer: RuleWriter, owner: Node
 ) -> tuple[Expression | None, bool]:
-    """What is read from a state that no edge leads to, None if nothing; whether it may end there.
+    """The expression read from the start, None if none; and whether the members may end there.
 
-    Writes the rules of all states that are called; ``owner`` is the place they point at.
+    No edge may lead to the start. Writes the rules of called states, with the span of ``owner``.
 
-    Raises: BuildError where there are too many; LimitError.
+    Raises: BuildError if there are too many states; LimitError.
     """
     edges: dict[State, list[tuple[Expression | None, State]]] = {}
     waiting = [start]
-    for state in waiting:  # grows while it is read
+    for state in waiting:  # grows during the iteration
         if state not in edges:
-            writing.count_state(owner)
+            writer.count_state(owner)
             edges[state] = [*graph.edges(state)]
             waiting += [target for _, target in edges[state]]
     finals = {state for state in edges if graph.is_final(state)}
-    return _GraphWriter(graph, edges, finals, writing, owner.span).start(start)
+    return _GraphWriter(graph, edges, finals, writer, owner.span).start(start)
 
 
 def _alive(
     edges: Mapping[State, list[tuple[Expression | None, State]]], finals: Set[State]
 ) -> set[State]:
-    """The states from which a final one is reached."""
+    """The co-accessible states: those from which a final one is reachable."""
     sources: dict[State, list[State]] = {}
-    for source, its in edges.items():
-        for _, target in its:
+    for source, outgoing in edges.items():
+        for _, target in outgoing:
             sources.setdefault(target, []).append(source)
     found = set(finals)
     waiting = list(found)
-    for state in waiting:  # grows while it is read
+    for state in waiting:  # grows during the iteration
         new = [source for source in sources.get(state, ()) if source not in found]
         found.update(new)
         waiting += new
     return found
 
 
-def _skipped(
+def _after_skips(
     edges: Mapping[State, list[tuple[Expression | None, State]]], finals: Set[State], state: State
 ) -> State:
-    """The state behind those where nothing can be done but to skip."""
-    while state not in finals and len(its := edges[state]) == 1 and its[0][0] is None:
-        state = its[0][1]
+    """The first state after a chain of states whose only edge skips a member."""
+    while state not in finals and len(outgoing := edges[state]) == 1 and outgoing[0][0] is None:
+        state = outgoing[0][1]
     return state
 
 
@@ -83,45 +83,45 @@ class _GraphWriter(Generic[State]):
 
     def __init__(
         self,
-        graph: Graph[State],
+        graph: MemberGraph[State],
         edges: Mapping[State, list[tuple[Expression | None, State]]],
         finals: Set[State],
-        writing: Writing,
+        writer: RuleWriter,
         span: Span,
     ) -> None:
         self._graph = graph
         self._finals = finals
-        self._writing = writing
+        self._writer = writer
         self._span = span
         alive = _alive(edges, finals)
         living = {
-            state: [(read, target) for read, target in its if target in alive]
-            for state, its in edges.items()
+            state: [(read, target) for read, target in outgoing if target in alive]
+            for state, outgoing in edges.items()
             if state in alive
         }
         self._edges = {
-            state: [(read, _skipped(living, finals, target)) for read, target in its]
-            for state, its in living.items()
+            state: [(read, _after_skips(living, finals, target)) for read, target in outgoing]
+            for state, outgoing in living.items()
         }
-        self._ways_in = Counter(
+        self._in_degree = Counter(
             target for state, its in self._edges.items() for _, target in its if target != state
         )
         self._rules: dict[State, str] = {}
         self._waiting: list[State] = []
 
     def start(self, state: State) -> tuple[Expression | None, bool]:
-        """What is read from the start, and whether it may end there."""
+        """The expression read from the start, and whether the members may end there."""
         options, may_end = self._options(state) if state in self._edges else ([], False)
         while self._waiting:
-            self._writing.clock.check()
+            self._writer.clock.check()
             called = self._waiting.pop()
-            self._writing.rule(self._rules[called], self._body(called), self._span)
-        return any_of(options, self._span) if options else None, may_end
+            self._writer.rule(self._rules[called], self._body(called), self._span)
+        return choice(options, self._span) if options else None, may_end
 
     def _options(self, state: State) -> tuple[list[Expression], bool]:
-        """The ways on from a state; whether it may end at once.
+        """The alternatives after a state, and whether the members may end in it.
 
-        A state that is only skipped to, and has no loop, is written into who skips.
+        A state with a single incoming edge, which skips, and without a loop is inlined.
         """
         options: list[Expression] = []
         may_end, waiting = False, [state]
@@ -133,10 +133,9 @@ class _GraphWriter(Generic[State]):
             skipped_to = {target for read, target in edges if read is None}
             for read, target in edges:
                 if read is not None:
-                    both = target in skipped_to
-                    row = [optional(read, self._span) if both else read, *self._call(target)]
-                    options.append(in_a_row(row, self._span))
-                elif self._ways_in[target] == 1 and not self._loops(target):
+                    first = optional(read, self._span) if target in skipped_to else read
+                    options.append(sequence([first, *self._call(target)], self._span))
+                elif self._in_degree[target] == 1 and not self._loops(target):
                     waiting.append(target)
                 elif target not in read_to:
                     row = self._call(target)
@@ -145,22 +144,22 @@ class _GraphWriter(Generic[State]):
         return options, may_end
 
     def _call(self, state: State) -> list[Expression]:
-        """A state as the end of a row: a call of its rule, or its loop, or nothing."""
+        """A state at the end of a sequence: a call of its rule, or its loop, or nothing."""
         if any(target != state for _, target in self._edges[state]):
             if state not in self._rules:
-                self._rules[state] = self._writing.new_name(self._graph.name_of(state))
+                self._rules[state] = self._writer.new_name(self._graph.name_of(state))
                 self._waiting.append(state)
             return [Nonterminal(self._rules[state], self._span)]
         return self._loops(state)
 
     def _loops(self, state: State) -> list[Expression]:
-        """The members that change nothing, any number of them."""
+        """Any number of the members that do not change the state."""
         loops = [read for read, target in self._edges[state] if target == state and read]
-        return [Repetition(any_of(loops, self._span), 0, None, self._span)] if loops else []
+        return [Repetition(choice(loops, self._span), 0, None, self._span)] if loops else []
 
     def _body(self, state: State) -> Expression:
         """The body of a state's rule."""
         options, may_end = self._options(state)
-        rest = any_of(options, self._span)
+        rest = choice(options, self._span)
         rest = optional(rest, self._span) if may_end else rest
-        return in_a_row([*self._loops(state), rest], self._span)
+        return sequence([*self._loops(state), rest], self._span)

@@ -1,15 +1,12 @@
 """The normal form of a set of JSON values.
 
-A set of JSON values is one part a type; arrays and objects are unions of conjunctive shapes. Where
-a shape holds further values it holds them as ``Later``: a set that is worked out when first asked
-for, so that a schema which refers to itself has a normal form too.
+A set of JSON values has one part for each type; arrays and objects are unions of conjunctive
+shapes. The values inside a shape are sets of type ``LazySet``, computed on first use, so that a
+schema which refers to itself has a normal form too.
 
-The same few sets of a schema are asked about again and again, and where patterns or formats made
-them an answer takes an automaton.
-
-Of a set of strings of which fewer are read than the specification has, ``Values.texts`` are those
-that surely belong, and ``Values.unsure`` holds all that may. What is left out of such a set is only
-what is in neither, so that nothing is accepted which the specification forbids.
+The automata of some formats accept fewer strings than the specification. ``Values.texts`` then are
+the strings that surely belong to a set, and ``Values.undecided`` contains all others that may. The
+complement of such a set is what is in neither, so nothing forbidden is accepted.
 """
 
 from __future__ import annotations
@@ -17,32 +14,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from workbench.base.source import Span
-from workbench.schema.schema_reader import Json, Node, Untold
-from workbench.schema.string_sets import Texts
+from workbench.schema.schema_reader import Json, Node, UncomputableSet
+from workbench.schema.string_sets import StringSet
 
 if TYPE_CHECKING:
-    from workbench.schema.numbers import Numbers
+    from workbench.schema.numbers import NumberSet
 
 
-_NO_STRING = Texts.nothing()
+_NO_STRING = StringSet.nothing()
 
-#: Keywords under which every member is a subschema with a name of its own.
+#: Keywords whose members are subschemas: the member's name is a good name for its rule.
 _NAMING = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
 
 
-class Later:
-    """A set of JSON values with a name and a place, worked out when first asked for.
+class LazySet:
+    """A set of JSON values with a name and a span, computed on first use.
 
-    The algebra makes one object a set: the same conjunction of the same subschemas is the same
-    ``Later``, so a rule made from one may be found again by ``key`` (or by identity).
+    The algebra makes one object per set: the same conjunction of the same subschemas is the same
+    ``LazySet``, so the rule of a set can be looked up by ``key`` (or by identity).
 
-    ``values`` is the settled form, the one to write out: shapes that are surely empty are gone,
-    and so are properties and other names without a value. ``raw`` is the form the algebra works
-    with; it looks into no ``Later`` below itself.
+    ``values`` is the simplified form, from which rules are written: without shapes, properties
+    and names that are known to be empty. ``raw`` is the form the algebra computes with; computing
+    it does not compute the sets inside its shapes.
     """
 
     __slots__ = ("_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node")
@@ -51,30 +47,30 @@ class Later:
         self,
         key: frozenset[int],
         node: Node,
-        make: Callable[[Later], Values],
+        make: Callable[[LazySet], Values],
         settle: Callable[[Values], Values],
     ) -> None:
         self.key = key
-        #: The subschema that says it (the first of them, where several are conjoined).
+        #: The subschema of this set (the first one, if it is a conjunction of several).
         self.node = node
         self._make = make
         self._settle = settle
         self._raw: Values | None = None
         self._values: Values | None = None
         self._making = False
-        #: What ``emptiness`` found out for good; None while it has not.
+        #: The final result of ``emptiness``; None until there is one.
         self.empty: bool | None = None
 
     @property
     def raw(self) -> Values:
-        """The parts as the keywords give them.
+        """The normal form as the keywords give it.
 
-        Raises: ``Circular`` where they are asked for while they are being made: the subschema
-                is a part of itself without anything between.
+        Raises: ``CircularReference`` if it is requested during its own computation: the subschema
+                refers to itself outside any property or item.
         """
         if self._raw is None:
             if self._making:
-                raise Circular(self)
+                raise CircularReference(self)
             self._making = True
             try:
                 self._raw = self._make(self)
@@ -84,14 +80,14 @@ class Later:
 
     @property
     def values(self) -> Values:
-        """The parts to write out."""
+        """The simplified normal form, from which rules are written."""
         if self._values is None:
             self._values = self._settle(self.raw)
         return self._values
 
     @property
     def name(self) -> str:
-        """A good name for a rule: the property's, or that under ``$defs``; may be any text."""
+        """A name for its rule: of the property or the definition; may be any text."""
         node: Node | None = self.node
         while node is not None and node.parent is not None:
             if node.parent.step in _NAMING and isinstance(node.step, str):
@@ -106,61 +102,61 @@ class Later:
 
     @property
     def span(self) -> Span:
-        """The place of its subschema in the text."""
+        """The span of its subschema in the text."""
         return self.node.span
 
     def __repr__(self) -> str:
         return f"Later({self.name!r}, {sorted(self.key)})"
 
 
-#: Sets of names, each with a set of values.
-Named = tuple[tuple[Texts, Later], ...]
+#: Pairs of a set of property names and the set of their values.
+NamedSets = tuple[tuple[StringSet, LazySet], ...]
 
 
-class Circular(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
-    """A subschema is a part of itself without a property or an item between."""
+class CircularReference(Exception):  # noqa: N818  # the algebra reports it as a BuildError
+    """A subschema refers to itself outside any property or item."""
 
-    def __init__(self, later: Later) -> None:
-        super().__init__(later.pointer)
-        self.later = later
-        #: The keyword through which it came back to itself, once that is known.
+    def __init__(self, lazy: LazySet) -> None:
+        super().__init__(lazy.pointer)
+        self.lazy = lazy
+        #: The keyword through which it refers to itself, once that is known.
         self.keyword: Node | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
-    """Objects that meet every one of these conditions."""
+    """Objects that meet all of these conditions."""
 
-    #: In declared order; no name of ``extras`` is among them. What ``patternProperties`` say of
-    #: a name is in its set already. A name with an empty set is forbidden.
-    properties: dict[str, Later]
-    #: All of them names of ``properties``.
+    #: In declared order, disjoint from the names of ``extras``. The sets include the conditions
+    #: of ``patternProperties``. A name with an empty set is forbidden.
+    properties: dict[str, LazySet]
+    #: A subset of the names of ``properties``.
     required: frozenset[str]
-    #: The other names: disjoint sets, each with its values. A name in none of them is forbidden.
-    extras: Named
-    #: How many properties there are, all together.
+    #: All other names: disjoint sets, each with its values. A name in none of them is forbidden.
+    extras: NamedSets
+    #: The least and the largest number of properties.
     low: int = 0
     high: int | None = None
-    #: Each: at least one property, declared or not, has a name and a value of one of its pairs.
-    #: They come from complements.
-    some: tuple[Named, ...] = ()
-    #: Names of ``properties`` that no schema declares: they are required, or told apart. Where
-    #: shapes meet, declared names come first.
-    loose: frozenset[str] = frozenset()
-    #: The names that this shape and the options beside it declare, the first mention first; None
-    #: where there are no other options. Settling makes shapes in this order of it.
+    #: For each element, at least one property, declared or not, matches one of its (names, values)
+    #: pairs. These conditions come from complements.
+    some: tuple[NamedSets, ...] = ()
+    #: Names of ``properties`` that no schema declares: ``required`` or a complement mentions them.
+    #: In a conjunction of shapes declared names come first.
+    undeclared: frozenset[str] = frozenset()
+    #: The names that this shape and its sibling options declare, in order of first occurrence;
+    #: None without sibling options. ``simplify`` adds a shape in this order.
     order: tuple[str, ...] | None = None
-    #: The names that count as evaluated; None where no ``unevaluatedProperties`` asks.
-    evaluated: Texts | None = None
-    #: Names that no part has and that may be allowed all the same, as with ``Values.unsure``.
-    unsure: Texts = _NO_STRING
+    #: The names that count as evaluated; None if no ``unevaluatedProperties`` needs them.
+    evaluated: StringSet | None = None
+    #: Names that may be allowed although no part has them, as with ``Values.undecided``.
+    undecided: StringSet = _NO_STRING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contains:
     """From ``low`` to ``high`` of the items from index ``start`` on are in ``values``."""
 
-    values: Later
+    values: LazySet
     low: int
     high: int | None
     start: int = 0
@@ -168,38 +164,38 @@ class Contains:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrays:
-    """Arrays that meet every one of these conditions."""
+    """Arrays that meet all of these conditions."""
 
-    #: The first items, one set each.
-    prefix: tuple[Later, ...]
-    #: Every item after those.
-    rest: Later
-    #: How many items there are.
+    #: The sets of the first items.
+    prefix: tuple[LazySet, ...]
+    #: The set of every item after them.
+    rest: LazySet
+    #: The least and the largest number of items.
     low: int = 0
     high: int | None = None
     contains: tuple[Contains, ...] = ()
-    #: The keyword that asks for items no two of which are equal; None where they may be.
+    #: The keyword ``uniqueItems`` if it applies; None if items may be equal.
     unique: Node | None = None
-    #: How many of the first items count as evaluated, all of them if None; see ``also``.
+    #: How many of the first items count as evaluated, None for all; see ``also``.
     evaluated: int | None = 0
-    #: Items in one of these sets count as evaluated wherever they stand.
-    also: tuple[Later, ...] = ()
+    #: Items in one of these sets count as evaluated at any index.
+    also: tuple[LazySet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """A set of JSON values, one part a type."""
+    """A set of JSON values, with one part for each type."""
 
     null: bool
     booleans: frozenset[bool]
-    numbers: Numbers
-    texts: Texts
-    #: The arrays of any of these shapes; shapes may overlap.
+    numbers: NumberSet
+    texts: StringSet
+    #: The union of these shapes, which may overlap.
     arrays: tuple[Arrays, ...]
     objects: tuple[Objects, ...]
-    #: Strings that may belong to the set though they are not among ``texts``: of some formats
-    #: fewer strings are read than they have. Some of them may be among ``texts`` as well.
-    unsure: Texts = _NO_STRING
+    #: Strings that may belong to the set although ``texts`` does not contain them, because the
+    #: automaton of a format accepts fewer strings than it has. The two may overlap.
+    undecided: StringSet = _NO_STRING
 
     def contains(self, value: Json) -> bool:
         """Whether a JSON value is in the set; ``1.0`` is the integer 1."""
@@ -210,53 +206,53 @@ class Values:
         if isinstance(value, str):
             return self.texts.contains(value)
         if isinstance(value, list):
-            return any(_array_fits(shape, value) for shape in self.arrays)
+            return any(_is_in_array_shape(shape, value) for shape in self.arrays)
         if isinstance(value, dict):
-            return any(_object_fits(shape, value) for shape in self.objects)
+            return any(_is_in_object_shape(shape, value) for shape in self.objects)
         return self.numbers.contains(value)
 
 
-def _object_fits(shape: Objects, value: dict[str, Json]) -> bool:
+def _is_in_object_shape(shape: Objects, value: dict[str, Json]) -> bool:
     high = len(value) if shape.high is None else shape.high
     if not shape.low <= len(value) <= high or not shape.required <= value.keys():
         return False
     for name, held in value.items():
-        later = property_of(shape, name)
-        if later is None or not later.raw.contains(held):
+        lazy = property_of(shape, name)
+        if lazy is None or not lazy.raw.contains(held):
             return False
     return all(
         any(
-            names.contains(name) and later.raw.contains(held)
-            for names, later in pairs
+            names.contains(name) and lazy.raw.contains(held)
+            for names, lazy in pairs
             for name, held in value.items()
         )
         for pairs in shape.some
     )
 
 
-def property_of(shape: Objects, name: str) -> Later | None:
-    """The set of values a shape allows under a name; None where the name is forbidden."""
-    later = shape.properties.get(name)
-    if later is not None:
-        return later
+def property_of(shape: Objects, name: str) -> LazySet | None:
+    """The set of values a shape allows under a name; None if the name is forbidden."""
+    lazy = shape.properties.get(name)
+    if lazy is not None:
+        return lazy
     return next((extra for names, extra in shape.extras if names.contains(name)), None)
 
 
-def _array_fits(shape: Arrays, items: list[Json]) -> bool:
+def _is_in_array_shape(shape: Arrays, items: list[Json]) -> bool:
     high = len(items) if shape.high is None else shape.high
     if not shape.low <= len(items) <= high:
         return False
     for index, item in enumerate(items):
         if not item_of(shape, index).raw.contains(item):
             return False
-    for asked in shape.contains:
-        count = sum(asked.values.raw.contains(item) for item in items[asked.start :])
-        if count < asked.low or (asked.high is not None and count > asked.high):
+    for condition in shape.contains:
+        count = sum(condition.values.raw.contains(item) for item in items[condition.start :])
+        if count < condition.low or (condition.high is not None and count > condition.high):
             return False
     return shape.unique is None or all_distinct(items)
 
 
-def item_of(shape: Arrays, index: int) -> Later:
+def item_of(shape: Arrays, index: int) -> LazySet:
     """The set of values a shape allows at an index."""
     return shape.prefix[index] if index < len(shape.prefix) else shape.rest
 
@@ -267,7 +263,7 @@ def all_distinct(items: list[Json]) -> bool:
 
 
 def canonical(value: Json) -> object:
-    """A hashable stand-in for a JSON value: equal for equal values (``1`` and ``1.0`` are)."""
+    """A hashable key of a JSON value: equal for equal values (``1`` and ``1.0`` are equal)."""
     if isinstance(value, bool):
         return ("boolean", value)
     if isinstance(value, list):
@@ -279,62 +275,44 @@ def canonical(value: Json) -> object:
     return value
 
 
-@lru_cache(maxsize=2048)
-def nobody(names: Texts) -> bool:
-    """Whether there is no such name."""
-    return names.is_empty
+def all_but(names: Iterable[str]) -> StringSet:
+    """All names except these."""
+    return ~StringSet.of(names)
 
 
-@lru_cache(maxsize=2048)
-def others(names: Texts) -> Texts:
-    """All other names."""
-    return ~names
+def non_empty(parts: Iterable[tuple[StringSet, LazySet]]) -> NamedSets:
+    """The parts whose set of names is not empty."""
+    return tuple((names, lazy) for names, lazy in parts if not names.is_empty)
 
 
-@lru_cache(maxsize=2048)
-def either(texts: Texts, more: Texts) -> Texts:
-    """The strings of both sets together."""
-    return texts | more
+def possible_texts(values: Values) -> StringSet:
+    """All strings that belong or may belong to a set."""
+    return values.texts if values.undecided.is_empty else values.texts | values.undecided
 
 
-def all_but(names: Iterable[str]) -> Texts:
-    """All names but these."""
-    return ~Texts.of(names)
+def undecided_in_both(left: Values, right: Values) -> StringSet:
+    """The undecided strings of the intersection of two sets."""
+    if left.undecided.is_empty and right.undecided.is_empty:
+        return left.undecided
+    return (left.undecided & possible_texts(right)) | (right.undecided & possible_texts(left))
 
 
-def somebody(parts: Iterable[tuple[Texts, Later]]) -> Named:
-    """The parts in which there is a name."""
-    return tuple((names, later) for names, later in parts if not nobody(names))
+def undecided_in_complement(values: Values) -> StringSet:
+    """The undecided strings of the complement of a set."""
+    return values.undecided if values.undecided.is_empty else values.undecided & ~values.texts
 
 
-def widest(values: Values) -> Texts:
-    """The strings that may belong to a set."""
-    return values.texts if nobody(values.unsure) else either(values.texts, values.unsure)
+def certain_complement(texts: StringSet, undecided: StringSet) -> StringSet:
+    """The strings that surely are outside a set.
 
-
-def of_both(left: Values, right: Values) -> Texts:
-    """The strings of which it is not known whether both sets have them."""
-    if nobody(left.unsure) and nobody(right.unsure):
-        return left.unsure
-    return either(left.unsure & widest(right), right.unsure & widest(left))
-
-
-def of_the_rest(values: Values) -> Texts:
-    """The strings of which it is not known whether they are in the complement of a set."""
-    return values.unsure if nobody(values.unsure) else values.unsure & others(values.texts)
-
-
-def outside(texts: Texts, unsure: Texts) -> Texts:
-    """The strings that surely do not belong to a set.
-
-    Raises: Untold where that is known of none.
+    Raises: UncomputableSet if there are none although some strings are undecided.
     """
-    if nobody(unsure):
-        return others(texts)
-    found = others(either(texts, unsure))
-    if nobody(found):
-        why = (
-            "of a format in it fewer strings are read than it has: what it leaves out is not known"
+    if undecided.is_empty:
+        return ~texts
+    found = ~(texts | undecided)
+    if found.is_empty:
+        raise UncomputableSet(
+            "it contains a format whose automaton accepts only some of its strings, "
+            "so the complement is not known"
         )
-        raise Untold(why)
     return found

@@ -1,4 +1,4 @@
-"""Numbers: exact sets of numbers, as intervals each with a grid; their numerals are a machine."""
+"""Exact sets of numbers: unions of disjoint intervals, each with a grid (``intervals``)."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from math import isfinite
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.intervals import EVERYTHING, INTEGERS, End, Piece, multiples
-from workbench.schema.numerals import numerals
+from workbench.schema.intervals import EVERYTHING, INTEGERS, End, Interval, multiples
+from workbench.schema.numerals import numerals_machine
 
-#: What Python has for a number of JSON; a float is the shortest decimal that reads as it.
+#: A JSON number in Python; a float means the shortest decimal that is parsed to it.
 Number = int | float | Decimal | Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumberSet:
     """A set of numbers by value: ``1``, ``1.0`` and ``1e0`` are one number, and so are 0 and -0.
 
-    The pieces stand in order, none is empty, and no two overlap. Integers that somebody called so
-    are to be spelled ``plainly``: a conjunction is as soon as one of its parts is, a union only if
-    all are, a complement never.
+    The intervals are sorted, disjoint and not empty. ``digits_only``: the numerals have no
+    fraction and no exponent, which is so for ``type: integer``. In a conjunction one part with
+    this property is enough, in a union all parts need it, a complement never has it.
     """
 
-    pieces: tuple[Piece, ...] = ()
-    plainly: bool = False
+    intervals: tuple[Interval, ...] = ()
+    digits_only: bool = False
 
     @staticmethod
-    def everything() -> Numbers:
+    def everything() -> NumberSet:
         """Every number."""
         return _EVERYTHING
 
     @staticmethod
-    def nothing() -> Numbers:
+    def nothing() -> NumberSet:
         """No number."""
         return _NOTHING
 
     @staticmethod
-    def integers() -> Numbers:
-        """Every integer, spelled plainly."""
+    def integers() -> NumberSet:
+        """Every integer, written with digits only."""
         return _INTEGERS
 
     @staticmethod
-    def of(numbers: Iterable[Number]) -> Numbers:
+    def of(numbers: Iterable[Number]) -> NumberSet:
         """Exactly these numbers."""
         values = sorted({exact(number) for number in numbers})
-        return Numbers(tuple(Piece(End(v), End(v, after=True), EVERYTHING) for v in values))
+        return NumberSet(tuple(Interval(End(v), End(v, after=True), EVERYTHING) for v in values))
 
     @staticmethod
     def interval(
@@ -59,129 +59,131 @@ class Numbers:
         *,
         open_low: bool = False,
         open_high: bool = False,
-    ) -> Numbers:
+    ) -> NumberSet:
         """The numbers from ``low`` to ``high``; an open end is not among them."""
         first = None if low is None else End(exact(low), after=open_low)
         last = None if high is None else End(exact(high), after=not open_high)
-        return _kept([Piece(first, last, EVERYTHING)])
+        return _kept([Interval(first, last, EVERYTHING)])
 
     @staticmethod
-    def multiples(of: Number) -> Numbers:
+    def multiples(of: Number) -> NumberSet:
         """The multiples of a number above 0."""
-        return Numbers((Piece(None, None, multiples(exact(of))),))
+        return NumberSet((Interval(None, None, multiples(exact(of))),))
 
-    def __and__(self, other: Numbers) -> Numbers:
+    def __and__(self, other: NumberSet) -> NumberSet:
         found = []
         i = j = 0
-        while i < len(self.pieces) and j < len(other.pieces):
-            one, two = self.pieces[i], other.pieces[j]
+        while i < len(self.intervals) and j < len(other.intervals):
+            one, two = self.intervals[i], other.intervals[j]
             low = max((e for e in (one.low, two.low) if e), default=None)
             high = min((e for e in (one.high, two.high) if e), default=None)
             if low is None or high is None or low < high:
-                found.append(Piece(low, high, one.grid & two.grid))
+                found.append(Interval(low, high, one.grid & two.grid))
             if one.high == high:
                 i += 1
             if two.high == high:
                 j += 1
-        return _kept(found, self.plainly or other.plainly)
+        return _kept(found, self.digits_only or other.digits_only)
 
-    def __invert__(self) -> Numbers:
+    def __invert__(self) -> NumberSet:
         found = []
         reached: End | None = None
         begun = False
-        for piece in self.pieces:
-            if piece.low is not None and (not begun or piece.low != reached):
-                found.append(Piece(reached, piece.low, EVERYTHING))
-            found.append(replace(piece, grid=~piece.grid))
-            reached, begun = piece.high, True
+        for interval in self.intervals:
+            if interval.low is not None and (not begun or interval.low != reached):
+                found.append(Interval(reached, interval.low, EVERYTHING))
+            found.append(replace(interval, grid=~interval.grid))
+            reached, begun = interval.high, True
         if not begun or reached is not None:
-            found.append(Piece(reached, None, EVERYTHING))
+            found.append(Interval(reached, None, EVERYTHING))
         return _kept(found)
 
-    def __or__(self, other: Numbers) -> Numbers:
-        if not self.pieces or not other.pieces:
-            return self if self.pieces else other
-        return replace(~(~self & ~other), plainly=self.plainly and other.plainly)
+    def __or__(self, other: NumberSet) -> NumberSet:
+        if not self.intervals or not other.intervals:
+            return self if self.intervals else other
+        return replace(~(~self & ~other), digits_only=self.digits_only and other.digits_only)
 
     @property
     def is_empty(self) -> bool:
         """Whether no number is a member."""
-        return not self.pieces
+        return not self.intervals
 
     def contains(self, number: Number) -> bool:
-        """Whether a number is a member; those that JSON has no numeral for never are."""
+        """Whether a number is a member; infinities and NaN never are."""
         if isinstance(number, float) and not isfinite(number):
             return False
         value = exact(number)
-        return any(piece.contains(value) for piece in self.pieces)
+        return any(interval.contains(value) for interval in self.intervals)
 
     def finite(self, most: int) -> tuple[Fraction, ...] | None:
-        """The members in order, if there are at most so many; None if there are more."""
+        """The members in order, if there are at most ``most``; None if there are more."""
         found: list[Fraction] = []
-        for piece in self.pieces:
-            if piece.point is None and (
-                piece.low is None or piece.high is None or piece.grid.between
+        for interval in self.intervals:
+            if interval.point is None and (
+                interval.low is None or interval.high is None or interval.grid.between
             ):
                 return None
-            assert piece.low is not None
-            if piece.point is not None:
-                found.append(piece.point)
+            assert interval.low is not None
+            if interval.point is not None:
+                found.append(interval.point)
                 continue
-            value = piece.grid.first_from(piece.low.number, strictly=piece.low.after)
-            while value is not None and piece.contains(value) and len(found) <= most:
+            value = interval.grid.first_from(interval.low.number, strictly=interval.low.after)
+            while value is not None and interval.contains(value) and len(found) <= most:
                 found.append(value)
-                value = piece.grid.first_from(value, strictly=True)
+                value = interval.grid.first_from(value, strictly=True)
         return tuple(found) if len(found) <= most else None
 
     def machine(self, limits: Limits = LIMITS) -> Dfa:
-        """The JSON numerals of the members (``numerals`` says which spellings are read).
+        """The automaton of the JSON numerals of the members, in the notations of ``numerals``.
 
-        Raises: LimitError where it is too large.
+        Raises: LimitError if it is too large.
         """
         return _machine(self, replace(limits, began=None))
 
 
-#: Digits before or after the point: ``1e999999999`` is quickly written, and never written out.
-_DIGITS = 1_000
+#: The most digits before or after the point, because ``1e999999999`` would need a huge fraction.
+_MAX_DIGITS = 1_000
 
 
 def exact(number: Number) -> Fraction:
-    """A number as a fraction; a float as the decimal Python writes it as.
+    """A number as a fraction; a float as the decimal that Python prints.
 
-    Raises: LimitError where it has more than ``_DIGITS`` digits.
+    Raises: LimitError if it has more than ``_MAX_DIGITS`` digits.
     """
     if isinstance(number, float | Decimal):
         decimal = Decimal(repr(number)) if isinstance(number, float) else number
-        too_long = not decimal.is_finite() or abs(decimal.adjusted()) > _DIGITS
+        too_long = not decimal.is_finite() or abs(decimal.adjusted()) > _MAX_DIGITS
     else:
-        too_long = abs(number) > 10**_DIGITS
+        too_long = abs(number) > 10**_MAX_DIGITS
     if too_long:
         raise LimitError(
-            f"needs a number of more than {_DIGITS:,} digits", "states", "choose a smaller number"
+            f"needs a number of more than {_MAX_DIGITS:,} digits",
+            "states",
+            "choose a smaller number",
         )
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def _kept(pieces: list[Piece], plainly: bool = False) -> Numbers:
-    """Pieces in order, without those that are empty; neighbours of one grid are one."""
-    found: list[Piece] = []
-    for piece in pieces:
-        if piece.is_empty:
+def _kept(intervals: list[Interval], digits_only: bool = False) -> NumberSet:
+    """Sorted intervals without empty ones; adjacent ones with the same grid are merged."""
+    found: list[Interval] = []
+    for interval in intervals:
+        if interval.is_empty:
             continue
-        if piece.point is not None:
-            piece = replace(piece, grid=EVERYTHING)
-        if found and found[-1].high == piece.low and found[-1].grid == piece.grid:
-            found[-1] = replace(found[-1], high=piece.high)
+        if interval.point is not None:
+            interval = replace(interval, grid=EVERYTHING)
+        if found and found[-1].high == interval.low and found[-1].grid == interval.grid:
+            found[-1] = replace(found[-1], high=interval.high)
         else:
-            found.append(piece)
-    return Numbers(tuple(found), plainly)
+            found.append(interval)
+    return NumberSet(tuple(found), digits_only)
 
 
-_EVERYTHING = Numbers((Piece(None, None, EVERYTHING),))
-_INTEGERS = Numbers((Piece(None, None, INTEGERS),), plainly=True)
-_NOTHING = Numbers()
+_EVERYTHING = NumberSet((Interval(None, None, EVERYTHING),))
+_INTEGERS = NumberSet((Interval(None, None, INTEGERS),), digits_only=True)
+_NOTHING = NumberSet()
 
 
 @lru_cache(maxsize=1024)
-def _machine(numbers: Numbers, limits: Limits) -> Dfa:
-    return numerals(numbers.pieces, limits, plainly=numbers.plainly)
+def _machine(numbers: NumberSet, limits: Limits) -> Dfa:
+    return numerals_machine(numbers.intervals, limits, digits_only=numbers.digits_only)

@@ -1,19 +1,21 @@
-"""Machines of the JSON numerals inside intervals.
+"""Automata of the JSON numerals of the numbers in intervals.
 
-A numeral is read digit by digit beside every bound: as long as the digits so far are those of the
-bound, each next one decides or leaves it open. Whole parts are compared by their length first.
-Beside that runs what the digits leave when they are divided by the period of a grid.
+The automaton compares the numeral digit by digit with every bound: while the digits are equal to
+those of the bound, the next digit decides the comparison or leaves it open. Whole parts of
+different length are compared by length. For each grid the state also has the remainder of the
+digits modulo its period.
 
-Which spellings of a number are read:
+Accepted notations of a number:
 
-* Of integers spelled ``plainly``, digits alone: 67, and neither 67.0 nor 6.7e1 nor -0. So are those
-  of ``type: integer``, whose 1.0 a validator accepts and no program writes.
-* Of all others, digits with or without a fraction, as many zeros after it as one likes: ``1``,
-  ``1.0``, ``1.50``; and ``-0`` where 0 is a member, for they are equal.
-* With an exponent, any numeral where the set asks for no more than the sign of a number. Where it
-  has bounds, numerals are not regular once digits and exponents may make up for each other; then
-  the mantissa has one digit before its point, and not 0, as Python and JavaScript write it:
-  ``1e+20``, ``1.5e-07``. Members of a grid, integers among them, are read without exponents.
+* Sets with ``digits_only``, such as ``type: integer``: digits without fraction and exponent, so 67
+  but not 67.0, 6.7e1 or -0. A validator accepts 1.0 as an integer, but no program writes it.
+* All other sets: digits with an optional fraction, followed by any number of zeros (``1``,
+  ``1.0``, ``1.50``); and ``-0`` if 0 is a member, because they are equal.
+* Exponents: with any numeral if membership depends on the sign of a number only. With bounds, the
+  numerals with arbitrary exponents are not a regular language, because a longer mantissa can
+  compensate for a smaller exponent; the mantissa then has one digit before its point, which is not
+  0, as in the output of Python and JavaScript: ``1e+20``, ``1.5e-07``. Members of a grid, such as
+  integers, are accepted without exponents only.
 """
 
 from __future__ import annotations
@@ -29,47 +31,60 @@ from workbench.automata.explore import nothing
 from workbench.automata.nfa import NfaBuilder
 from workbench.base.dfa import Dfa
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema import digit_machines as reading
 from workbench.schema.digit_machines import (
     ABOVE,
+    BEGIN,
     BELOW,
     EQUAL,
-    Place,
-    Way,
+    FRACTION,
+    MARKED,
+    POINT,
+    POWER,
+    POWER_SIGNED,
+    SIGNED,
+    STATE_COST,
+    WHOLE,
+    Edge,
+    NumeralState,
+    byte_edge,
+    compare_digit,
+    containing,
     decimal_digits,
     decimal_places,
-    of_exponents,
+    digit_edges,
+    exponent_numerals,
+    numeral_machine,
     scientific,
 )
-from workbench.schema.intervals import Grid, Piece
+from workbench.schema.intervals import Grid, Interval, end_numbers
 
 _ZERO = Fraction(0)
 
 
-def of_spans(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool = False) -> Dfa:
-    """The numerals of disjoint pieces; with any exponent where the pieces ask for signs alone.
+def interval_numerals(
+    intervals: Sequence[Interval], limits: Limits = LIMITS, *, digits_only: bool = False
+) -> Dfa:
+    """The numerals without exponents of disjoint intervals; with any exponent if only signs matter.
 
-    Spelled ``plainly`` they have digits alone, and 0 has no sign.
-
-    Raises: LimitError where bounds or multiples have too many digits.
+    Raises: LimitError if bounds or multiples have too many digits.
     """
-    spans = _Spans.of(pieces, plainly)
-    for steps in spans.grids:
-        # what powers of ten leave is shared, where it is
+    numerals = _IntervalNumerals.collect(intervals, digits_only)
+    for steps in numerals.grids:
+        # remainders that powers of ten cannot distinguish share a state (see ``_Remainders``)
         tens = 10 ** (4 * len(str(steps.modulus))) if steps.grid.period == 1 else 1
-        told_apart = steps.modulus // gcd(steps.modulus, tens)
-        limits.check("states", reading.SPENT * told_apart, "choose a multiple of fewer digits")
-    return reading.machine_of(spans.ways, spans.is_final, limits)
+        remainders = steps.modulus // gcd(steps.modulus, tens)
+        limits.check("states", STATE_COST * remainders, "choose a multiple of fewer digits")
+    return numeral_machine(numerals.edges, numerals.is_final, limits)
 
 
-def only_signs(pieces: Sequence[Piece]) -> bool:
-    """Whether the pieces hold or leave out the negative numbers, 0 and the positive ones whole."""
-    ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
-    return ends <= {_ZERO} and all(piece.grid.is_everything for piece in pieces)
+def depend_only_on_sign(intervals: Sequence[Interval]) -> bool:
+    """Whether membership depends on the sign of a number (negative, 0, positive) only."""
+    ends = end_numbers(intervals)
+    return ends <= {_ZERO} and all(interval.grid.is_everything for interval in intervals)
 
 
 class _Bound(NamedTuple):
-    """A bound's size, and its digits before and after the point."""
+    """The absolute value of a bound, and its digits before and after the point."""
 
     size: Fraction
     whole: tuple[int, ...]
@@ -82,197 +97,198 @@ def _bound(size: Fraction) -> _Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Steps:
-    """A grid, the digits its step has after the point, and its period in units of the last.
+class _Remainders:
+    """The remainders of numerals modulo the period of a grid.
 
-    What digits leave is remembered as the first that was met of those that no further digits tell
-    apart: multiples of 86,400 take 146 states in place of as many as there are remainders.
+    ``places`` is the number of digits of the step after the point; ``modulus`` is the period in
+    units of the last of them. Remainders that no further digits distinguish are represented by the
+    first one of them, so multiples of 86,400 take 146 states instead of 86,400.
     """
 
     grid: Grid
     places: int
     modulus: int
     first: dict[object, int] = field(default_factory=dict)
-    known: dict[int, int] = field(default_factory=dict)
+    representatives: dict[int, int] = field(default_factory=dict)
 
-    def after(self, left: int, digit: int) -> int:
-        """What is left after one more digit."""
-        left = (10 * left + digit) % self.modulus
-        return left if self.grid.period > 1 else self._known(left)
+    def after(self, remainder: int, digit: int) -> int:
+        """The remainder after one more digit."""
+        remainder = (10 * remainder + digit) % self.modulus
+        return remainder if self.grid.period > 1 else self._representative(remainder)
 
-    def _known(self, left: int) -> int:
-        if left not in self.known:
-            # by how many digits more: those that end on a multiple, where there are any
+    def _representative(self, remainder: int) -> int:
+        if remainder not in self.representatives:
+            # for each number of further digits: the digits that lead to a multiple, if any do
             power, ends = 1, []
             while power <= 10 * self.modulus:
-                missing = -left * power % self.modulus
+                missing = -remainder * power % self.modulus
                 ends.append(missing if missing < power else None)
                 power *= 10
-            self.known[left] = self.first.setdefault(tuple(ends), left)
-        return self.known[left]
+            self.representatives[remainder] = self.first.setdefault(tuple(ends), remainder)
+        return self.representatives[remainder]
 
-    def settled(self, left: int, read: int) -> int:
-        """What is left where only zeros may follow: nothing, or what is no multiple (−1)."""
-        return -1 if left and self.grid.period == 1 and read >= self.places else left
+    def closed(self, remainder: int, read: int) -> int:
+        """The remainder, or −1 if no further digit can lead to a multiple."""
+        return -1 if remainder and self.grid.period == 1 and read >= self.places else remainder
 
 
 @dataclass(frozen=True, slots=True)
-class _Spans:
-    """What a numeral is read beside."""
+class _IntervalNumerals:
+    """The automaton of the numerals of intervals, as a transition function."""
 
-    pieces: Sequence[Piece]
-    #: For positive and for negative numerals: their bounds, 0 the first of them.
+    intervals: Sequence[Interval]
+    #: The bounds of positive and of negative numerals; the first bound of each is 0.
     bounds: tuple[tuple[_Bound, ...], tuple[_Bound, ...]]
-    grids: tuple[_Steps, ...]
-    #: More digits of a whole part, or after the point, tell no bound or grid apart.
+    grids: tuple[_Remainders, ...]
+    #: Numbers of digits before and after the point beyond which no bound or grid is distinguished.
     most_whole: int
     most_part: int
     exponents: bool
-    plainly: bool
+    digits_only: bool
 
     @staticmethod
-    def of(pieces: Sequence[Piece], plainly: bool) -> _Spans:
-        """The bounds and grids of pieces."""
-        ends = {end.number for piece in pieces for end in (piece.low, piece.high) if end}
+    def collect(intervals: Sequence[Interval], digits_only: bool) -> _IntervalNumerals:
+        """Collects the bounds and grids of intervals."""
+        ends = end_numbers(intervals)
         positive = tuple(map(_bound, sorted({_ZERO, *(n for n in ends if n > 0)})))
         negative = tuple(map(_bound, sorted({_ZERO, *(-n for n in ends if n < 0)})))
         grids = []
-        for grid in dict.fromkeys(p.grid for p in pieces if not p.grid.is_everything):
+        for grid in dict.fromkeys(p.grid for p in intervals if not p.grid.is_everything):
             places = decimal_places(grid.step)
-            grids.append(_Steps(grid, places, int(grid.step * 10**places) * grid.period))
+            grids.append(_Remainders(grid, places, int(grid.step * 10**places) * grid.period))
         every = (*positive, *negative)
-        return _Spans(
-            pieces=pieces,
+        return _IntervalNumerals(
+            intervals=intervals,
             bounds=(positive, negative),
             grids=tuple(grids),
             most_whole=max(len(bound.whole) for bound in every) + 1,
             most_part=max([len(b.part) for b in every] + [steps.places for steps in grids]),
-            exponents=only_signs(pieces),
-            plainly=plainly,
+            exponents=depend_only_on_sign(intervals),
+            digits_only=digits_only,
         )
 
-    def ways(self, place: Place) -> Iterator[Way]:
-        """The ways on from a place."""
-        part = place.part
-        if part == reading.BEGIN:
-            yield reading.sign(b"-", place._replace(part=reading.SIGNED, negative=True))
-        # the first bound is 0: a whole part that equals it so far is its one digit, and over
-        if part in (reading.BEGIN, reading.SIGNED) or (
-            part == reading.WHOLE and place.compared[0] != EQUAL
-        ):
-            marks = self._marks(place, [bound.whole for bound in self.bounds[place.negative]])
-            first = int(self.plainly and part == reading.SIGNED)
-            yield from reading.digits(marks, lambda digit: self._whole(place, digit), first)
-        if part == reading.WHOLE and not self.plainly:
-            yield reading.sign(b".", self._at_point(place))
-        if part in (reading.POINT, reading.FRACTION):
-            marks = {0, *self._marks(place, [bound.part for bound in self.bounds[place.negative]])}
-            yield from reading.digits(marks, lambda digit: self._fraction(place, digit))
+    def edges(self, state: NumeralState) -> Iterator[Edge]:
+        """The outgoing edges of a state."""
+        part = state.part
+        if part == BEGIN:
+            yield byte_edge(b"-", state._replace(part=SIGNED, negative=True))
+        # the first bound is 0: a whole part equal to it is "0" and complete
+        if part in (BEGIN, SIGNED) or (part == WHOLE and state.compared[0] != EQUAL):
+            marks = self._marks(state, [bound.whole for bound in self.bounds[state.negative]])
+            first = int(self.digits_only and part == SIGNED)
+            yield from digit_edges(marks, lambda digit: self._whole_digit(state, digit), first)
+        if part == WHOLE and not self.digits_only:
+            yield byte_edge(b".", self._at_point(state))
+        if part in (POINT, FRACTION):
+            marks = {0, *self._marks(state, [bound.part for bound in self.bounds[state.negative]])}
+            yield from digit_edges(marks, lambda digit: self._fraction_digit(state, digit))
         if self.exponents:
-            yield from _any_exponent(place)
+            yield from _any_exponent(state)
 
-    def _marks(self, place: Place, expected: list[tuple[int, ...]]) -> set[int]:
-        """The digits that lead elsewhere than their neighbours."""
+    def _marks(self, state: NumeralState, expected: list[tuple[int, ...]]) -> set[int]:
+        """The digits whose targets differ from those of their neighbours."""
         if any(steps.modulus > 1 for steps in self.grids):
             return set(range(10))
-        at = place.read
+        at = state.read
         return {digits[at] for digits in expected if at < len(digits)}
 
-    def _whole(self, place: Place, digit: int) -> Place:
+    def _whole_digit(self, state: NumeralState, digit: int) -> NumeralState:
         """One more digit before the point."""
-        bounds = self.bounds[place.negative]
-        at = min(place.read, self.most_whole - 1)
-        before = place.compared or (EQUAL,) * len(bounds)
+        bounds = self.bounds[state.negative]
+        at = min(state.read, self.most_whole - 1)
+        before = state.compared or (EQUAL,) * len(bounds)
         compared = tuple(
-            ABOVE if at >= len(bound.whole) else reading.decided(b, digit, bound.whole[at])
+            ABOVE if at >= len(bound.whole) else compare_digit(b, digit, bound.whole[at])
             for b, bound in zip(before, bounds, strict=True)
         )
-        left = place.left or (0,) * len(self.grids)
-        left = tuple(s.after(r, digit) for r, s in zip(left, self.grids, strict=True))
-        return Place(reading.WHOLE, place.negative, at + 1, compared, left)
+        extra = state.extra or (0,) * len(self.grids)
+        extra = tuple(s.after(r, digit) for r, s in zip(extra, self.grids, strict=True))
+        return NumeralState(WHOLE, state.negative, at + 1, compared, extra)
 
-    def _at_point(self, place: Place) -> Place:
-        """The whole part is over: a shorter one is a smaller one."""
+    def _at_point(self, state: NumeralState) -> NumeralState:
+        """The state after the whole part: a shorter whole part is a smaller number."""
         compared = tuple(
-            BELOW if place.read < len(bound.whole) else b
-            for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
+            BELOW if state.read < len(bound.whole) else b
+            for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         )
-        left = tuple(s.settled(r, 0) for r, s in zip(place.left, self.grids, strict=True))
-        return Place(reading.POINT, place.negative, 0, compared, left)
+        extra = tuple(s.closed(r, 0) for r, s in zip(state.extra, self.grids, strict=True))
+        return NumeralState(POINT, state.negative, 0, compared, extra)
 
-    def _fraction(self, place: Place, digit: int) -> Place:
+    def _fraction_digit(self, state: NumeralState, digit: int) -> NumeralState:
         """One more digit after the point."""
-        at = place.read
+        at = state.read
         compared = tuple(
-            reading.decided(b, digit, bound.part[at] if at < len(bound.part) else 0)
-            for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
+            compare_digit(b, digit, bound.part[at] if at < len(bound.part) else 0)
+            for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         )
-        # −1 is a number between the points
-        left = tuple(
-            s.settled(s.after(r, digit), at + 1)
+        # −1: not a multiple of the step
+        extra = tuple(
+            s.closed(s.after(r, digit), at + 1)
             if r >= 0 and at < s.places
             else (r if digit == 0 else -1)
-            for r, s in zip(place.left, self.grids, strict=True)
+            for r, s in zip(state.extra, self.grids, strict=True)
         )
-        return Place(reading.FRACTION, place.negative, min(at + 1, self.most_part), compared, left)
+        return NumeralState(FRACTION, state.negative, min(at + 1, self.most_part), compared, extra)
 
-    def is_final(self, place: Place) -> bool:
-        """Whether a numeral may end here, and its number is in a piece."""
-        if place.part == reading.WHOLE:
-            place = self._at_point(place)
-        elif place.part not in (reading.FRACTION, reading.POWER):
+    def is_final(self, state: NumeralState) -> bool:
+        """Whether a numeral may end here and its number is in an interval."""
+        if state.part == WHOLE:
+            state = self._at_point(state)
+        elif state.part not in (FRACTION, POWER):
             return False
         sizes = {
-            -bound.size if place.negative else bound.size: (
-                BELOW if b == EQUAL and len(bound.part) > place.read else b
+            -bound.size if state.negative else bound.size: (
+                BELOW if b == EQUAL and len(bound.part) > state.read else b
             )
-            for b, bound in zip(place.compared, self.bounds[place.negative], strict=True)
+            for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         }
-        found = reading.around(self.pieces, sizes, place)
-        return any(self._is_on_grid(piece.grid, place) for piece in found)
+        found = containing(self.intervals, sizes, state)
+        return any(self._is_on_grid(interval.grid, state) for interval in found)
 
-    def _is_on_grid(self, grid: Grid, place: Place) -> bool:
+    def _is_on_grid(self, grid: Grid, state: NumeralState) -> bool:
         if grid.is_everything:
             return True
         which = next(k for k, steps in enumerate(self.grids) if steps.grid == grid)
-        left, places = place.left[which], self.grids[which].places
-        if left < 0:
+        remainder, places = state.extra[which], self.grids[which].places
+        if remainder < 0:
             return grid.between
-        left *= 10 ** max(0, places - place.read)
+        remainder *= 10 ** max(0, places - state.read)
         unit = int(grid.step * 10**places)
-        if left % unit:
+        if remainder % unit:
             return grid.between
-        steps = left // unit % grid.period
-        return (-steps if place.negative else steps) % grid.period in grid.members
+        steps = remainder // unit % grid.period
+        return (-steps if state.negative else steps) % grid.period in grid.members
 
 
-def _any_exponent(place: Place) -> Iterator[Way]:
-    """The ways of an exponent, which changes nothing a sign depends on."""
-    if place.part in (reading.WHOLE, reading.FRACTION):
+def _any_exponent(state: NumeralState) -> Iterator[Edge]:
+    """The edges of an exponent where it does not matter: it does not change the sign."""
+    if state.part in (WHOLE, FRACTION):
         for letter in (b"e", b"E"):
-            yield reading.sign(letter, place._replace(part=reading.MARKED))
-    if place.part == reading.MARKED:
+            yield byte_edge(letter, state._replace(part=MARKED))
+    if state.part == MARKED:
         for letter in (b"+", b"-"):
-            yield reading.sign(letter, place._replace(part=reading.POWER_SIGNED))
-    if place.part in (reading.MARKED, reading.POWER_SIGNED, reading.POWER):
-        yield from reading.digits((), lambda _: place._replace(part=reading.POWER))
+            yield byte_edge(letter, state._replace(part=POWER_SIGNED))
+    if state.part in (MARKED, POWER_SIGNED, POWER):
+        yield from digit_edges((), lambda _: state._replace(part=POWER))
 
 
-def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool = False) -> Dfa:
-    """The JSON numerals of the numbers in disjoint pieces; ``plainly``: these are integers.
+def numerals_machine(
+    intervals: Sequence[Interval], limits: Limits = LIMITS, *, digits_only: bool = False
+) -> Dfa:
+    """The JSON wide of the numbers in disjoint intervals; ``digits_only``: all are integers.
 
-    Raises: LimitError where bounds or multiples have too many digits.
+    Raises: LimitError if bounds or multiples have too many digits.
     """
-    spans = [piece for piece in pieces if piece.point is None]
-    points = [piece.point for piece in pieces if piece.point is not None]
+    wide = [interval for interval in intervals if interval.point is None]
+    points = [interval.point for interval in intervals if interval.point is not None]
     machines = []
-    if spans:
-        machines.append(of_spans(spans, limits, plainly=plainly))
-        dense = [piece for piece in spans if piece.grid.is_everything]
-        if dense and not only_signs(spans):
-            machines.append(of_exponents(dense, limits))
+    if wide:
+        machines.append(interval_numerals(wide, limits, digits_only=digits_only))
+        dense = [interval for interval in wide if interval.grid.is_everything]
+        if dense and not depend_only_on_sign(wide):
+            machines.append(exponent_numerals(dense, limits))
     if points:
-        machines.append(_of_points(points, limits, plainly=plainly))
+        machines.append(_of_points(points, limits, digits_only=digits_only))
     if len(machines) == 1:
         return machines[0]
     builder = NfaBuilder()
@@ -282,15 +298,15 @@ def numerals(pieces: Sequence[Piece], limits: Limits = LIMITS, *, plainly: bool 
     return smallest(builder.build(start, {end}), limits) if machines else nothing(256)
 
 
-def _of_points(points: Sequence[Fraction], limits: Limits, *, plainly: bool) -> Dfa:
+def _of_points(points: Sequence[Fraction], limits: Limits, *, digits_only: bool) -> Dfa:
     """The numerals of single numbers."""
     words = _Words()
     for point in points:
         signs = ("", "-") if point == 0 else ("-" if point < 0 else "",)
-        for sign in signs[:1] if plainly else signs:
+        for sign in signs[:1] if digits_only else signs:
             whole, part = decimal_digits(abs(point))
-            words.add(sign + whole, part, words.end, plainly=plainly)
-            if point and not plainly:
+            words.add(sign + whole, part, words.end, digits_only=digits_only)
+            if point and not digits_only:
                 every, power = scientific(abs(point))
                 words.add(sign + every[0], every[1:], words.power(power))
         limits.check("unrolled", len(words.builder), "name fewer numbers")
@@ -298,7 +314,7 @@ def _of_points(points: Sequence[Fraction], limits: Limits, *, plainly: bool) -> 
 
 
 class _Words:
-    """The Nfa of numerals while it grows: what they begin with is shared, and how they end."""
+    """Builds the NFA of a list of numerals, with shared prefixes and exponents."""
 
     def __init__(self) -> None:
         self.builder = NfaBuilder()
@@ -306,12 +322,12 @@ class _Words:
         self._nodes: dict[tuple[int, str], int] = {}
         self._powers: dict[int, int] = {}
 
-    def add(self, whole: str, part: str, end: int, *, plainly: bool = False) -> None:
-        """A number's digits, with as many zeros after them as one likes, lead to a state."""
+    def add(self, whole: str, part: str, end: int, *, digits_only: bool = False) -> None:
+        """Add the path of a number's digits, followed by any number of zeros, to a state."""
         here = self._read(self.begin, whole)
         if not part:
             self.builder.epsilon(here, end)
-        if plainly:
+        if digits_only:
             return
         here = self._read(here, f".{part or '0'}")
         zeros = self.builder.new_state()
@@ -320,7 +336,7 @@ class _Words:
         self.builder.epsilon(zeros, end)
 
     def power(self, power: int) -> int:
-        """The state from which an exponent leads to the end."""
+        """The state from which an exponent leads to the final state."""
         found = self._powers.get(power)
         if found is None:
             found = self._powers[power] = self.builder.new_state()

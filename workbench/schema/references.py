@@ -1,6 +1,6 @@
-"""Resolves ``$ref`` to the node it means.
+"""Resolves ``$ref`` to its target node.
 
-Nothing is ever fetched. A reference that leaves the document is refused by its address.
+Nothing is ever fetched. A reference to another document is an error that names its address.
 """
 
 from __future__ import annotations
@@ -9,10 +9,17 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote, urljoin
 
-from workbench.schema.schema_reader import ANNOTATIONS, Dialect, Document, Node, unsupported, wrong
+from workbench.schema.schema_reader import (
+    ANNOTATIONS,
+    Dialect,
+    Document,
+    Node,
+    invalid,
+    unsupported,
+)
 
 _INDEX = re.compile("0|[1-9][0-9]*")
-#: What stands under these is no schema but has one under each of its names.
+#: The value of these keywords is not a schema but maps names to schemas.
 _MAPS = (
     "$defs",
     "definitions",
@@ -21,12 +28,12 @@ _MAPS = (
     "dependentSchemas",
     "dependencies",
 )
-#: Values that are data: what looks like a schema in them is none.
+#: The value of these keywords is data: it contains no schemas, whatever it looks like.
 _DATA = ("enum", "const", "default", "examples", "example")
 
 
 class References:
-    """The places of a document that references can mean."""
+    """The possible targets of references in a document."""
 
     def __init__(self, document: Document, dialect: Dialect) -> None:
         self.document = document
@@ -34,37 +41,37 @@ class References:
         self._named: dict[str, Node] | None = None
 
     def target(self, reference: Node) -> Node:
-        """The subschema that a reference means.
+        """The target of a reference.
 
-        Raises: BuildError where it is not in this document, ParseError if it is no text.
+        Raises: BuildError if it is not in this document; ParseError if it is not a string.
         """
         address = reference.value
         if not isinstance(address, str):
-            raise wrong(reference, "the address of a schema, as text")
-        holder = self.resource(reference)
+            raise invalid(reference, "the address of a schema, as text")
+        base_resource = self.resource(reference)
         if address.startswith("#"):
-            resource, fragment = holder, address[1:]
+            resource, fragment = base_resource, address[1:]
         else:
-            whole, _, fragment = _joined(self.base(holder), address).partition("#")
-            found = self.named.get(whole)
+            absolute, _, fragment = _joined(self.base(base_resource), address).partition("#")
+            found = self.named.get(absolute)
             if found is None:
                 raise unsupported(
                     reference,
                     f"{address!r} is not in this text, and nothing is fetched",
-                    "copy the schema it means into '$defs'",
+                    "copy the schema into '$defs'",
                 )
             resource = found
         target = self.inside(resource, unquote(fragment))
         if target is None:
             raise unsupported(
                 reference,
-                f"nothing in this text is called {address!r}",
-                "correct the reference, or add what it means under '$defs'",
+                f"there is no schema {address!r} in this text",
+                "correct the reference, or add the schema under '$defs'",
             )
         return target
 
     def inside(self, resource: Node, fragment: str) -> Node | None:
-        """The node of a resource that a fragment means: a JSON pointer or an anchor."""
+        """The node of a resource to which a fragment refers: a JSON pointer or an anchor."""
         if not fragment:
             return resource
         if not fragment.startswith("/"):
@@ -83,7 +90,7 @@ class References:
         return node
 
     def resource(self, node: Node) -> Node:
-        """The nearest schema around a node that has a name of its own, or the document."""
+        """The innermost schema around a node that has an identifier, or the document."""
         while node.parent is not None:
             if node.members is not None and self.identifier(node) is not None:
                 return node
@@ -91,7 +98,7 @@ class References:
         return node
 
     def identifier(self, node: Node) -> str | None:
-        """The name a schema gives itself; one that is a fragment alone is an anchor."""
+        """The identifier of a schema; None if it has none or only an anchor (``#name``)."""
         members = node.members
         if not members:
             return None
@@ -103,16 +110,16 @@ class References:
         return named.value
 
     def base(self, resource: Node) -> str:
-        """The address against which the references of a resource are read."""
+        """The base address of the references in a resource."""
         name = self.identifier(resource)
         around = self.base(self.resource(resource.parent)) if resource.parent else ""
         return around if name is None else _joined(around, name).partition("#")[0]
 
     def is_open(self, reference: Node) -> bool:
-        """Whether a dynamic reference may mean one of several schemas.
+        """Whether a dynamic reference may refer to one of several schemas.
 
-        It does only where the one that it would mean as ``$ref`` has an anchor for it, and another
-        schema has that too.
+        That is so only if its target as a ``$ref`` has a matching dynamic anchor and another
+        schema has the same anchor.
         """
         word = "$recursiveAnchor" if reference.step == "$recursiveRef" else "$dynamicAnchor"
         anchor = (self.target(reference).members or {}).get(word)
@@ -126,7 +133,7 @@ class References:
 
     @property
     def named(self) -> dict[str, Node]:
-        """Every resource by its address and every anchor by that of its resource."""
+        """Every resource by its address and every anchor by the address of its resource."""
         if self._named is None:
             self._named = {self.base(self.document.root): self.document.root}
             for node in self._schemas():
@@ -146,13 +153,13 @@ class References:
     def _schemas(self) -> Iterator[Node]:
         """Every object that may be a schema, in the order of the text.
 
-        Those under words that this draft does not have come last, for they are none to it: a name
-        that one of them has and a schema as well is that schema's.
+        Objects under words that this draft does not have come last: they are not schemas in this
+        draft, so if one of them and a schema have the same name, it refers to the schema.
         """
         words = self.dialect.keywords | ANNOTATIONS
-        waiting, strange = [self.document.root], list[Node]()
-        while waiting or strange:
-            node = waiting.pop() if waiting else strange.pop(0)
+        waiting, unknown = [self.document.root], list[Node]()
+        while waiting or unknown:
+            node = waiting.pop() if waiting else unknown.pop(0)
             held = list(node.items or ())
             if node.members is not None:
                 yield node
@@ -161,12 +168,12 @@ class References:
                     if not is_schema or name in words:
                         held += [member] if name not in _DATA else []
                     else:
-                        strange.append(member)
+                        unknown.append(member)
             waiting.extend(reversed(held))
 
 
 def _joined(base: str, address: str) -> str:
-    """An address as it is read at another; one that is none stays as it is written."""
+    """An address resolved against a base; an invalid one is returned unchanged."""
     try:
         return urljoin(base, address)
     except ValueError:

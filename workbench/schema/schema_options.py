@@ -1,7 +1,7 @@
-"""How the instances of a schema may be written: options, ``x-guidance``, white space.
+"""How the instances of a schema may be written: whitespace options, and ``x-guidance``.
 
-No draft has this keyword. Its separators are regexes to llguidance; those of the policies have no
-sign in them.
+The keyword ``x-guidance`` is llguidance's, not part of any draft. Its separators are regexes there;
+the supported ones contain no special character, so they are compared as texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from workbench.syntax.grammar_tree import (
 
 
 class Whitespace(StrEnum):
-    """What may stand between the lexemes of an instance."""
+    """The whitespace between the lexemes of an instance."""
 
     #: Any JSON whitespace, each run at most ``SchemaOptions.bound`` characters long.
     ANY = "any"
@@ -38,40 +38,40 @@ class Whitespace(StrEnum):
     ONE_SPACE = "one space"
 
 
-#: What ``bound`` is where nobody says: a line feed and the margin of depth 8 at four spaces, and
-#: what is left over takes the blank line or carriage return that some writers add. Measured with 20
-#: properties and 131k tokens: a mask takes 0.02 to 0.04 ms (with 12: half of that); with 68 up to
-#: 0.5 ms, for then every token of many spaces is told apart.
+#: The default of ``bound``: a line feed and the indentation of depth 8 with four spaces each, plus
+#: three for the blank line or carriage return of some writers. Measured with 20 properties and 131k
+#: tokens: a mask takes 0.02 to 0.04 ms (with 12: half of that); with 68 up to 0.5 ms, because then
+#: every token of many spaces has to be distinguished.
 DEFAULT_BOUND = 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaOptions:
-    """The choices a schema leaves to whoever writes instances.
+    """How instances are written, which a schema does not determine.
 
-    Raises: WorkbenchError for a policy there is none of, or a bound below 1.
+    Raises: WorkbenchError for an unknown policy or a bound below 1.
     """
 
     whitespace: Whitespace | str = Whitespace.ANY
-    #: Characters of a run of whitespace, at most; without one a model may write blanks for ever.
+    #: The longest run of whitespace; without a bound a model could write whitespace forever.
     bound: int = DEFAULT_BOUND
 
     def __post_init__(self) -> None:
         if self.whitespace not in [*Whitespace]:
             known = ", ".join(repr(str(policy)) for policy in Whitespace)
             raise WorkbenchError(
-                f"there is no whitespace policy {str(self.whitespace)!r}", f"choose one of {known}"
+                f"unknown whitespace policy {str(self.whitespace)!r}", f"choose one of {known}"
             )
         if self.bound < 1:
             raise WorkbenchError(
-                f"a run of whitespace of at most {self.bound} characters is none",
+                f"expected a whitespace bound of at least 1, not {self.bound}",
                 "choose the policy 'compact' for no whitespace at all",
             )
 
 
 KEYWORD = "x-guidance"
 
-#: The policy of an item and a key separator where whitespace is not flexible.
+#: The policy of each pair of item and key separator, if whitespace is not flexible.
 _POLICIES: dict[object, Whitespace] = {
     (",", ":"): Whitespace.COMPACT,
     (", ", ": "): Whitespace.ONE_SPACE,
@@ -79,33 +79,33 @@ _POLICIES: dict[object, Whitespace] = {
 _SEPARATORS = ("item_separator", ","), ("key_separator", ":")
 _FLEXIBLE = "whitespace_flexible"
 _LAYOUT = frozenset({_FLEXIBLE, *(name for name, _ in _SEPARATORS)})
-#: What is so here: every escape of JSON is read.
-_SO_ANYWAY = {"json_allow_general_unicode_escapes": True}
+#: Settings that always hold here: every JSON escape is accepted.
+_ALWAYS = {"json_allow_general_unicode_escapes": True}
 
 
-def guided(root: Node, options: SchemaOptions) -> tuple[SchemaOptions, tuple[Node, ...]]:
-    """The options with the policy a schema asks for, and the members of it nobody here follows.
+def apply_guidance(root: Node, options: SchemaOptions) -> tuple[SchemaOptions, tuple[Node, ...]]:
+    """The options with the policy of ``x-guidance``, and its members that are not supported.
 
-    A policy that is not the usual one was chosen by somebody: it stays.
+    A policy in ``options`` other than the default takes precedence.
 
-    Law: the separators are those of llguidance 1.9, which takes whitespace to be flexible unless a
-         separator is given.
+    Law: the separators mean what they mean in llguidance 1.9, where whitespace is flexible unless
+         a separator is given.
     """
-    asked = (root.members or {}).get(KEYWORD)
-    if asked is None:
+    guidance = (root.members or {}).get(KEYWORD)
+    if guidance is None:
         return options, ()
-    if asked.members is None:
-        return options, (asked,)
-    policy = _policy(asked.members)
-    ignored = tuple(_not_followed(asked.members, policy))
+    if guidance.members is None:
+        return options, (guidance,)
+    policy = _policy(guidance.members)
+    ignored = tuple(_unsupported(guidance.members, policy))
     if policy is not None and options.whitespace == Whitespace.ANY:
         options = replace(options, whitespace=policy)
     return options, ignored
 
 
-def _policy(asked: dict[str, Node]) -> Whitespace | None:
-    """The policy that layout asks for; None where it is none of ours."""
-    given = {name: node.value for name, node in asked.items() if name in _LAYOUT}
+def _policy(guidance: dict[str, Node]) -> Whitespace | None:
+    """The policy of the layout settings; None if there is no such policy here."""
+    given = {name: node.value for name, node in guidance.items() if name in _LAYOUT}
     separators = tuple(given.get(name, usual) for name, usual in _SEPARATORS)
     flexible = given.get(_FLEXIBLE, not given)
     if flexible is True:
@@ -113,34 +113,34 @@ def _policy(asked: dict[str, Node]) -> Whitespace | None:
     return _POLICIES.get(separators) if flexible is False else None
 
 
-def _not_followed(asked: dict[str, Node], policy: Whitespace | None) -> Iterator[Node]:
-    for name, node in asked.items():
+def _unsupported(guidance: dict[str, Node], policy: Whitespace | None) -> Iterator[Node]:
+    for name, node in guidance.items():
         if name in _LAYOUT:
             if policy is None:
                 yield node
-        elif name not in _SO_ANYWAY or node.value is not _SO_ANYWAY[name]:
+        elif name not in _ALWAYS or node.value is not _ALWAYS[name]:
             yield node
 
 
-#: The four characters that JSON skips (RFC 8259, §2).
-BLANKS = b" \t\n\r"
+#: JSON whitespace (RFC 8259, §2).
+WHITESPACE_BYTES = b" \t\n\r"
 
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
     """The punctuation of objects and arrays under one policy."""
 
-    #: Between two members, and between a name and its value.
+    #: The separator of members, and of a name and its value, with whitespace.
     comma: Expression
     colon: Expression
-    #: What may stand inside brackets and at both ends of the text; None for nothing.
+    #: The whitespace inside brackets and at both ends of the text; None for none.
     blank: Expression | None
-    #: The rules these call.
+    #: The rules that these expressions call.
     rules: tuple[Rule, ...]
 
     @staticmethod
     def of(options: SchemaOptions, span: Span) -> Spacing:
-        """The spacing a policy asks for; ``span`` is the place its rules point at."""
+        """The punctuation of a policy; ``span`` is the span of its rules."""
         match Whitespace(options.whitespace):
             case Whitespace.COMPACT:
                 return Spacing(Literal(b",", span), Literal(b":", span), None, ())
@@ -154,7 +154,7 @@ def _any(bound: int, span: Span) -> Spacing:
     blank = Nonterminal("whitespace", span)
     comma = Sequence((blank, Literal(b",", span), blank), span)
     colon = Sequence((blank, Literal(b":", span), blank), span)
-    run = Automaton(blanks(bound), f"up to {bound} blanks", span)
+    run = Automaton(whitespace_machine(bound), f"up to {bound} blanks", span)
     rules = tuple(
         Rule(name, body, span, span)
         for name, body in (("comma", comma), ("colon", colon), ("whitespace", run))
@@ -163,10 +163,10 @@ def _any(bound: int, span: Span) -> Spacing:
 
 
 @lru_cache(maxsize=16)
-def blanks(bound: int) -> Dfa:
+def whitespace_machine(bound: int) -> Dfa:
     """At most ``bound`` characters of whitespace: a chain of ``bound + 1`` states."""
     classes = np.zeros(256, np.uint16)
-    classes[[*BLANKS]] = 1
+    classes[[*WHITESPACE_BYTES]] = 1
     table = np.full((bound + 1, 2), DEAD, np.int32)
     table[:-1, 1] = np.arange(1, bound + 1)
     return Dfa(classes, table, np.ones(bound + 1, np.bool_))

@@ -1,11 +1,11 @@
-"""Parses JSON Schema text to nodes with places; drafts, refusals and notes.
+"""Parses JSON Schema text to nodes with spans; errors, notes and drafts.
 
-``json.loads`` forgets where things stood, and a refusal has to point. What JSON forbids is told
-at its place. Two things JSON leaves open are told as well, since one of two would be
-ignored silently: a name that is written twice, and half of a surrogate pair.
+``json.loads`` drops positions, and errors have to point into the text. Two things that JSON allows
+are errors here, because a part of the schema would be ignored silently: a duplicate name in an
+object, and a lone surrogate.
 
-A keyword that a draft does not have is an annotation to it, like any other unknown word. Where
-no draft is named, the spellings of all of them are read.
+A keyword that a draft does not have is an annotation in that draft, like any unknown keyword. A
+schema that names no draft may use the keywords of all of them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import NoReturn
 from workbench.base.errors import BuildError, ParseError
 from workbench.base.source import Source, Span
 
-#: A JSON value as Python has it; numbers that are no integers are Decimals where exactness counts.
+#: A JSON value in Python; numbers that are not integers are Decimals where exactness matters.
 Json = None | bool | int | float | Decimal | str | list["Json"] | dict[str, "Json"]
 
-#: Arrays and objects inside each other; the algebra walks them by calls.
-_DEEPEST = 200
-#: Powers of ten of a number: beyond these no machine of digits could be made.
-_LARGEST = 400
+#: Nested arrays and objects; the algebra traverses them by recursion.
+_MAX_DEPTH = 200
+#: Decimal digits, and powers of ten, of a number: an automaton of more digits would be too large.
+_MAX_DIGITS = 400
 
 _VALUE = re.compile(
     r"""[ \t\n\r]*(?:
@@ -40,27 +40,27 @@ _VALUE = re.compile(
     re.VERBOSE,
 )
 _MEMBER_NAME = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"[ \t\n\r]*:')
-_AFTER = re.compile(r"[ \t\n\r]*([,}\]])")
-#: Signs of other notations, and what JSON has instead.
-_ELSEWHERE = {
+_SEPARATOR = re.compile(r"[ \t\n\r]*([,}\]])")
+#: Hints for the lexemes of other notations.
+_NOTATION_HINTS = {
     "'": "write double quotes",
     "//": "leave the comment out, or write it as a description",
     "#": "leave the comment out, or write it as a description",
     "True": "write true",
     "False": "write false",
     "None": "write null",
-    "...": "write what was left out",
+    "...": "write the omitted part",
 }
-#: What is neither an array nor an object.
+#: A value that is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
 
-_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Node:
-    """One JSON value of a schema text with its place; ``parent`` and ``step`` lead to it."""
+    """One JSON value of a schema text with its span; ``parent`` and ``step`` give its path."""
 
     __slots__ = ("document", "end", "named", "parent", "start", "step", "value")
 
@@ -75,14 +75,14 @@ class Node:
         named: int,
     ) -> None:
         self.document = document
-        #: The members of an object and the items of an array are nodes again.
+        #: The members of an object and the items of an array are nodes.
         self.value = value
         self.start = start
         self.end = end
         self.parent = parent
-        #: The name or the index under which its parent holds it.
+        #: Its name or index in its parent.
         self.step = step
-        #: Where the name before it begins; its own start where there is none.
+        #: The start of the name before it; ``start`` if there is no name.
         self.named = named
 
     @property
@@ -101,7 +101,7 @@ class Node:
 
     @property
     def name_span(self) -> Span:
-        """The place of the name before it, which is where a keyword stands."""
+        """The span of the name before it, which is the keyword."""
         if self.named == self.start:
             return self.span
         name = _MEMBER_NAME.match(self.document.source.text, self.named)
@@ -110,7 +110,7 @@ class Node:
 
     @property
     def pointer(self) -> str:
-        """The JSON pointer that leads to it (RFC 6901); empty for the whole document."""
+        """Its JSON pointer (RFC 6901); empty for the whole document."""
         steps: list[str] = []
         node: Node = self
         while node.parent is not None:
@@ -118,12 +118,12 @@ class Node:
             node = node.parent
         return "".join(f"/{step}" for step in reversed(steps))
 
-    def plain(self) -> Json:
-        """The value without its places."""
+    def json_value(self) -> Json:
+        """The value without spans."""
         if isinstance(self.value, dict):
-            return {name: member.plain() for name, member in self.value.items()}
+            return {name: member.json_value() for name, member in self.value.items()}
         if isinstance(self.value, list):
-            return [item.plain() for item in self.value]
+            return [item.json_value() for item in self.value]
         return self.value
 
     def __repr__(self) -> str:
@@ -131,7 +131,7 @@ class Node:
 
 
 class Document:
-    """A schema text and the tree that was read from it."""
+    """A schema text and its tree."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -141,15 +141,15 @@ class Document:
         """The tree.
 
         Cost: 0.06 ms for 2,000 characters.
-        Raises: ParseError where the text is no JSON.
+        Raises: ParseError if the text is not JSON.
         """
         return _Reader(self).read()
 
 
 def schema_source(schema: str | dict[str, object] | bool, name: str = "schema") -> Source:
-    """The text of a schema: as it was written, or of a Python value as ``json.dumps`` writes it.
+    """The text of a schema: the given text, or a Python value written by ``json.dumps``.
 
-    Raises: ParseError if a Python value is none that JSON has.
+    Raises: ParseError if a Python value is not a JSON value.
     """
     if isinstance(schema, str):
         return Source(schema, name)
@@ -157,11 +157,11 @@ def schema_source(schema: str | dict[str, object] | bool, name: str = "schema") 
         return Source(json.dumps(schema, indent=2, ensure_ascii=False, allow_nan=False), name)
     except (TypeError, ValueError, RecursionError) as error:
         hint = "give a dict of JSON values, a bool, or the schema's text"
-        raise ParseError(f"no JSON value: {error}", Source("", name), Span(0, 0), hint) from None
+        raise ParseError(f"not a JSON value: {error}", Source("", name), Span(0, 0), hint) from None
 
 
 class _Reader:
-    """One reading of one text, by recursive descent."""
+    """Recursive-descent parser of one text."""
 
     __slots__ = ("depth", "document", "text")
 
@@ -175,17 +175,17 @@ class _Reader:
         if not self.text.isascii() and (half := _SURROGATE.search(self.text)):
             self.fail(half.start(), "expected characters, not half of a surrogate pair")
         root = self.value(0, None, "", -1)
-        place = self.skipped(root.end)
-        if place < len(self.text):
-            self.fail(place, "expected the end of the schema")
+        position = self.after_space(root.end)
+        if position < len(self.text):
+            self.fail(position, "expected the end of the schema")
         return root
 
-    def value(self, place: int, parent: Node | None, step: str | int, named: int) -> Node:
-        """The value that begins at a place, after whitespace."""
-        match = _VALUE.match(self.text, place)
+    def value(self, position: int, parent: Node | None, step: str | int, named: int) -> Node:
+        """The value at a position, after whitespace."""
+        match = _VALUE.match(self.text, position)
         if match is None:
-            place = self.skipped(place)
-            self.fail(place, "expected a JSON value" + self.instead(place))
+            position = self.after_space(position)
+            self.fail(position, "expected a JSON value" + self.found_instead(position))
         kind = match.lastindex
         end = match.end()
         value: dict[str, Node] | list[Node] | Scalar
@@ -198,107 +198,107 @@ class _Reader:
         node = Node(self.document, value, start, end, parent, step, start if named < 0 else named)
         if kind == 5:
             self.depth += 1
-            if self.depth > _DEEPEST:
-                self.fail(start, f"expected at most {_DEEPEST} levels of brackets")
+            if self.depth > _MAX_DEPTH:
+                self.fail(start, f"expected at most {_MAX_DEPTH} levels of brackets")
             node.end = self.members(node, end) if match[5] == "{" else self.array(node, end)
             self.depth -= 1
         return node
 
     def other(self, kind: int, text: str, start: int) -> dict[str, Node] | list[Node] | Scalar:
-        """What a lexeme that is no string stands for; brackets are still empty."""
+        """The value of a lexeme that is not a string; an empty container for a bracket."""
         if kind == 2:
-            if len(text) > _LARGEST:
-                self.fail(start, f"expected a number of at most {_LARGEST} digits")
+            if len(text) > _MAX_DIGITS:
+                self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
             return int(text)
         if kind == 4:
-            return _WORDS[text]
+            return _CONSTANTS[text]
         if kind == 5:
             return {} if text == "{" else []
         number = Decimal(text)
-        if len(text) > _LARGEST or abs(number.adjusted()) > _LARGEST:
-            self.fail(start, f"expected a number of at most {_LARGEST} digits")
+        if len(text) > _MAX_DIGITS or abs(number.adjusted()) > _MAX_DIGITS:
+            self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
         return number
 
-    def members(self, node: Node, place: int) -> int:
-        """Fill an object; where it ends."""
+    def members(self, node: Node, position: int) -> int:
+        """Parse the members of an object into its node; returns its end."""
         members = node.members
         assert members is not None
-        match = _AFTER.match(self.text, place)
+        match = _SEPARATOR.match(self.text, position)
         if match is not None and match[1] == "}":
             return match.end()
         while True:
-            name = _MEMBER_NAME.match(self.text, place)
+            name = _MEMBER_NAME.match(self.text, position)
             if name is None:
-                place = self.skipped(place)
-                self.fail(place, "expected a name in double quotes and a colon")
+                position = self.after_space(position)
+                self.fail(position, "expected a name in double quotes and a colon")
             start = name.start(1) - 1
             step = name[1] if "\\" not in name[1] else self.unescaped(start, name.end(1) + 1)
             if step in members:
-                self.fail(start, f"the name {json.dumps(step)} is written twice")
+                self.fail(start, f"duplicate name {json.dumps(step)}")
             member = members[step] = self.value(name.end(), node, step, start)
-            match = _AFTER.match(self.text, member.end)
+            match = _SEPARATOR.match(self.text, member.end)
             if match is None or match[1] == "]":
-                self.fail(self.skipped(member.end), "expected a comma or '}'")
-            place = match.end()
+                self.fail(self.after_space(member.end), "expected a comma or '}'")
+            position = match.end()
             if match[1] == "}":
-                return place
+                return position
 
-    def array(self, node: Node, place: int) -> int:
-        """Fill an array; where it ends."""
+    def array(self, node: Node, position: int) -> int:
+        """Parse the items of an array into its node; returns its end."""
         items = node.items
         assert items is not None
-        match = _AFTER.match(self.text, place)
+        match = _SEPARATOR.match(self.text, position)
         if match is not None and match[1] == "]":
             return match.end()
         while True:
-            item = self.value(place, node, len(items), -1)
+            item = self.value(position, node, len(items), -1)
             items.append(item)
-            match = _AFTER.match(self.text, item.end)
+            match = _SEPARATOR.match(self.text, item.end)
             if match is None or match[1] == "}":
-                self.fail(self.skipped(item.end), "expected a comma or ']'")
-            place = match.end()
+                self.fail(self.after_space(item.end), "expected a comma or ']'")
+            position = match.end()
             if match[1] == "]":
-                return place
+                return position
 
     def unescaped(self, start: int, end: int) -> str:
-        """The string that stands between two places, its quotation marks included."""
+        """The string between two positions, which include its quotation marks."""
         value: str
         try:
             value = json.loads(self.text[start:end])
         except json.JSONDecodeError as error:
-            self.fail(start + error.pos, "expected one of the escapes that JSON has")
+            self.fail(start + error.pos, "expected a JSON escape")
         if _SURROGATE.search(value):
             self.fail(start, "expected characters, not half of a surrogate pair")
         return value
 
-    def skipped(self, place: int) -> int:
-        """The place after whitespace."""
-        match = _SPACE.match(self.text, place)
+    def after_space(self, position: int) -> int:
+        """The position after whitespace."""
+        match = _SPACE.match(self.text, position)
         assert match is not None
         return match.end()
 
-    def instead(self, place: int) -> str:
-        """What stands at the place of an error, where that helps."""
-        if place >= len(self.text):
+    def found_instead(self, position: int) -> str:
+        """What was found at the position of an error, for common mistakes."""
+        if position >= len(self.text):
             return ", and the text ends"
-        return ", not a comma" if self.text[place] == "," else ""
+        return ", not a comma" if self.text[position] == "," else ""
 
-    def fail(self, place: int, message: str) -> NoReturn:
-        end = min(place + 1, len(self.text))
-        span, hint = Span(min(place, end), end), self.way_out(place)
+    def fail(self, position: int, message: str) -> NoReturn:
+        end = min(position + 1, len(self.text))
+        span, hint = Span(min(position, end), end), self.hint_at(position)
         raise ParseError(message, self.document.source, span, hint, "json")
 
-    def way_out(self, place: int) -> str:
-        """What people write who take another notation for JSON."""
-        rest = self.text[place:]
-        if rest[:1] in ("}", "]") and self.text[:place].rstrip().endswith(","):
-            return "take the comma before it away"
-        return next((hint for sign, hint in _ELSEWHERE.items() if rest.startswith(sign)), "")
+    def hint_at(self, position: int) -> str:
+        """A hint if the text is written in another notation."""
+        rest = self.text[position:]
+        if rest[:1] in ("}", "]") and self.text[:position].rstrip().endswith(","):
+            return "remove the comma before it"
+        return next((hint for sign, hint in _NOTATION_HINTS.items() if rest.startswith(sign)), "")
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaNote:
-    """Something that is no error and that the author should know: an unknown ``format``."""
+    """A notice that is not an error, such as an unknown ``format``."""
 
     message: str
     #: The JSON pointer of the keyword.
@@ -306,33 +306,33 @@ class SchemaNote:
     span: Span
 
 
-class Untold(Exception):  # noqa: N818  # told to people as a BuildError by whoever began
-    """A set cannot be worked out; the message says why."""
+class UncomputableSet(Exception):  # noqa: N818  # the algebra reports it as a BuildError
+    """A set cannot be computed; the message is the reason."""
 
 
 def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
-    """The refusal of a keyword that reads well and cannot be honoured."""
+    """The error for a valid keyword that is not supported."""
     return BuildError(
-        f"{told(keyword)}: {why}",
+        f"{location(keyword)}: {why}",
         keyword.document.source,
         keyword.name_span,
-        hint or "leave the keyword out, or say the same in another way",
+        hint or "leave the keyword out, or express the condition differently",
         kind="unsupported_schema",
     )
 
 
-def blamed(subschema: Node, words: Iterable[str]) -> Node:
-    """The first of some keywords that a subschema has; itself where it has none of them."""
+def first_keyword(subschema: Node, words: Iterable[str]) -> Node:
+    """The first of some keywords that a subschema has; the subschema if it has none of them."""
     held = subschema.members or {}
     return next((held[word] for word in words if word in held), subschema)
 
 
-def wrong(place: Node, expected: str) -> ParseError:
-    """The error of a schema that is none: a keyword with a value it cannot have."""
+def invalid(node: Node, expected: str) -> ParseError:
+    """The error for a keyword with an invalid value."""
     return ParseError(
-        f"{told(place)}: expected {expected}",
-        place.document.source,
-        place.span,
+        f"{location(node)}: expected {expected}",
+        node.document.source,
+        node.span,
         kind="schema",
     )
 
@@ -342,17 +342,17 @@ def note(keyword: Node, message: str) -> SchemaNote:
     return SchemaNote(message, keyword.pointer, keyword.name_span)
 
 
-def told(place: Node) -> str:
-    """How a place in a schema is spoken of: by its JSON pointer, which ends in the keyword."""
-    return place.pointer or "the schema"
+def location(node: Node) -> str:
+    """The name of a node in messages: its JSON pointer, which ends in the keyword."""
+    return node.pointer or "the schema"
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Keywords that say something about instances, in every draft from 4 on.
-_DRAFT_4 = _words(
+#: Keywords that restrict instances, in draft 4 and, unless removed below, in later drafts.
+_DRAFT_4 = _word_set(
     """$ref type enum properties required additionalProperties patternProperties minProperties
     maxProperties dependencies items additionalItems minItems maxItems uniqueItems minLength
     maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf allOf
@@ -372,8 +372,8 @@ _DRAFT_2019 = (_DRAFT_7 - {"dependencies"}) | {
 _DRAFT_2020 = (_DRAFT_2019 - {"$recursiveRef", "additionalItems"}) | {"prefixItems", "$dynamicRef"}
 _EVERY = _DRAFT_7 | _DRAFT_2019 | _DRAFT_2020 | {"nullable"}
 
-#: Words that say nothing about instances: they name, describe, or hold what is referred to.
-ANNOTATIONS = _words(
+#: Keywords that do not restrict instances: identifiers, descriptions, definitions.
+ANNOTATIONS = _word_set(
     """$schema $id id $anchor $dynamicAnchor $recursiveAnchor $comment $defs definitions $vocabulary
     title description default examples example deprecated readOnly writeOnly contentEncoding
     contentMediaType contentSchema"""
@@ -382,21 +382,21 @@ ANNOTATIONS = _words(
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one draft makes of a schema's words."""
+    """The keywords of one draft and their meaning."""
 
-    #: The draft's number or year; None where the schema does not say.
+    #: The draft's number or year; None if the schema does not name one.
     draft: int | None
-    #: The words that say something about instances.
+    #: The keywords that restrict instances.
     keywords: frozenset[str]
-    #: What stands beside ``$ref`` is ignored.
+    #: Keywords next to ``$ref`` are ignored.
     refs_alone: bool = field(default=False, kw_only=True)
     #: ``items`` may be a list of schemas for the first items.
     items_as_list: bool = field(default=True, kw_only=True)
-    #: ``exclusiveMinimum`` may be a boolean that sharpens ``minimum``.
+    #: ``exclusiveMinimum`` may be a boolean that makes ``minimum`` exclusive.
     exclusive_as_boolean: bool = field(default=False, kw_only=True)
     #: ``exclusiveMinimum`` may be a number.
     exclusive_as_number: bool = field(default=True, kw_only=True)
-    #: The word that names a schema.
+    #: The keyword that identifies a schema.
     identifier: str = field(default="$id", kw_only=True)
 
 
@@ -414,7 +414,7 @@ _DIALECTS = {
     2019: Dialect(2019, _DRAFT_2019),
     2020: Dialect(2020, _DRAFT_2020, items_as_list=False),
 }
-#: What is read where no draft is named.
+#: The dialect of schemas that name no draft.
 UNNAMED = Dialect(None, _EVERY, exclusive_as_boolean=True)
 
 _DRAFT_NAME = re.compile(
@@ -425,18 +425,20 @@ _DRAFT_NAME = re.compile(
 def dialect_of(root: Node) -> Dialect:
     """The dialect of a document.
 
-    Raises: BuildError for a draft before 4, ParseError if ``$schema`` is no text.
+    Raises: BuildError for a draft before 4; ParseError if ``$schema`` is not a string.
     """
     members = root.members
     named = members.get("$schema") if members else None
     if named is None:
         return UNNAMED
     if not isinstance(named.value, str):
-        raise wrong(named, "the address of a draft, as text")
+        raise invalid(named, "the address of a draft, as text")
     match = _DRAFT_NAME.fullmatch(named.value)
     if match is None or match[3]:
         return UNNAMED
     draft = int(match[1] or match[2][:4])
     if draft < 4:
-        raise unsupported(named, "draft 3 is not read", "write the schema for draft 4 or later")
+        raise unsupported(
+            named, "draft 3 is not supported", "write the schema for draft 4 or later"
+        )
     return _DIALECTS.get(draft, UNNAMED)

@@ -1,4 +1,9 @@
-"""Sets of strings as machines over the atoms of an alphabet."""
+"""Sets of strings as automata over the atoms of an alphabet.
+
+The code points are divided into atoms that the automaton need not distinguish, so its tables are
+small; two automata are combined over the common refinement of their alphabets. ``json_literals``
+turns the result into an automaton over the bytes of JSON string literals.
+"""
 
 from __future__ import annotations
 
@@ -18,44 +23,44 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.syntax.ranges import MAX_CODE_POINT, Ranges
 
-#: A set of code points no machine of an alphabet tells apart.
+#: A set of code points that no automaton over an alphabet distinguishes.
 Atom = int
 
 
 @dataclass(frozen=True, slots=True)
 class Alphabet:
-    """The code points cut into pieces, each of which belongs to one atom.
+    """The code points divided into ranges, each of which belongs to one atom.
 
-    Surrogates are no characters: they count to the piece before them and are never spelled.
+    Surrogates are not characters: they belong to the range before them and are never accepted.
     """
 
-    #: The first code point of each piece, from 0 on.
+    #: The first code point of each range; the first range starts at 0.
     starts: tuple[int, ...] = (0,)
-    #: The atom of each piece; atoms are numbered as they come.
+    #: The atom of each range; atoms are numbered in order of first occurrence.
     atoms: tuple[Atom, ...] = (0,)
 
     @property
     def size(self) -> int:
-        """How many atoms there are."""
+        """The number of atoms."""
         return max(self.atoms) + 1
 
     def atom(self, code: int) -> Atom:
-        """The atom a code point is in."""
+        """The atom of a code point."""
         return self.atoms[bisect_right(self.starts, code) - 1]
 
     def uniform(self, low: int, high: int) -> Atom | None:
-        """The atom all code points from ``low`` to ``high`` are in; None where they differ."""
+        """The atom of all code points from ``low`` to ``high``; None if they differ."""
         first, last = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high) - 1
         atom = self.atoms[first]
         return atom if all(other == atom for other in self.atoms[first + 1 : last + 1]) else None
 
     def pieces(self) -> Iterable[tuple[int, int, Atom]]:
-        """The first and last code point and the atom of each piece."""
+        """The first and last code point and the atom of each range."""
         ends = (*(start - 1 for start in self.starts[1:]), MAX_CODE_POINT)
         return zip(self.starts, ends, self.atoms, strict=True)
 
     def atoms_of(self, ranges: Ranges) -> tuple[Atom, ...]:
-        """The atoms a set consists of; the alphabet has to be fine enough for it."""
+        """The atoms of a set; it must be a union of atoms."""
         found: set[Atom] = set()
         for low, high in ranges:
             first, last = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high)
@@ -63,12 +68,12 @@ class Alphabet:
         return tuple(sorted(found))
 
 
-#: The alphabet that tells nothing apart.
-ANY = Alphabet()
+#: The alphabet with a single atom.
+ONE_ATOM = Alphabet()
 
 
 def alphabet_of(sets: Iterable[Ranges]) -> Alphabet:
-    """The alphabet that tells apart what the sets tell apart, and no more."""
+    """The coarsest alphabet in which each of the sets is a union of atoms."""
     return _alphabet_of(tuple(dict.fromkeys(sets)))
 
 
@@ -91,13 +96,13 @@ def _alphabet_of(sets: tuple[Ranges, ...]) -> Alphabet:
 
 
 def _before_surrogates(code: int) -> int:
-    """The same place where no character lies between: surrogates do not make a piece."""
+    """Moves a boundary inside the surrogates to their end, so that they do not form a range."""
     first, last = SURROGATES
     return last + 1 if first <= code <= last else code
 
 
 def _numbered(starts: list[int], marks: list[int] | list[tuple[int, int]]) -> Alphabet:
-    """Pieces with equal marks are one atom; neighbours of one atom are one piece."""
+    """Ranges with equal marks are one atom; adjacent ranges of one atom are merged."""
     numbers: dict[object, Atom] = {}
     atoms = [numbers.setdefault(mark, len(numbers)) for mark in marks]
     kept = [at for at in range(len(atoms)) if at == 0 or atoms[at] != atoms[at - 1]]
@@ -105,18 +110,18 @@ def _numbered(starts: list[int], marks: list[int] | list[tuple[int, int]]) -> Al
 
 
 @lru_cache(maxsize=512)
-def joint(
+def common_refinement(
     left: Alphabet, right: Alphabet
 ) -> tuple[Alphabet, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The coarsest alphabet finer than both, and for each of its atoms that of either."""
+    """The coarsest alphabet finer than both; for each of its atoms, the atoms in both."""
     starts = sorted({*left.starts, *right.starts})
     pairs = [(left.atom(start), right.atom(start)) for start in starts]
     found = _numbered(starts, pairs)
-    behind = list(dict.fromkeys(pairs))
+    ordered = list(dict.fromkeys(pairs))
     return (
         found,
-        np.array([a for a, _ in behind], np.intp),
-        np.array([b for _, b in behind], np.intp),
+        np.array([a for a, _ in ordered], np.intp),
+        np.array([b for _, b in ordered], np.intp),
     )
 
 
@@ -125,18 +130,18 @@ _SURROGATE = range(0xD800, 0xE000)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """A set of strings, without quotes or escapes: a machine whose symbols are atoms.
+    """A set of strings, without quotes or escapes: an automaton whose symbols are atoms.
 
     Shape: ``machine.classes`` (atoms of the alphabet,).
     """
 
     alphabet: Alphabet
     machine: Dfa
-    #: Whether printable ASCII has no escapes in its literals.
-    plainly: bool = False
+    #: Whether its JSON literals contain printable ASCII without escapes only.
+    unescaped: bool = False
 
     def contains(self, text: str) -> bool:
-        """Whether a string is a member; one with half a surrogate pair never is."""
+        """Whether a string is a member; a string with a lone surrogate never is."""
         here, rows, classes = self.machine.initial, self.machine.table, self.machine.classes
         for character in text:
             code = ord(character)
@@ -149,45 +154,45 @@ class Content:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no member at all."""
+        """Whether the set is empty."""
         return self.machine.is_empty
 
 
 def intersection(left: Content, right: Content, limits: Limits = LIMITS) -> Content:
-    """The strings in both."""
-    return _together(left, right, operations.intersection, limits)
+    """The strings in both sets."""
+    return _product(left, right, operations.intersection, limits)
 
 
 def union(left: Content, right: Content, limits: Limits = LIMITS) -> Content:
-    """The strings in either."""
-    return _together(left, right, operations.union, limits)
+    """The strings in at least one of two sets."""
+    return _product(left, right, operations.union, limits)
 
 
 def difference(left: Content, right: Content, limits: Limits = LIMITS) -> Content:
     """The strings of the left set that are not in the right one."""
-    return _together(left, right, operations.difference, limits)
+    return _product(left, right, operations.difference, limits)
 
 
 def concatenation(left: Content, right: Content, limits: Limits = LIMITS) -> Content:
-    """A string of the left set, then one of the right."""
-    return _together(left, right, operations.concatenation, limits)
+    """The strings of the left set, each followed by one of the right set."""
+    return _product(left, right, operations.concatenation, limits)
 
 
 def complement(content: Content, limits: Limits = LIMITS) -> Content:
-    """The strings that are not in it."""
+    """The strings that are not in a set."""
     return replace(content, machine=operations.complement(content.machine, limits))
 
 
-def _together(
+def _product(
     left: Content, right: Content, operation: Callable[[Dfa, Dfa, Limits], Dfa], limits: Limits
 ) -> Content:
-    alphabet, atoms_left, atoms_right = joint(left.alphabet, right.alphabet)
+    alphabet, atoms_left, atoms_right = common_refinement(left.alphabet, right.alphabet)
     made = operation(_over(left.machine, atoms_left), _over(right.machine, atoms_right), limits)
-    return Content(alphabet, made, left.plainly or right.plainly)
+    return Content(alphabet, made, left.unescaped or right.unescaped)
 
 
 def _over(machine: Dfa, atoms: npt.NDArray[np.intp]) -> Dfa:
-    """The same machine over a finer alphabet."""
+    """The same automaton over a finer alphabet."""
     return Dfa(machine.classes[atoms], machine.table, machine.finals, machine.initial)
 
 
@@ -195,34 +200,35 @@ def _over(machine: Dfa, atoms: npt.NDArray[np.intp]) -> Dfa:
 def of_lengths(low: int, high: int | None) -> Content:
     """The strings of ``low`` to ``high`` characters."""
     if high is not None and high < low:
-        return Content(ANY, nothing(1))
+        return Content(ONE_ATOM, nothing(1))
     last = low if high is None else high
     table = np.arange(1, last + 2, dtype=np.int32)[:, None]
     table[-1] = last if high is None else DEAD
-    return Content(ANY, Dfa(np.zeros(1, np.uint16), table, np.arange(last + 1) >= low))
+    return Content(ONE_ATOM, Dfa(np.zeros(1, np.uint16), table, np.arange(last + 1) >= low))
 
 
 @lru_cache(maxsize=512)
-def run_of(content: Content) -> tuple[int, int | None, Content | None] | None:
-    """How long a run of characters of one kind is, and all their strings; None for other sets.
+def uniform_run(content: Content) -> tuple[int, int | None, Content | None] | None:
+    """Recognizes the strings of ``low`` to ``high`` characters of one character class.
 
-    The strings are None where any character is of the kind.
+    Returns ``low``, ``high`` and all strings over the class (None if it contains every
+    character); None for all other sets.
     """
     machine, states = content.machine, len(content.machine)
     reads = machine.table != DEAD
     kind = reads[0]
     onward = np.minimum(np.arange(1, states + 1), states - 1)
-    goes_on = bool(reads[-1].any())
+    continues = bool(reads[-1].any())
     if (
         machine.initial != 0
-        or (reads[: states if goes_on else -1] != kind).any()
+        or (reads[: states if continues else -1] != kind).any()
         or (machine.table != np.where(reads, onward[:, None], DEAD)).any()
     ):
         return None
     low = int(machine.finals.argmax())
     if not machine.finals[low:].all():
         return None
-    high = None if goes_on else states - 1
+    high = None if continues else states - 1
     if kind.all():
         return low, high, None
     star = Dfa(
@@ -258,12 +264,13 @@ def of_words(words: Iterable[str], limits: Limits = LIMITS) -> Content:
     return Content(alphabet, minimize(Dfa(classes, table, finals), limits))
 
 
-def between(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> Content:
+def with_lengths(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> Content:
     """The members of ``low`` to ``high`` characters.
 
-    A state is one of the set's machine and how many characters were read, as far as they count.
+    A state is a pair of a state of the set's automaton and the number of characters read, capped
+    at the bound.
 
-    Cost:   edges × lengths, walked by numpy.
+    Cost:   edges × lengths, vectorized by numpy.
     Raises: LimitError past ``limits.states`` states.
     """
     machine, states = content.machine, len(content.machine)
@@ -300,7 +307,7 @@ def between(content: Content, low: int, high: int | None, limits: Limits = LIMIT
 
 
 def _ways(machine: Dfa) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The state each edge comes from, and the one it leads to."""
+    """The source and the target state of each edge."""
     sources, columns = np.nonzero(machine.table != DEAD)
     return sources, machine.table[sources, columns].astype(np.intp)
 
@@ -308,7 +315,8 @@ def _ways(machine: Dfa) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
 def has_member(content: Content, low: int, high: int | None) -> bool:
     """Whether some member has from ``low`` to ``high`` characters.
 
-    Cost: edges a character, up to where the same states come again: bounds may be of any size.
+    Cost: the number of edges for each length, until a set of states repeats: bounds may be of any
+          size.
     """
     machine = content.machine
     sources, targets = _ways(machine)
@@ -326,25 +334,25 @@ def has_member(content: Content, low: int, high: int | None) -> bool:
         there = np.zeros(len(machine), np.bool_)
         there[targets[here[sources]]] = True
         here = there
-    # from the first length with these states on, all is said again after each round
+    # from this length on the sets of states repeat with a fixed period
     first = seen[key]
-    around = len(ends) - first
+    cycle = len(ends) - first
     for length in range(first, len(ends)):
-        reached = length + -((length - low) // around) * around
+        reached = length + -((length - low) // cycle) * cycle
         if ends[length] and (high is None or reached <= high):
             return True
     return False
 
 
 def is_finite(content: Content) -> bool:
-    """Whether a set has an end: no state of its machine is met twice."""
+    """Whether a set is finite: its automaton has no cycle (topological sort)."""
     targets = [{t for t in row if t != DEAD} for row in content.machine.table.tolist()]
     waits = [0] * len(targets)
     for row in targets:
         for target in row:
             waits[target] += 1
     ready = [state for state, count in enumerate(waits) if not count]
-    for state in ready:  # grows while it is read
+    for state in ready:  # grows during the iteration
         for target in targets[state]:
             waits[target] -= 1
             if not waits[target]:
@@ -353,7 +361,7 @@ def is_finite(content: Content) -> bool:
 
 
 def members(content: Content) -> Iterator[str]:
-    """The members of a finite set, one after the other."""
+    """The members of a finite set."""
     if content.is_empty:
         return
     characters: dict[int, list[tuple[int, int]]] = {}

@@ -1,4 +1,4 @@
-"""Texts: sets of strings, kept as words, lengths and contents as long as that says it."""
+"""Sets of strings, as a list of words, length bounds or an automaton, whichever is simplest."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from workbench.automata.explore import nothing
 from workbench.base.dfa import Dfa
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema import string_machines
-from workbench.schema.formats import strings_of
-from workbench.schema.json_literals import all_but_words_machine, literals, words_machine
+from workbench.schema.formats import format_strings
+from workbench.schema.json_literals import all_but_words_machine, literals_machine, words_machine
 from workbench.schema.patterns import search
 from workbench.schema.string_machines import Content
 
-#: Half a surrogate pair: Python's strings may hold one, and no UTF-8 does.
-_HALF = re.compile("[\ud800-\udfff]")
+#: A lone surrogate: Python strings may contain one, UTF-8 cannot encode it.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
-    """A set of strings by what they say, however JSON spells them.
+class StringSet:
+    """A set of strings, independent of how JSON escapes them.
 
-    It is finite, its ``words``; or it holds every string that has from ``low`` to ``high``
-    characters, is none of the words ``without``, and is in the ``content``, if there is one.
+    Either it is finite and given by ``words``; or it contains every string of ``low`` to ``high``
+    characters that is not in ``without`` and, if ``content`` is given, is in ``content``.
     """
 
     words: frozenset[str] | None = None
@@ -35,48 +35,48 @@ class Texts:
     content: Content | None = None
 
     @staticmethod
-    def everything() -> Texts:
+    def everything() -> StringSet:
         """Every string."""
         return _EVERYTHING
 
     @staticmethod
-    def nothing() -> Texts:
+    def nothing() -> StringSet:
         """No string."""
         return _NOTHING
 
     @staticmethod
-    def of(words: Iterable[str]) -> Texts:
-        """Exactly these strings; one with half a surrogate pair is none."""
-        return Texts(words=frozenset(word for word in words if not _HALF.search(word)))
+    def of(words: Iterable[str]) -> StringSet:
+        """Exactly these strings, except those with a lone surrogate."""
+        return StringSet(words=frozenset(word for word in words if not _SURROGATE.search(word)))
 
     @staticmethod
-    def lengths(low: int = 0, high: int | None = None) -> Texts:
+    def lengths(low: int = 0, high: int | None = None) -> StringSet:
         """The strings of ``low`` to ``high`` code points."""
-        return _bounded(Texts(low=max(low, 0), high=high))
+        return _bounded(StringSet(low=max(low, 0), high=high))
 
     @staticmethod
-    def pattern(pattern: str, limits: Limits = LIMITS) -> Texts:
-        """The strings in which an ECMA-262 regex is found somewhere.
+    def pattern(pattern: str, limits: Limits = LIMITS) -> StringSet:
+        """The strings in which an ECMA-262 regex is found at some position.
 
-        Raises: ParseError where it cannot be read or is not regular; LimitError where its machine
+        Raises: ParseError if it cannot be parsed or is not regular; LimitError if its automaton
                 is too large.
         """
         content = search(pattern, replace(limits, began=None))
-        run = string_machines.run_of(content)
+        run = string_machines.uniform_run(content)
         if run is None:
-            return Texts(content=content)
+            return StringSet(content=content)
         low, high, characters = run
-        return _bounded(Texts(low=low, high=high, content=characters))
+        return _bounded(StringSet(low=low, high=high, content=characters))
 
     @staticmethod
-    def format(name: str) -> Texts | None:
-        """The strings of a format; None where nobody here knows it."""
-        content = strings_of(name)
-        return None if content is None else Texts(content=content)
+    def format(name: str) -> StringSet | None:
+        """The strings of a format; None if the format is unknown."""
+        content = format_strings(name)
+        return None if content is None else StringSet(content=content)
 
-    def __and__(self, other: Texts) -> Texts:
+    def __and__(self, other: StringSet) -> StringSet:
         if self.words is not None:
-            return Texts.of(word for word in self.words if other.contains(word))
+            return StringSet.of(word for word in self.words if other.contains(word))
         if other.words is not None:
             return other & self
         highs = [high for high in (self.high, other.high) if high is not None]
@@ -85,34 +85,20 @@ class Texts:
             content = _both(self.content, other.content)
         low, high = max(self.low, other.low), min(highs, default=None)
         without = self.without | other.without
-        return _bounded(Texts(low=low, high=high, without=without, content=content))
+        return _bounded(StringSet(low=low, high=high, without=without, content=content))
 
-    def __invert__(self) -> Texts:
-        if self.words is not None:
-            return _bounded(Texts(without=self.words))
-        if self.low == 0 and self.high is None and self.content is None:
-            return Texts.of(self.without)
-        if not self.without and self.content is None and (self.low == 0 or self.high is None):
-            low = 0 if self.high is None else self.high + 1
-            return Texts.lengths(low, self.low - 1 if self.high is None else None)
-        return Texts(content=string_machines.complement(self.as_content()))
+    def __invert__(self) -> StringSet:
+        return _complement(self)
 
-    def __or__(self, other: Texts) -> Texts:
-        if self.words is not None and other.words is not None:
-            return Texts(words=self.words | other.words)
-        for one, rest in ((self, other), (other, self)):
-            if one.words is not None and all(rest.contains(word) for word in one.words):
-                return rest
-            if rest == Texts(without=rest.without):
-                return Texts(without=frozenset(w for w in rest.without if not one.contains(w)))
-        return Texts(content=string_machines.union(self.as_content(), other.as_content()))
+    def __or__(self, other: StringSet) -> StringSet:
+        return _union(self, other)
 
     @property
     def only_counts(self) -> bool:
-        """Whether members are all strings of so many characters, any or of one kind."""
+        """Whether it is all strings of ``low`` to ``high`` characters, of one character class."""
         if self.words is not None or self.without:
             return False
-        run = (0, None, None) if self.content is None else string_machines.run_of(self.content)
+        run = (0, None, None) if self.content is None else string_machines.uniform_run(self.content)
         return run is not None and run[:2] == (0, None)
 
     @property
@@ -122,20 +108,18 @@ class Texts:
             return not self.words
         if self.content is None:
             return False
-        if not string_machines.has_member(self.content, self.low, self.high):
-            return True
-        return bool(self.without) and self.finite(0) == ()
+        return _has_no_member(self)
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member."""
-        if self.words is not None or _HALF.search(text):
+        if self.words is not None or _SURROGATE.search(text):
             return self.words is not None and text in self.words
         if len(text) < self.low or (self.high is not None and len(text) > self.high):
             return False
         return text not in self.without and (self.content is None or self.content.contains(text))
 
     def finite(self, most: int) -> tuple[str, ...] | None:
-        """The members, if there are at most so many; None if there are more."""
+        """The members if there are at most ``most``; None if there are more."""
         if self.words is not None:
             return tuple(sorted(self.words)) if len(self.words) <= most else None
         if self.content is None or self._has_more_than(most + len(self.without)):
@@ -149,18 +133,19 @@ class Texts:
         return tuple(sorted(found))
 
     def _has_more_than(self, most: int) -> bool:
-        """Whether the lengths alone let the content have more members, as those of one without end.
+        """Whether the length bounds alone imply more than ``most`` members.
 
-        Between any length and one of ``states`` more such a content has a member.
+        An infinite content has a member in every range of lengths as wide as its automaton has
+        states.
         """
-        assert self.content is not None, "what has none is not asked"
+        assert self.content is not None
         if string_machines.is_finite(self.content):
             return False
         states = len(self.content.machine)
         return self.high is None or (self.high - self.low) // states > most + 1
 
     def as_content(self, limits: Limits = LIMITS) -> Content:
-        """The same set as one machine over characters."""
+        """The same set as one automaton over characters."""
         if self.words is not None:
             return string_machines.of_words(self.words, limits)
         found = self.content
@@ -168,7 +153,7 @@ class Texts:
             limits.check("states", max(self.low, self.high or 0), "lower the string's length")
             found = string_machines.of_lengths(self.low, self.high)
         elif self.low > 0 or self.high is not None:
-            found = string_machines.between(found, self.low, self.high, limits)
+            found = string_machines.with_lengths(found, self.low, self.high, limits)
         if self.without:
             found = string_machines.difference(
                 found, string_machines.of_words(self.without, limits), limits
@@ -176,26 +161,62 @@ class Texts:
         return found
 
     def machine(self, limits: Limits = LIMITS) -> Dfa:
-        """The JSON literals, with their quotes, that spell a member.
+        """The automaton of the JSON literals of all members, with quotes.
 
-        Raises: LimitError where it is too large.
+        Raises: LimitError if it is too large.
         """
         return _machine(self, replace(limits, began=None))
 
 
-_EVERYTHING = Texts()
-_NOTHING = Texts(words=frozenset())
+_EVERYTHING = StringSet()
+_NOTHING = StringSet(words=frozenset())
 
 
-def _bounded(texts: Texts) -> Texts:
-    """The same set, as words where the lengths leave but few, and lengths where words do."""
+def _bounded(texts: StringSet) -> StringSet:
+    """The same set in its simplest representation."""
     if texts.high is not None and (texts.high < texts.low or texts.high < 0):
         return _NOTHING
     if texts.high == 0:
-        return Texts.of([""] if texts.contains("") else [])
+        return StringSet.of([""] if texts.contains("") else [])
     if texts.without == {""}:
         return replace(texts, low=max(texts.low, 1), without=frozenset())
     return texts
+
+
+# A schema uses the same few sets of strings again and again, and with patterns or formats each
+# operation builds an automaton: the operations are cached.
+
+
+@lru_cache(maxsize=2048)
+def _complement(texts: StringSet) -> StringSet:
+    if texts.words is not None:
+        return _bounded(StringSet(without=texts.words))
+    if texts.low == 0 and texts.high is None and texts.content is None:
+        return StringSet.of(texts.without)
+    if not texts.without and texts.content is None and (texts.low == 0 or texts.high is None):
+        low = 0 if texts.high is None else texts.high + 1
+        return StringSet.lengths(low, texts.low - 1 if texts.high is None else None)
+    return StringSet(content=string_machines.complement(texts.as_content()))
+
+
+@lru_cache(maxsize=2048)
+def _union(left: StringSet, right: StringSet) -> StringSet:
+    if left.words is not None and right.words is not None:
+        return StringSet(words=left.words | right.words)
+    for one, rest in ((left, right), (right, left)):
+        if one.words is not None and all(rest.contains(word) for word in one.words):
+            return rest
+        if rest == StringSet(without=rest.without):
+            return StringSet(without=frozenset(w for w in rest.without if not one.contains(w)))
+    return StringSet(content=string_machines.union(left.as_content(), right.as_content()))
+
+
+@lru_cache(maxsize=2048)
+def _has_no_member(texts: StringSet) -> bool:
+    assert texts.content is not None
+    if not string_machines.has_member(texts.content, texts.low, texts.high):
+        return True
+    return bool(texts.without) and texts.finite(0) == ()
 
 
 @lru_cache(maxsize=1024)
@@ -204,11 +225,11 @@ def _both(left: Content, right: Content) -> Content:
 
 
 @lru_cache(maxsize=1024)
-def _machine(texts: Texts, limits: Limits) -> Dfa:
+def _machine(texts: StringSet, limits: Limits) -> Dfa:
     if texts.is_empty:
         return nothing(256)
     if texts.words is not None:
         return words_machine(sorted(texts.words), limits)
-    if texts.without and texts == Texts(without=texts.without):
+    if texts.without and texts == StringSet(without=texts.without):
         return all_but_words_machine(sorted(texts.without), limits)
-    return literals(texts.as_content(limits), limits)
+    return literals_machine(texts.as_content(limits), limits)

@@ -1,7 +1,7 @@
-"""Writes arrays as expressions, those with unique items included.
+"""Writes arrays as expressions.
 
-In comes a shape with ``uniqueItems`` whose items have few values; out comes a graph with a state
-for every set of them that may have been read.
+An array with ``contains`` is a graph whose states count the matching items. With ``uniqueItems``,
+which requires that the items have few values, a state is the set of values already used.
 """
 
 from __future__ import annotations
@@ -13,68 +13,68 @@ from typing import Any
 
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
-from workbench.schema.counting import FEW, Counting
-from workbench.schema.member_rows import written_graph
-from workbench.schema.normal_form import Arrays, Contains, Later, Values, canonical, item_of
+from workbench.schema.counting import MAX_COUNTED_SINGLY, BlockCounter
+from workbench.schema.member_rows import write_graph
+from workbench.schema.normal_form import Arrays, Contains, LazySet, Values, canonical, item_of
 from workbench.schema.schema_reader import unsupported
-from workbench.schema.write_values import Writing, in_a_row, is_nothing, optional
+from workbench.schema.write_values import RuleWriter, has_no_value, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, Sequence
 
-#: The most sets of values that are told apart: with ten values all of them, with twenty those of
-#: up to two.
-_MOST_SETS = 1_100
+#: The most states for unique items, which are sets of used values: enough for all subsets of ten
+#: values, or for those with up to two of twenty values.
+_MAX_VALUE_SETS = 1_100
 
 
-class UniqueGraph:
-    """The row of items of a shape that differ; a state is the set of values read, a bit each.
+class _UniqueGraph:
+    """The unique items of an array; a state is the bit set of the values already used.
 
-    Raises: BuildError of kind ``unsupported_schema`` where there are too many.
+    Raises: BuildError of kind ``unsupported_schema`` if there are too many sets.
     """
 
-    def __init__(self, shape: Arrays, name: str, writing: Writing) -> None:
+    def __init__(self, shape: Arrays, name: str, writer: RuleWriter) -> None:
         assert shape.unique is not None
         self._shape = shape
         self._name = name
-        self._writing = writing
-        #: The values, each with its bit; and the bits of each place, the last one that of all
-        #: places after the prefix.
+        self._writer = writer
+        #: The bit of each value; and the bits allowed at each index, the last entry for all
+        #: indices after the prefix.
         self._bits: dict[object, int] = {}
         is_short = shape.high is not None and shape.high <= len(shape.prefix)
-        places = shape.prefix if is_short else (*shape.prefix, shape.rest)
-        values = [self._few(items) for items in places]
-        bits = [[self._bit(value) for value in few] for few in values]
+        positions = shape.prefix if is_short else (*shape.prefix, shape.rest)
+        values = [self._values_of(items) for items in positions]
+        bits = [[self._bit(value) for value in listed] for listed in values]
         self._bits_at = bits
         most = len(self._bits) if shape.high is None else min(shape.high, len(self._bits))
         sets = sum(comb(len(self._bits), size) for size in range(most + 1))
-        if shape.contains or sets > _MOST_SETS:
-            raise self._refusal()
+        if shape.contains or sets > _MAX_VALUE_SETS:
+            raise self._too_many()
         #: The expression of each value, by its bit.
         self._held = {
-            bit: writing.of(writing.algebra.constant(value, items.node), items.span)
-            for items, few, its_bits in zip(places, values, bits, strict=True)
-            for value, bit in zip(few, its_bits, strict=True)
+            bit: writer.of(writer.algebra.constant(value, items.node), items.span)
+            for items, listed, its_bits in zip(positions, values, bits, strict=True)
+            for value, bit in zip(listed, its_bits, strict=True)
         }
 
-    def _few(self, items: Later) -> list[Any]:
-        """The values of a set of a few."""
-        few = finite(items.values, _MOST_SETS)
-        if few is None:
-            raise self._refusal()
-        return few
+    def _values_of(self, items: LazySet) -> list[Any]:
+        """The values of a set with few of them."""
+        listed = _finite_values(items.values, _MAX_VALUE_SETS)
+        if listed is None:
+            raise self._too_many()
+        return listed
 
     def _bit(self, value: Any) -> int:  # noqa: ANN401  # a JSON value, exact
         return self._bits.setdefault(canonical(value), 1 << len(self._bits))
 
     def edges(self, state: int) -> Iterator[tuple[Expression | None, int]]:
-        """The items that may come next: all those that were not there yet."""
-        place = state.bit_count()
-        if place == self._shape.high:
+        """The possible next items: all values that are not used yet."""
+        index = state.bit_count()
+        if index == self._shape.high:
             return
-        comma = [self._writing.spacing.comma] if place else []
-        for bit in self._bits_at[min(place, len(self._shape.prefix))]:
+        comma = [self._writer.spacing.comma] if index else []
+        for bit in self._bits_at[min(index, len(self._shape.prefix))]:
             if not state & bit:
                 held = self._held[bit]
-                yield in_a_row([*comma, held], held.span), state | bit
+                yield sequence([*comma, held], held.span), state | bit
 
     def is_final(self, state: int) -> bool:
         return state.bit_count() >= self._shape.low
@@ -82,18 +82,18 @@ class UniqueGraph:
     def name_of(self, state: int) -> str:
         return f"{self._name}_after_{state.bit_count()}"
 
-    def _refusal(self) -> BuildError:
+    def _too_many(self) -> BuildError:
         node = self._shape.unique
         assert node is not None
         return unsupported(
             node,
-            "items can be compared where they have few values (about ten)",
+            "supported only for items with few possible values (about ten)",
             "list the values of the items with enum, or leave the keyword out and check afterwards",
         )
 
 
-def finite(values: Values, most: int) -> list[Any] | None:
-    """The values of a set of leaves, if there are at most so many; None else."""
+def _finite_values(values: Values, most: int) -> list[Any] | None:
+    """The values of a set without arrays and objects; None past ``most`` numbers or strings."""
     if values.arrays or values.objects:
         return None
     texts, numbers = values.texts.finite(most), values.numbers.finite(most)
@@ -102,142 +102,144 @@ def finite(values: Values, most: int) -> list[Any] | None:
     return [*sorted(values.booleans), *([None] if values.null else []), *numbers, *texts]
 
 
-#: Items beyond so many are copies of one rule, not of all that is in it.
-_COPIED = 8
+#: Up to this many copies, an item is written inline; more copies call a rule.
+_MAX_INLINE_COPIES = 8
 
-#: The most brackets inside each other; where more may be left out a rule each.
-_NESTED = 12
+#: Up to this many optional items are nested expressions; more get a rule each.
+_MAX_NESTED_OPTIONAL = 12
 
-#: Of a graph that counts: how many items there were, and how many of them for each ``contains``.
+#: State of a counting graph: the number of items, and the number of matches for each ``contains``.
 _State = tuple[int, tuple[int, ...]]
 
 
-def array_expression(shape: Arrays, name: str, owner: Later, writing: Writing) -> Expression | None:
-    """The texts of the arrays of a shape of ``owner``; ``name`` begins the names of further rules.
+def array_expression(
+    shape: Arrays, name: str, owner: LazySet, writer: RuleWriter
+) -> Expression | None:
+    """The texts of the arrays of a shape of ``owner``; ``name`` is the prefix of further rules.
 
-    None where there are none, which not every shape shows before.
+    None if there turn out to be none.
 
-    Raises: BuildError of kind ``unsupported_schema`` where items must differ and are too many;
+    Raises: BuildError of kind ``unsupported_schema`` for unique items with too many values;
             LimitError.
     """
     span = owner.span
     if shape.high == 0:
-        return writing.bracketed(b"[]", None, True, span)
+        return writer.bracketed(b"[]", None, True, span)
     optional_ones = len(shape.prefix) - shape.low
     if shape.unique:
-        unique = UniqueGraph(shape, name, writing)
-        inside, may_be_empty = written_graph(unique, 0, writing, owner.node)
-    elif shape.contains or optional_ones > _NESTED:
-        counting, nothing_yet = _CountingGraph(shape, name, writing), (0,) * len(shape.contains)
-        inside, may_be_empty = written_graph(counting, (0, nothing_yet), writing, owner.node)
+        unique = _UniqueGraph(shape, name, writer)
+        inside, may_be_empty = write_graph(unique, 0, writer, owner.node)
+    elif shape.contains or optional_ones > _MAX_NESTED_OPTIONAL:
+        counting, nothing_yet = _CountingGraph(shape, name, writer), (0,) * len(shape.contains)
+        inside, may_be_empty = write_graph(counting, (0, nothing_yet), writer, owner.node)
     else:
-        inside, may_be_empty = _row(shape, name, span, writing), shape.low == 0
-    return writing.bracketed(b"[]", inside, may_be_empty, span)
+        inside, may_be_empty = _row(shape, name, span, writer), shape.low == 0
+    return writer.bracketed(b"[]", inside, may_be_empty, span)
 
 
-def _row(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
-    """One item after the other, the first of them there.
-
-    Whatever may be left out is inside what it follows: ``a (, b (, c)?)?``.
-    """
-    comma, first = writing.spacing.comma, max(1, len(shape.prefix))
+def _row(shape: Arrays, name: str, span: Span, writer: RuleWriter) -> Expression:
+    """The items, at least one of them; optional ones are nested: ``a (, b (, c)?)?``."""
+    comma, first = writer.spacing.comma, max(1, len(shape.prefix))
     row: list[Expression] = []
-    items = [writing.of(later) for later in shape.prefix]
+    items = [writer.of(lazy) for lazy in shape.prefix]
     if shape.high is None or shape.high > len(items):
-        item = _counted_item(shape, name, span, writing)
+        item = _counted_item(shape, name, span, writer)
         if not items:
             items.append(item)
         again = Sequence((comma, item), span)
         further = None if shape.high is None else shape.high - first
-        row = _again(again, max(shape.low - first, 0), further, name, span, writing)
-    for place in reversed(range(1, len(items))):
-        row = [comma, items[place], *row]
-        if place >= shape.low:
+        row = _repeated(again, max(shape.low - first, 0), further, name, span, writer)
+    for index in reversed(range(1, len(items))):
+        row = [comma, items[index], *row]
+        if index >= shape.low:
             row = [optional(Sequence(tuple(row), span), span)]
-    return in_a_row([items[0], *row], span)
+    return sequence([items[0], *row], span)
 
 
-def _again(
-    item: Expression, low: int, high: int | None, name: str, span: Span, writing: Writing
+def _repeated(
+    item: Expression, low: int, high: int | None, name: str, span: Span, writer: RuleWriter
 ) -> list[Expression]:
-    """Copies of an item after the first; many of them are counted by blocks."""
-    if max(low, high or 0) <= FEW:
+    """Copies of an item after the first; large numbers are counted in blocks."""
+    if max(low, high or 0) <= MAX_COUNTED_SINGLY:
         return [Repetition(item, low, high, span)] if high != 0 else []
-    counting = Counting(
+    counting = BlockCounter(
         lambda least, most: Repetition(item, least, most, span),
-        lambda level: writing.block(f"{name}_items", counting, level),
+        lambda level: writer.block(f"{name}_items", counting, level),
         span,
     )
     return counting.counted(low, high)
 
 
-def _counted_item(shape: Arrays, name: str, span: Span, writing: Writing) -> Expression:
-    """An item after the prefix; where there are many copies of it, as the call of a rule."""
-    item = writing.of(shape.rest)
-    if max(shape.low, shape.high or 0) <= _COPIED or isinstance(item, Nonterminal):
+def _counted_item(shape: Arrays, name: str, span: Span, writer: RuleWriter) -> Expression:
+    """An item after the prefix; the call of a rule if there are many copies."""
+    item = writer.of(shape.rest)
+    if max(shape.low, shape.high or 0) <= _MAX_INLINE_COPIES or isinstance(item, Nonterminal):
         return item
-    its_name = writing.new_name(f"{name}_item")
-    writing.rule(its_name, item, span)
+    its_name = writer.new_name(f"{name}_item")
+    writer.rule(its_name, item, span)
     return Nonterminal(its_name, span)
 
 
 class _CountingGraph:
-    """The row of items of a shape that asks for some of a kind."""
+    """The items of an array with ``contains``, or with many optional items."""
 
-    def __init__(self, shape: Arrays, name: str, writing: Writing) -> None:
+    def __init__(self, shape: Arrays, name: str, writer: RuleWriter) -> None:
         self._shape = shape
         self._name = name
-        self._writing = writing
-        starts = [asked.start for asked in shape.contains]
-        #: From this place on all items are alike.
+        self._writer = writer
+        starts = [condition.start for condition in shape.contains]
+        #: From this index on all items have the same conditions.
         self._alike = max(1, len(shape.prefix), shape.low, shape.high or 0, *starts)
 
     def edges(self, state: _State) -> Iterator[tuple[Expression | None, _State]]:
-        """The items that may come next."""
-        place, counts = state
-        if place == self._shape.high:
+        """The possible next items."""
+        index, counts = state
+        if index == self._shape.high:
             return
-        item = item_of(self._shape, place)
-        further = min(place + 1, self._alike)
-        for after, held in self._counting(place, counts, item):
-            value = self._writing.of(held)
-            comma = [self._writing.spacing.comma] if place else []
-            yield in_a_row([*comma, value], held.span), (further, after)
+        item = item_of(self._shape, index)
+        further = min(index + 1, self._alike)
+        for after, held in self._counting(index, counts, item):
+            value = self._writer.of(held)
+            comma = [self._writer.spacing.comma] if index else []
+            yield sequence([*comma, value], held.span), (further, after)
 
     def _counting(
-        self, place: int, counts: tuple[int, ...], item: Later
-    ) -> Iterator[tuple[tuple[int, ...], Later]]:
-        """What each ``contains`` may have counted after an item, and the item's values then."""
-        ways = [
-            list(self._ways(place, count, asked))
-            for count, asked in zip(counts, self._shape.contains, strict=True)
+        self, index: int, counts: tuple[int, ...], item: LazySet
+    ) -> Iterator[tuple[tuple[int, ...], LazySet]]:
+        """The possible counts of each ``contains`` after an item, with the item's values."""
+        options = [
+            list(self._next_counts(index, count, condition))
+            for count, condition in zip(counts, self._shape.contains, strict=True)
         ]
-        algebra = self._writing.algebra
-        for way in product(*ways):
+        algebra = self._writer.algebra
+        for chosen in product(*options):
             held = item
-            for (_, is_in), asked in zip(way, self._shape.contains, strict=True):
+            for (_, is_in), condition in zip(chosen, self._shape.contains, strict=True):
                 if is_in is not None:
-                    kind = asked.values if is_in else algebra.complement(asked.values)
-                    held = algebra.both(held, kind)
-            if not is_nothing(held.values):
-                yield tuple(count for count, _ in way), held
+                    kind = condition.values if is_in else algebra.complement(condition.values)
+                    held = algebra.intersection(held, kind)
+            if not has_no_value(held.values):
+                yield tuple(count for count, _ in chosen), held
 
-    def _ways(self, place: int, count: int, asked: Contains) -> Iterator[tuple[int, bool | None]]:
-        """The count after an item, and whether the item is of the kind; None if that is all one.
+    def _next_counts(
+        self, index: int, count: int, condition: Contains
+    ) -> Iterator[tuple[int, bool | None]]:
+        """The possible counts after an item, and whether the item has to match; None for either.
 
-        Where there is no most, an item of the kind need not be counted: the count is a witness.
+        Without ``maxContains`` a matching item need not be counted: enough counted items suffice.
         """
-        if place < asked.start or (asked.high is None and count >= asked.low):
+        if index < condition.start or (condition.high is None and count >= condition.low):
             yield count, None
             return
-        yield count, None if asked.high is None else False
-        if asked.high is None or count < asked.high:
+        yield count, None if condition.high is None else False
+        if condition.high is None or count < condition.high:
             yield count + 1, True
 
     def is_final(self, state: _State) -> bool:
-        place, counts = state
-        return place >= self._shape.low and all(
-            count >= asked.low for count, asked in zip(counts, self._shape.contains, strict=True)
+        index, counts = state
+        return index >= self._shape.low and all(
+            count >= condition.low
+            for count, condition in zip(counts, self._shape.contains, strict=True)
         )
 
     def name_of(self, state: _State) -> str:

@@ -1,12 +1,11 @@
 """Writes sets of JSON values as expressions of a grammar.
 
-That a shape has no instance may show only when its members are counted, and others have been
-written by then that ask for one of it.
+Leaves (strings, numbers, true, false, null) are written inline, with the span of their subschema.
+Arrays and objects are rules, one for each set. A queue of sets whose rules are not yet written
+allows schemas to refer to themselves and to nest to any depth.
 
-Leaves (strings, numbers, true, false, null) are written where they stand, each with the place of
-its own subschema; an array or an object is a rule of its own, made once however often its set is
-asked for. The rules wait in a list, so schemas may refer to themselves and nest as deep as they
-like.
+A shape may turn out to have no instance only when its members are counted, after rules that call
+it have been written; ``productive_rules`` then removes the rules without texts.
 """
 
 from __future__ import annotations
@@ -23,14 +22,20 @@ from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.pushdown.cfg import derives, least
 from workbench.schema.algebra.subschemas import Algebra
-from workbench.schema.counting import BLOCK, FEW, Counting, characters, long_string
-from workbench.schema.intervals import Piece
-from workbench.schema.normal_form import Later, Values
-from workbench.schema.numbers import Numbers
+from workbench.schema.counting import (
+    BLOCK,
+    MAX_COUNTED_SINGLY,
+    BlockCounter,
+    character_counter,
+    long_string,
+)
+from workbench.schema.intervals import Interval
+from workbench.schema.normal_form import LazySet, Values
+from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_options import Spacing
-from workbench.schema.schema_reader import Node, blamed, unsupported
+from workbench.schema.schema_reader import Node, first_keyword, unsupported
 from workbench.schema.string_machines import Content
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -43,26 +48,26 @@ from workbench.syntax.grammar_tree import (
     calls,
 )
 
-#: The most strings or numbers a label lists.
-_LISTED = 3
+#: The most strings or numbers that a label lists.
+_MAX_LISTED = 3
 
 
-def texts_label(texts: Texts, later: Later | None = None) -> str:
-    """``string``, ``string of 1 to 5 characters``, ``date``; ``later`` is the set it is part of."""
+def texts_label(texts: StringSet, lazy: LazySet | None = None) -> str:
+    """``string``, ``string of 1 to 5 characters``, ``date``; ``lazy`` is the set it belongs to."""
     if texts.words is not None:
         return _listed([json.dumps(word, ensure_ascii=False) for word in sorted(texts.words)])
-    told = "string"
-    members = (later and later.node.members) or {}
+    label = "string"
+    members = (lazy and lazy.node.members) or {}
     if texts.content is not None and "format" in members:
-        told = str(members["format"].value)
+        label = str(members["format"].value)
     if texts.content is not None and "pattern" in members:
-        told += f" with {members['pattern'].value}"
+        label += f" with {members['pattern'].value}"
     if texts.content is None or not {"minLength", "maxLength"}.isdisjoint(members):
-        told += _lengths(texts.low, texts.high)
+        label += _lengths(texts.low, texts.high)
     if texts.without:
         names = [json.dumps(word, ensure_ascii=False) for word in sorted(texts.without)]
-        told += f" but {_listed(names)}"
-    return told
+        label += f" but {_listed(names)}"
+    return label
 
 
 def _lengths(low: int, high: int | None) -> str:
@@ -77,77 +82,77 @@ def _characters(count: int) -> str:
     return f"{count:,} character{'' if count == 1 else 's'}"
 
 
-def numbers_label(numbers: Numbers) -> str:
+def numbers_label(numbers: NumberSet) -> str:
     """``number``, ``integer from 0 to 10``, ``multiple of 5``, ``1, 2 or 3``."""
-    points = [piece.point for piece in numbers.pieces]
+    points = [interval.point for interval in numbers.intervals]
     if all(point is not None for point in points):
         return _listed([_number(point) for point in points if point is not None])
-    return _listed([_piece(piece) for piece in numbers.pieces])
+    return _listed([_interval_label(interval) for interval in numbers.intervals])
 
 
-def _piece(piece: Piece) -> str:
-    if piece.point is not None:
-        return _number(piece.point)
-    told = "number"
-    if not piece.grid.is_everything:
-        whole = piece.grid.step == 1 and piece.grid.period == 1 and not piece.grid.between
-        multiple = len(piece.grid.members) == 1 and not piece.grid.between
-        step = piece.grid.step * piece.grid.period
-        told = "integer" if whole else f"multiple of {_number(step)}" if multiple else "number"
-    low, high = piece.low, piece.high
+def _interval_label(interval: Interval) -> str:
+    if interval.point is not None:
+        return _number(interval.point)
+    label = "number"
+    if not interval.grid.is_everything:
+        whole = interval.grid.step == 1 and interval.grid.period == 1 and not interval.grid.between
+        multiple = len(interval.grid.members) == 1 and not interval.grid.between
+        step = interval.grid.step * interval.grid.period
+        label = "integer" if whole else f"multiple of {_number(step)}" if multiple else "number"
+    low, high = interval.low, interval.high
     if low is not None:
-        told += f" above {_number(low.number)}" if low.after else f" from {_number(low.number)}"
+        label += f" above {_number(low.number)}" if low.after else f" from {_number(low.number)}"
     if high is not None:
-        told += f" to {_number(high.number)}" if high.after else f" below {_number(high.number)}"
-    return told
+        label += f" to {_number(high.number)}" if high.after else f" below {_number(high.number)}"
+    return label
 
 
 def _number(number: Fraction) -> str:
-    """A number as JSON writes it; JSON's numbers are decimal fractions."""
+    """A number as a JSON numeral; JSON's numbers are decimal fractions."""
     return str(number) if number.denominator == 1 else f"{float(number):g}"
 
 
 def _listed(words: Collection[str]) -> str:
     """``a``, ``a or b``, ``a, b, c, …``."""
-    shown = [*words][:_LISTED]
-    if len(words) > _LISTED:
+    shown = [*words][:_MAX_LISTED]
+    if len(words) > _MAX_LISTED:
         return ", ".join([*shown, "…"])
     return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def living(rules: Sequences[Rule], start: str) -> list[Rule]:
-    """What the start reaches, without what derives no text; nothing if the start derives none."""
+def productive_rules(rules: Sequences[Rule], start: str) -> list[Rule]:
+    """The rules reachable from the start that derive a text; empty if the start derives none."""
     bodies = {rule.name: rule.body for rule in rules}
-    # the machines of leaves all read something: sets without strings or numbers are not written
+    # no automaton of a leaf is empty: sets without strings or numbers are not written
     alive = least(bodies, lambda body, known: derives(body, known, lambda _: True))
     found = {
         rule.name: replace(rule, body=body)
         for rule in rules
-        if (body := _alive(rule.body, alive)) is not None
+        if (body := _productive(rule.body, alive)) is not None
     }
     reached = dict.fromkeys([start] if start in found else [])
     waiting = list(reached)
-    for name in waiting:  # grows while it is read
+    for name in waiting:  # grows during the iteration
         new = [c.name for c in calls(found[name].body) if c.name not in reached]
         reached |= dict.fromkeys(new)
         waiting += dict.fromkeys(new)
     return [rule for name, rule in found.items() if name in reached]
 
 
-def _alive(body: Expression, alive: Set[str]) -> Expression | None:
-    """What of an expression derives a text; None where nothing does."""
+def _productive(body: Expression, alive: Set[str]) -> Expression | None:
+    """The part of an expression that derives a text; None if there is none."""
     match body:
         case Nonterminal(name=name):
             return body if name in alive else None
         case Sequence(items=items, span=span):
-            parts = [part for item in items if (part := _alive(item, alive)) is not None]
+            parts = [part for item in items if (part := _productive(item, alive)) is not None]
             row = tuple(part for part in parts if part != Sequence((), part.span))
             return Sequence(row, span) if len(parts) == len(items) else None
         case Choice(options=options, span=span):
-            parts = [part for option in options if (part := _alive(option, alive)) is not None]
+            parts = [part for option in options if (part := _productive(option, alive)) is not None]
             return Choice(tuple(parts), span) if len(parts) > 1 else parts[0] if parts else None
         case Repetition(item=item, low=low, span=span):
-            part = _alive(item, alive)
+            part = _productive(item, alive)
             if part is not None:
                 return replace(body, item=part)
             return Sequence((), span) if low == 0 else None
@@ -155,13 +160,13 @@ def _alive(body: Expression, alive: Set[str]) -> Expression | None:
             return body
 
 
-#: A finite set of so many strings is written one by one; a larger one is a machine.
-_ONE_BY_ONE = 64
-#: Leaves of one set beyond so many have a rule of their own.
-_IN_PLACE = 8
-#: States of all graphs that count; each becomes a rule at most.
-_MOST_COUNTED = 5_000
-#: Keywords for which members are counted or remembered.
+#: A finite set of at most this many strings is written as literals; a larger one as an automaton.
+_MAX_LITERALS = 64
+#: At most this many leaves of one set are written inline; more are a separate rule.
+_MAX_INLINE_LEAVES = 8
+#: The most states of all member graphs together; each one is at most one rule.
+_MAX_GRAPH_STATES = 5_000
+#: Keywords whose rules count members or record which ones have occurred.
 _COUNTING = (
     "minProperties",
     "maxProperties",
@@ -171,63 +176,65 @@ _COUNTING = (
     "if",
     "dependentRequired",
 )
-#: Strings every spelling of which is the plain one: printable ASCII without quotes and backslashes.
+#: Strings that are never escaped: printable ASCII without quotes and backslashes.
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
-#: What is added to the name of those who hold them, for rules of items and other values.
+#: Suffixes of the names of rules for items and for values of undeclared properties.
 _PARTS = {"items": "_item", "additionalItems": "_item", "additionalProperties": "_value"}
-#: What a rule's name is made of in every notation that names rules.
+#: Characters that are not allowed in the name of a rule in every notation.
 _NO_NAME = re.compile(r"\W+", re.ASCII)
 
 
-class Writing:
-    """The rules of a schema while they are written."""
+class RuleWriter:
+    """Writes the rules of a schema."""
 
     def __init__(self, algebra: Algebra, spacing: Spacing, limits: Limits) -> None:
         self.algebra = algebra
         self.spacing = spacing
         self.clock = limits.clock()
         self.rules: list[Rule] = []
-        #: Sets that have a rule which is still to be written.
-        self.waiting: list[tuple[str, Later]] = []
-        #: Whether a rule was written that has no text.
+        #: Sets whose rules have a name but are not yet written.
+        self.waiting: list[tuple[str, LazySet]] = []
+        #: Whether a written rule has no text.
         self.without_text = False
         self._names: dict[str, int] = {rule.name: 1 for rule in spacing.rules}
-        #: By the identity of ``Later.raw``: a reference to a set is the set.
+        #: The name of each set's rule, by the identity of ``LazySet.raw``, which a ``$ref`` and its
+        #: target share.
         self._calls: dict[int, str] = {}
         self._counted = 0
-        #: The rules of blocks, by what is counted, of which kind, and how often.
+        #: The rules of blocks, by name, character class and level.
         self._blocks: dict[tuple[str, Content | None, int], str] = {}
-        #: Those of this schema, by set, and what one may spend: other schemas will have them too.
-        self._machines: dict[Texts, Dfa] = {}
+        #: The automata of this schema, by set. Their limits have no start time, since other schemas
+        #: share them.
+        self._machines: dict[StringSet, Dfa] = {}
         self._leaf_limits = replace(limits, began=None)
 
-    def of(self, later: Later, span: Span | None = None) -> Expression:
-        """The expression of a set: a leaf, or a call of its rule; at ``span`` if not at its own."""
-        raw, values, span = later.raw, later.values, later.span if span is None else span
+    def of(self, lazy: LazySet, span: Span | None = None) -> Expression:
+        """The expression of a set: its leaves or a call of its rule, with its span or ``span``."""
+        raw, values, span = lazy.raw, lazy.values, lazy.span if span is None else span
         name = self._calls.get(id(raw))
         if name is not None:
             return Nonterminal(name, span)
         is_leaf = not values.arrays and not values.objects
         if is_leaf:
-            leaves = self.leaves(later, span)
-            if len(leaves) <= _IN_PLACE:
-                return any_of(leaves, span)
-        name = self._calls[id(raw)] = self.new_name(self._name_of(later))
+            leaves = self.leaves(lazy, span)
+            if len(leaves) <= _MAX_INLINE_LEAVES:
+                return choice(leaves, span)
+        name = self._calls[id(raw)] = self.new_name(self._name_of(lazy))
         if is_leaf:
-            self.rule(name, any_of(leaves, span), span)
+            self.rule(name, choice(leaves, span), span)
         else:
-            self.waiting.append((name, later))
+            self.waiting.append((name, lazy))
         return Nonterminal(name, span)
 
-    def _name_of(self, later: Later) -> str:
-        """What the rule of a set is called: as its property is, or after whose items they are."""
-        if later.raw is self.algebra.all_values:
+    def _name_of(self, lazy: LazySet) -> str:
+        """The name of the rule of a set: of its property, or of the set that it is an item of."""
+        if lazy.raw is self.algebra.all_values:
             return "value"
-        return later.name + _PARTS.get(str(later.node.step), "")
+        return lazy.name + _PARTS.get(str(lazy.node.step), "")
 
-    def leaves(self, later: Later, span: Span) -> list[Expression]:
-        """The parts of a set that have no parts themselves."""
-        values = later.values
+    def leaves(self, lazy: LazySet, span: Span) -> list[Expression]:
+        """The expressions of the strings, numbers, booleans and null of a set."""
+        values = lazy.values
         found: list[Expression] = [
             Literal(b"true" if boolean else b"false", span)
             for boolean in sorted(values.booleans, reverse=True)
@@ -238,58 +245,64 @@ class Writing:
             machine = values.numbers.machine(self._leaf_limits)
             found.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
-            found += self.strings(values.texts, span, later)
+            found += self.strings(values.texts, span, lazy)
         return found
 
-    def strings(self, texts: Texts, span: Span, later: Later | None = None) -> list[Expression]:
-        """The JSON strings whose content is in a set, quotes included; ``later`` asks for them."""
+    def strings(
+        self, texts: StringSet, span: Span, lazy: LazySet | None = None
+    ) -> list[Expression]:
+        """The JSON literals, with quotes, of a set of strings; ``lazy`` is the set around it."""
         words = texts.words
-        if words is not None and len(words) <= _ONE_BY_ONE and all(map(_PLAIN.fullmatch, words)):
+        if words is not None and len(words) <= _MAX_LITERALS and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
-        if max(texts.low, texts.high or 0) > FEW and texts.only_counts:
+        if max(texts.low, texts.high or 0) > MAX_COUNTED_SINGLY and texts.only_counts:
             kind = texts.content
-            counting = characters(
+            counting = character_counter(
                 texts, span, lambda level: self.block("characters", counting, level, kind)
             )
             return [long_string(texts.low, texts.high, counting)]
         machine = self._machines.get(texts)
         if machine is None:
             machine = self._machines[texts] = texts.machine(self._leaf_limits)
-        return [Automaton(machine, texts_label(texts, later), span)]
+        return [Automaton(machine, texts_label(texts, lazy), span)]
 
-    def block(self, name: str, counting: Counting, level: int, kind: Content | None = None) -> str:
-        """The rule of a block of what is counted; it is made when first asked for."""
-        its_name = self._blocks.get((name, kind, level))
-        if its_name is None:
-            its_name = self._blocks[name, kind, level] = self.new_name(f"{BLOCK**level}_{name}")
-            self.rule(its_name, counting.body(level), counting.span)
-        return its_name
+    def block(
+        self, name: str, counting: BlockCounter, level: int, kind: Content | None = None
+    ) -> str:
+        """The name of the rule of a block, written on first use."""
+        rule_name = self._blocks.get((name, kind, level))
+        if rule_name is None:
+            rule_name = self._blocks[name, kind, level] = self.new_name(f"{BLOCK**level}_{name}")
+            self.rule(rule_name, counting.body(level), counting.span)
+        return rule_name
 
-    def member(self, name: str, later: Later, owner: Later) -> tuple[Expression, ...]:
-        """A declared name of an object of ``owner``, the colon, and a value."""
+    def member(self, name: str, lazy: LazySet, owner: LazySet) -> tuple[Expression, ...]:
+        """A declared name of an object of ``owner``, a colon and a value."""
         declared = owner.node.members and owner.node.members.get("properties")
         place = declared and declared.members and declared.members.get(name)
-        key, span = (place.name_span, place.span) if place else (later.span, later.span)
+        key, span = (place.name_span, place.span) if place else (lazy.span, lazy.span)
         if _PLAIN.fullmatch(name):
-            return self.pair(Literal(b'"%b"' % name.encode(), key), later, span)
-        return self.pair(any_of(self.strings(Texts.of([name]), key), key), later, span)
+            return self.pair(Literal(b'"%b"' % name.encode(), key), lazy, span)
+        return self.pair(choice(self.strings(StringSet.of([name]), key), key), lazy, span)
 
-    def other(self, names: Texts, later: Later, owner: Later) -> list[tuple[Expression, ...]]:
-        """A name of a set that is not declared, the colon, and a value."""
-        place = owner if later.raw is self.algebra.all_values else later  # nobody said a word of it
+    def other(
+        self, names: StringSet, lazy: LazySet, owner: LazySet
+    ) -> list[tuple[Expression, ...]]:
+        """An undeclared name from a set, a colon and a value."""
+        place = owner if lazy.raw is self.algebra.all_values else lazy  # no subschema
         span = place.span
-        return [self.pair(name, later, span) for name in self.strings(names, span)]
+        return [self.pair(name, lazy, span) for name in self.strings(names, span)]
 
-    def pair(self, names: Expression, later: Later, span: Span) -> tuple[Expression, ...]:
-        """A name, the colon, and a value of a set."""
-        return (names, self.spacing.colon, self.of(later, span))
+    def pair(self, names: Expression, lazy: LazySet, span: Span) -> tuple[Expression, ...]:
+        """A name, a colon and a value of a set."""
+        return (names, self.spacing.colon, self.of(lazy, span))
 
     def bracketed(
         self, brackets: bytes, inside: Expression | None, may_be_empty: bool, span: Span
     ) -> Expression | None:
-        """What stands in brackets (None: nothing can), with blanks around it and instead of it.
+        """The contents in brackets, with whitespace; ``inside`` is None if only empty ones exist.
 
-        None where there has to be something and nothing can.
+        None if neither contents nor empty brackets are possible.
         """
         if inside is None and not may_be_empty:
             return None
@@ -299,29 +312,29 @@ class Writing:
         if inside is not None:
             items = inside.items if isinstance(inside, Sequence) else (inside,)
             held = [*items, *blanks]
-            row += [optional(in_a_row(held, span), span)] if may_be_empty else held
+            row += [optional(sequence(held, span), span)] if may_be_empty else held
         return Sequence((*row, Literal(brackets[1:], span)), span)
 
     def rule(self, name: str, body: Expression, span: Span) -> None:
-        """Add a rule under a name that ``new_name`` gave."""
+        """Add a rule with a name returned by ``new_name``."""
         self.rules.append(Rule(name, body, span, span))
 
     def count_state(self, owner: Node) -> None:
-        """One more state of a graph.
+        """Count one more state of a member graph.
 
-        Raises: BuildError past ``_MOST_COUNTED`` of them; LimitError past the seconds.
+        Raises: BuildError past ``_MAX_GRAPH_STATES``; LimitError past the time limit.
         """
         self._counted += 1
         self.clock.check()
-        if self._counted > _MOST_COUNTED:
+        if self._counted > _MAX_GRAPH_STATES:
             raise unsupported(
-                blamed(owner, _COUNTING),
-                f"to distinguish its members takes more than {_MOST_COUNTED:,} rules",
+                first_keyword(owner, _COUNTING),
+                f"to distinguish its members takes more than {_MAX_GRAPH_STATES:,} rules",
                 "lower minProperties, maxProperties or minContains, or require fewer",
             )
 
     def new_name(self, wanted: str) -> str:
-        """A name no other rule has: letters, digits and underscores."""
+        """An unused name of letters, digits and underscores."""
         name = _NO_NAME.sub("_", wanted).strip("_") or "value"
         if name[0].isdigit():
             name = f"_{name}"
@@ -335,13 +348,13 @@ class Writing:
         return f"{name}_{count + 1}"
 
 
-def any_of(options: list[Expression], span: Span) -> Expression:
-    """Any one of the options; of none, what has no text."""
+def choice(options: list[Expression], span: Span) -> Expression:
+    """One of the options; without options, an expression without texts."""
     return options[0] if len(options) == 1 else Choice(tuple(options), span)
 
 
-def in_a_row(items: list[Expression], span: Span) -> Expression:
-    """One item after the other."""
+def sequence(items: list[Expression], span: Span) -> Expression:
+    """The concatenation of the items."""
     return items[0] if len(items) == 1 else Sequence(tuple(items), span)
 
 
@@ -350,8 +363,8 @@ def optional(item: Expression, span: Span) -> Expression:
     return Repetition(item, 0, 1, span)
 
 
-def is_nothing(values: Values) -> bool:
-    """Whether a settled set has no value."""
+def has_no_value(values: Values) -> bool:
+    """Whether a simplified set is empty."""
     return not (
         values.null
         or values.booleans

@@ -1,1 +1,10 @@
-"""Sets of JSON values: conjunction, union, complement, emptiness."""
+"""The keywords of JSON Schema as set operations on JSON values.
+
+* ``subschemas``: the entry, ``Algebra``; each subschema as a set, computed on first use
+* ``keywords``: keywords of one type (strings, numbers, arrays, objects)
+* ``combining``: keywords that combine subschemas (``allOf``, ``oneOf``, ``if``, ``unevaluated*``)
+* ``set_operations``: conjunction, union and complement of normal forms
+* ``emptiness``: whether a set is empty; ``shape_count``: removes redundant shapes, limits the rest
+* ``simplify``: removes redundant conditions; ``property_order``: the order of declared names
+* ``interface``: the protocols that these modules use to call each other
+"""

@@ -1,11 +1,12 @@
 """Keywords that combine subschemas: ``allOf``, ``oneOf``, ``if``, ``unevaluated*`` and others.
 
-Each type is asked by itself. Options that have nothing in common are joined; from one that
-overlaps others their values are taken away.
+``oneOf`` is computed for each type separately: disjoint options are joined; from an option that
+overlaps others, the values of those are subtracted.
 
-Where ``unevaluated*`` asks (``tracked``), shapes say which names and items they have evaluated. An
-instance of two options of ``anyOf`` has evaluated what both have, so the options then meet in all
-ways; an option alone asks for more than is needed where two hold, which leaves the union exact.
+If a schema uses ``unevaluated*`` (``tracked``), shapes record which names and items they have
+evaluated. An instance that matches two options of ``anyOf`` has evaluated the names of both, so
+the union then also contains the conjunction of every subset of options. A shape of one option
+alone is stricter than necessary where a second option holds too; the union stays exact.
 """
 
 from __future__ import annotations
@@ -13,39 +14,44 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import product
+from itertools import chain, product
+from operator import or_
 from typing import TypeVar
 
 from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
-from workbench.schema.algebra.property_order import together
+from workbench.schema.algebra.property_order import with_common_order
 from workbench.schema.algebra.set_operations import (
     complement,
+    complement_arrays,
+    complement_objects,
     join,
     meet,
     meet_arrays,
     meet_objects,
-    other_arrays,
-    other_objects,
 )
-from workbench.schema.algebra.shape_count import Shape, apart, live, tags_of
+from workbench.schema.algebra.shape_count import (
+    Shape,
+    have_disjoint_tags,
+    non_empty_shapes,
+    tags_of,
+)
 from workbench.schema.normal_form import (
     Arrays,
-    Later,
+    LazySet,
     Objects,
     Values,
     all_but,
-    either,
-    others,
-    somebody,
-    widest,
+    non_empty,
+    possible_texts,
 )
-from workbench.schema.numbers import Numbers
-from workbench.schema.schema_reader import Json, Node, unsupported, wrong
-from workbench.schema.string_sets import Texts
+from workbench.schema.numbers import NumberSet
+from workbench.schema.schema_reader import Json, Node, invalid, unsupported
+from workbench.schema.string_sets import StringSet
 
-#: So few names of so few objects that are written out are read in any order: no schema declares
-#: one. Each name more doubles the rules.
-_ANY_ORDER = 4
+#: Objects of ``enum`` and ``const`` accept their names in any order, because no schema declares an
+#: order, if they have at most this many names and there are at most this many of them. Each name
+#: doubles the rules.
+_MAX_ANY_ORDER = 4
 
 
 def constant(algebra: SetAlgebra, value: Json, node: Node) -> Values:
@@ -54,7 +60,7 @@ def constant(algebra: SetAlgebra, value: Json, node: Node) -> Values:
 
 
 def constants(algebra: SetAlgebra, values: Sequence[Json], node: Node) -> Values:
-    """The set of the values of ``enum`` or ``const``; ``node`` is where they stand."""
+    """The set of the values of ``enum`` or ``const``; ``node`` is the keyword."""
     texts = [value for value in values if isinstance(value, str)]
     booleans = [value for value in values if isinstance(value, bool)]
     numbers = [
@@ -66,8 +72,8 @@ def constants(algebra: SetAlgebra, values: Sequence[Json], node: Node) -> Values
     return Values(
         None in values,
         frozenset(booleans),
-        Numbers.of(numbers) if numbers else algebra.no_values.numbers,
-        Texts.of(texts) if texts else algebra.no_values.texts,
+        NumberSet.of(numbers) if numbers else algebra.no_values.numbers,
+        StringSet.of(texts) if texts else algebra.no_values.texts,
         tuple(_array(algebra, value, node) for value in values if isinstance(value, list)),
         tuple(_object(algebra, value, node, len(objects)) for value in objects),
     )
@@ -78,96 +84,104 @@ def _array(algebra: SetAlgebra, items: list[Json], node: Node) -> Arrays:
     return Arrays(prefix, algebra.nothing, len(items), len(items))
 
 
-def _object(algebra: SetAlgebra, members: dict[str, Json], node: Node, beside: int) -> Objects:
-    """The object alone; ``beside``: of so many."""
+def _object(algebra: SetAlgebra, members: dict[str, Json], node: Node, total: int) -> Objects:
+    """The set of one object; ``total``: how many objects the keyword lists."""
     properties = {name: algebra.constant(value, node) for name, value in members.items()}
     names = frozenset(properties)
-    loose = names if max(len(names), beside) <= _ANY_ORDER else frozenset()
-    return Objects(properties, names, (), loose=loose)
+    undeclared = names if max(len(names), total) <= _MAX_ANY_ORDER else frozenset()
+    return Objects(properties, names, (), undeclared=undeclared)
 
 
 UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
-def restricted(subschemas: SubschemaSets, values: Values, members: dict[str, Node]) -> Values:
-    """The values of which these words allow what no other keyword has evaluated."""
+def restrict_unevaluated(
+    subschemas: SubschemaSets, values: Values, members: dict[str, Node]
+) -> Values:
+    """The values whose unevaluated properties and items meet ``unevaluated*``."""
     algebra = subschemas.algebra
     if "unevaluatedProperties" in members:
-        later = subschemas.of(members["unevaluatedProperties"])
-        objects: list[Objects] = []
-        for shape in values.objects:
-            objects += meet_objects(algebra, (shape,), (_objects(subschemas, shape, later),))
-        values = replace(values, objects=tuple(objects))
+        lazy = subschemas.of(members["unevaluatedProperties"])
+        objects = (
+            meet_objects(algebra, (shape,), (_objects(subschemas, shape, lazy),))
+            for shape in values.objects
+        )
+        values = replace(values, objects=tuple(chain.from_iterable(objects)))
     if "unevaluatedItems" in members:
-        later = subschemas.of(members["unevaluatedItems"])
-        arrays: list[Arrays] = []
-        for one in values.arrays:
-            arrays += meet_arrays(algebra, (one,), (_arrays(subschemas, one, later),))
-        values = replace(values, arrays=tuple(arrays))
+        lazy = subschemas.of(members["unevaluatedItems"])
+        arrays = (
+            meet_arrays(algebra, (shape,), (_arrays(subschemas, shape, lazy),))
+            for shape in values.arrays
+        )
+        values = replace(values, arrays=tuple(chain.from_iterable(arrays)))
     return values
 
 
-def _objects(subschemas: SubschemaSets, shape: Objects, later: Later) -> Objects:
-    """Objects whose names are evaluated by a shape, or whose values are in a set."""
+def _objects(subschemas: SubschemaSets, shape: Objects, lazy: LazySet) -> Objects:
+    """Objects each of whose names is evaluated by a shape or has a value in a set."""
     algebra = subschemas.algebra
     everything, seen = algebra.all_values.texts, shape.evaluated
     if seen is None:
         seen = algebra.no_values.texts
-    parts = [(seen, algebra.anything), (others(seen), later)]
+    parts = [(seen, algebra.anything), (~seen, lazy)]
     kept = (part for part in parts if part[1] is not algebra.nothing)
-    return Objects({}, frozenset(), somebody(kept), evaluated=everything)
+    return Objects({}, frozenset(), non_empty(kept), evaluated=everything)
 
 
-def _arrays(subschemas: SubschemaSets, shape: Arrays, later: Later) -> Arrays:
-    """Arrays whose items are evaluated by a shape, or are in a set."""
+def _arrays(subschemas: SubschemaSets, shape: Arrays, lazy: LazySet) -> Arrays:
+    """Arrays each of whose items is evaluated by a shape or is in a set."""
     algebra = subschemas.algebra
     if shape.evaluated is None:
         return algebra.any_array
     for seen in shape.also:
-        later = algebra.either(later, seen)
-    return Arrays((algebra.anything,) * shape.evaluated, later, evaluated=None)
+        lazy = algebra.union(lazy, seen)
+    return Arrays((algebra.anything,) * shape.evaluated, lazy, evaluated=None)
 
 
-Leaf = TypeVar("Leaf", Numbers, Texts)
+Leaf = TypeVar("Leaf", NumberSet, StringSet)
 
 
 def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Values]) -> Values:
     """The values of exactly one of the options.
 
-    ``kept`` are the options again, as their shapes are to be kept: with what they have evaluated.
+    ``kept`` are the same options with the record of what they have evaluated; the result is made
+    of their shapes.
 
-    Raises: BuildError where options overlap and one of them has no complement; TooManyCases.
+    Raises: BuildError where options overlap and the complement of one cannot be computed;
+            TooManyCases.
     """
     booleans = algebra.all_values.booleans
     return Values(
         sum(option.null for option in plain) == 1,
         frozenset(one for one in booleans if sum(one in option.booleans for option in plain) == 1),
         _leaves([(option.numbers, option.numbers) for option in plain], algebra.no_values.numbers),
-        _leaves([(option.texts, widest(option)) for option in plain], algebra.no_values.texts),
+        _leaves(
+            [(option.texts, possible_texts(option)) for option in plain], algebra.no_values.texts
+        ),
         _shapes(
             algebra,
             [option.arrays for option in plain],
             [option.arrays for option in kept],
             meet_arrays,
-            other_arrays,
+            complement_arrays,
         ),
         tuple(
-            together(
+            with_common_order(
                 _shapes(
                     algebra,
                     [option.objects for option in plain],
                     [option.objects for option in kept],
                     meet_objects,
-                    other_objects,
+                    complement_objects,
                 ),
             )
         ),
-        reduce(either, [option.unsure for option in plain]),
+        reduce(or_, [option.undecided for option in plain]),
     )
 
 
 def _leaves(options: list[tuple[Leaf, Leaf]], nothing: Leaf) -> Leaf:
-    """What is surely in one option and in no other; each is given with all that may be in it."""
+    """Values in exactly one option, from pairs (values surely in it, values possibly in it)."""
     once = seen = nothing
     for sure, whole in options:
         common = seen & whole
@@ -183,13 +197,13 @@ def _shapes(
     meet: Callable[[SetAlgebra, tuple[Shape, ...], tuple[Shape, ...]], tuple[Shape, ...]],
     others: Callable[[SetAlgebra, tuple[Shape, ...]], tuple[Shape, ...]],
 ) -> tuple[Shape, ...]:
-    """The shapes of each option, without those of the options that overlap it."""
+    """The shapes of each option, minus the values of the options that overlap it."""
     empty = algebra.is_empty
     overlaps: dict[int, set[int]] = {index: set() for index in range(len(plain))}
     tags = [[tags_of(shape) for shape in option] for option in plain]
     for index, option in enumerate(plain):
         for before in range(index):
-            if all(apart(*pair) for pair in product(tags[before], tags[index])):
+            if all(have_disjoint_tags(*pair) for pair in product(tags[before], tags[index])):
                 continue
             common = meet(algebra, plain[before], option)
             if not all(empty(shape) for shape in common):
@@ -200,23 +214,23 @@ def _shapes(
         for other in sorted(overlaps[index]):
             option = meet(algebra, option, others(algebra, plain[other]))
         found += option
-    return live(algebra, found)
+    return non_empty_shapes(algebra, found)
 
 
 def _options(keyword: Node) -> list[Node]:
     if not keyword.items:
-        raise wrong(keyword, "a list of at least one schema")
+        raise invalid(keyword, "a list of at least one schema")
     return keyword.items
 
 
 def _enum(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     if keyword.items is None:
-        raise wrong(keyword, "a list of values")
-    return constants(subschemas.algebra, [item.plain() for item in keyword.items], keyword)
+        raise invalid(keyword, "a list of values")
+    return constants(subschemas.algebra, [item.json_value() for item in keyword.items], keyword)
 
 
 def _const(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
-    return constants(subschemas.algebra, [keyword.plain()], keyword)
+    return constants(subschemas.algebra, [keyword.json_value()], keyword)
 
 
 def _reference(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
@@ -224,7 +238,7 @@ def _reference(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Value
 
 
 def _dynamic(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
-    """As ``$ref``, where the document leaves it nothing else to mean."""
+    """Like ``$ref``, if the target does not depend on the referring schema."""
     if subschemas.references.is_open(keyword):
         why = "several schemas have this anchor; its target depends on the referring schema"
         raise unsupported(keyword, why, "write '$ref'")
@@ -280,28 +294,28 @@ def _if(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
 
 def _dependent(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     if keyword.members is None:
-        raise wrong(keyword, "an object: what each name asks for")
+        raise invalid(keyword, "an object: what each name requires")
     values = subschemas.algebra.all_values
     for name, held in keyword.members.items():
         if held.items is None and keyword.step == "dependentRequired":
-            raise wrong(held, "a list of names")
+            raise invalid(held, "a list of names")
         values = meet(subschemas.algebra, values, _if_there(subschemas, name, held, tracked))
     return values
 
 
 def _if_there(subschemas: SubschemaSets, name: str, held: Node, tracked: bool) -> Values:
-    """Whatever has no property of a name, or what a list of names or a schema then asks for."""
+    """Values without a property of this name, or that meet the names or schema it depends on."""
     algebra = subschemas.algebra
     if held.items is not None and held.parent and held.parent.step != "dependentSchemas":
         names = [item.value for item in held.items]
         if not all(isinstance(one, str) for one in names):
-            raise wrong(held, "a list of names")
+            raise invalid(held, "a list of names")
         asked = replace(algebra.no_values, objects=(_with(subschemas, [name, *map(str, names)]),))
     else:
         present = replace(algebra.no_values, objects=(_with(subschemas, [name]),))
         asked = meet(algebra, present, subschemas.of(held, tracked).raw)
     others = ((all_but([name]), algebra.anything),)
-    absent = Objects({name: algebra.nothing}, frozenset(), others, loose=frozenset((name,)))
+    absent = Objects({name: algebra.nothing}, frozenset(), others, undeclared=frozenset((name,)))
     return join(algebra, [replace(algebra.all_values, objects=(absent,)), asked])
 
 
@@ -309,10 +323,10 @@ def _with(subschemas: SubschemaSets, names: list[str]) -> Objects:
     """Objects with properties of these names."""
     anything, required = subschemas.algebra.anything, frozenset(names)
     others = ((all_but(names), anything),)
-    return Objects(dict.fromkeys(names, anything), required, others, loose=required)
+    return Objects(dict.fromkeys(names, anything), required, others, undeclared=required)
 
 
-#: What reads each of these keywords.
+#: The function that computes the set of each keyword.
 COMBINING: dict[str, Callable[[SubschemaSets, Node, bool], Values]] = {
     "enum": _enum,
     "const": _const,

@@ -1,8 +1,8 @@
-"""Whether a set of JSON values is empty: in come sets and shapes, out comes yes, no, or unknown.
+"""Emptiness test of sets of JSON values: True, False, or None for unknown.
 
-A value is made of smaller values, so a set is empty if it is under the assumption that the sets
-which are being asked about right now are (the least fixed point). An answer that leans on such an
-assumption is kept only by the set it is about. Only a yes has to be right: a no that is none
+Values are finite trees, so this is a least fixed point: a set is empty if it is empty under the
+assumption that the sets on the current recursion path are. A result that depends on such an
+assumption is cached only for the set that was assumed. Only True has to be correct; a wrong False
 costs a rule without texts.
 """
 
@@ -12,83 +12,86 @@ from collections.abc import Iterable
 
 from workbench.base.errors import BuildError, LimitError
 from workbench.schema.algebra.interface import SetAlgebra
-from workbench.schema.algebra.set_operations import least
+from workbench.schema.algebra.set_operations import smaller_bound
 from workbench.schema.normal_form import (
     Arrays,
-    Circular,
+    CircularReference,
     Contains,
-    Later,
-    Named,
+    LazySet,
+    NamedSets,
     Objects,
     Values,
     item_of,
-    nobody,
 )
 
-#: Sets one question may look into, and how deep inside each other: the walk is made of calls.
-_MOST_STEPS = 300
-_DEEPEST = 40
+#: The sets visited and the recursion depth of one query; past them the result is unknown.
+_MAX_STEPS = 300
+_MAX_DEPTH = 40
 
 
 class Emptiness:
-    """What is known about the emptiness of the sets of one algebra."""
+    """The emptiness test of the sets of one algebra, with its recursion state."""
 
     def __init__(self, algebra: SetAlgebra) -> None:
         self.algebra = algebra
-        #: The sets that the question under way is about, each with how many were before it.
-        self._open: dict[Later, int] = {}
-        #: The least of those that the answer under way assumes to be empty.
-        self._leaning = 0
+        #: The sets on the current recursion path, assumed to be empty, each with its depth.
+        self._assumed: dict[LazySet, int] = {}
+        #: The smallest depth of an assumption that the current result depends on.
+        self._lowest_assumed = 0
         self._steps = 0
 
-    def surely(self, asked: Later | Arrays | Objects) -> bool:
-        """Whether a set or a shape is empty, whatever is being asked about meanwhile.
+    def is_surely_empty(self, condition: LazySet | Arrays | Objects) -> bool:
+        """Whether a set or a shape is known to be empty.
 
-        Sets are made while others are asked about, and what they are must not hang on that:
-        nothing is assumed here of the questions under way.
+        A set may be computed during a query about another one, and its value must not depend on
+        that query: this call starts without the assumptions of the queries in progress.
         """
-        outer = self._open, self._leaning
-        if not self._open:
+        outer = self._assumed, self._lowest_assumed
+        if not self._assumed:
             self._steps = 0
-        self._open, self._leaning = {}, 0
+        self._assumed, self._lowest_assumed = {}, 0
         try:
-            answer = self.of_later(asked) if isinstance(asked, Later) else self.of_shape(asked)
-            if answer is None and self._steps > _MOST_STEPS and isinstance(asked, Later):
-                asked.empty = False  # it is not worth asking again
+            answer = (
+                self.of_set(condition)
+                if isinstance(condition, LazySet)
+                else self.of_shape(condition)
+            )
+            if answer is None and self._steps > _MAX_STEPS and isinstance(condition, LazySet):
+                condition.empty = False  # do not repeat a query that found nothing
         finally:
-            self._open, self._leaning = outer
+            self._assumed, self._lowest_assumed = outer
         return answer is True
 
-    def of_later(self, later: Later) -> bool | None:
+    def of_set(self, lazy: LazySet) -> bool | None:
         """Whether a set is empty; None where that is not known."""
-        if later.empty is not None:
-            return later.empty
-        level = self._open.get(later)
+        if lazy.empty is not None:
+            return lazy.empty
+        level = self._assumed.get(lazy)
         if level is not None:
-            self._leaning = min(self._leaning, level)
+            self._lowest_assumed = min(self._lowest_assumed, level)
             return True
-        level = len(self._open)
+        level = len(self._assumed)
         self._steps += 1
-        if level > _DEEPEST or self._steps > _MOST_STEPS:
+        if level > _MAX_DEPTH or self._steps > _MAX_STEPS:
             return None
         try:
-            values = later.raw
-        except (Circular, BuildError, LimitError):
-            return None  # whoever writes the set out is told
-        return self._of_values(later, values, level)
+            values = lazy.raw
+        except (CircularReference, BuildError, LimitError):
+            return None  # the error is reported when the set is written as rules
+        return self._of_values(lazy, values, level)
 
-    def _of_values(self, later: Later, values: Values, level: int) -> bool | None:
-        before, self._leaning = self._leaning, level + 1
-        self._open[later] = level
+    def _of_values(self, lazy: LazySet, values: Values, level: int) -> bool | None:
+        before, self._lowest_assumed = self._lowest_assumed, level + 1
+        self._assumed[lazy] = level
         try:
             empty = self.of_values(values)
         finally:
-            del self._open[later]
-        leaning = self._leaning
+            del self._assumed[lazy]
+        leaning = self._lowest_assumed
         if empty is False or (empty is True and leaning >= level):
-            later.empty = empty
+            lazy.empty = empty
             leaning = level + 1
-        self._leaning = min(before, leaning)
+        self._lowest_assumed = min(before, leaning)
         return empty
 
     def of_values(self, values: Values) -> bool | None:
@@ -97,7 +100,7 @@ class Emptiness:
             return False
         if not values.texts.is_empty or not values.numbers.is_empty:
             return False
-        if not nobody(values.unsure):
+        if not values.undecided.is_empty:
             return None
         shapes: tuple[Arrays | Objects, ...] = (*values.objects, *values.arrays)
         return all_of(self.of_shape(shape) for shape in shapes)
@@ -109,7 +112,7 @@ class Emptiness:
     def _objects(self, shape: Objects) -> bool | None:
         if shape.high is not None and shape.high < max(shape.low, len(shape.required)):
             return True
-        empty = any_of(self.of_later(shape.properties[name]) for name in shape.required)
+        empty = any_of(self.of_set(shape.properties[name]) for name in shape.required)
         if empty is True or not (shape.some or shape.low > len(shape.required)):
             return empty
         room = self._room(shape)
@@ -120,74 +123,79 @@ class Emptiness:
         return empty if room is None and not shape.some else None
 
     def _room(self, shape: Objects) -> int | None:
-        """The most properties an object of a shape can have, so far as is known; None: any."""
-        count = sum(self.of_later(later) is not True for later in shape.properties.values())
-        for names, later in shape.extras:
-            if self.of_later(later) is not True:
+        """An upper bound on the number of properties; None if it is above ``shape.low``."""
+        count = sum(self.of_set(lazy) is not True for lazy in shape.properties.values())
+        for names, lazy in shape.extras:
+            if self.of_set(lazy) is not True:
                 few = names.finite(shape.low)
                 if few is None:
                     return None
                 count += len(few)
         return count
 
-    def _without(self, shape: Objects, pairs: Named) -> bool | None:
-        """Whether no property can have a name and a value of one of some pairs."""
-        both, held = self.algebra.both, list[Later]()
-        for names, later in pairs:
+    def _without(self, shape: Objects, pairs: NamedSets) -> bool | None:
+        """Whether no property can match one of the (names, values) pairs; None if unknown."""
+        intersection, held = self.algebra.intersection, list[LazySet]()
+        for names, lazy in pairs:
             declared = (own for name, own in shape.properties.items() if names.contains(name))
-            others = (own for those, own in shape.extras if not nobody(those & names))
-            held += [both(own, later) for own in (*declared, *others)]
-        return all_of(self.of_later(one) for one in held)
+            others = (own for those, own in shape.extras if not (those & names).is_empty)
+            held += [intersection(own, lazy) for own in (*declared, *others)]
+        return all_of(self.of_set(one) for one in held)
 
     def _arrays(self, shape: Arrays) -> bool | None:
         if shape.high is not None and shape.high < shape.low:
             return True
-        if any(asked.high is not None and asked.high < asked.low for asked in shape.contains):
+        if any(
+            condition.high is not None and condition.high < condition.low
+            for condition in shape.contains
+        ):
             return True
         places = min(shape.low, len(shape.prefix) + 1)
-        empty = any_of(self.of_later(item_of(shape, index)) for index in range(places))
+        empty = any_of(self.of_set(item_of(shape, index)) for index in range(places))
         if empty is True or not (shape.contains or (shape.unique and shape.low > 1)):
             return empty
-        for asked in shape.contains:
-            if self._count(shape, asked) < asked.low:
+        for condition in shape.contains:
+            if self._count(shape, condition) < condition.low:
                 return True
         return None
 
-    def _count(self, shape: Arrays, asked: Contains) -> int:
-        """No more items than this can be of a kind, so far as is known, up to what is asked."""
+    def _count(self, shape: Arrays, condition: Contains) -> int:
+        """An upper bound on the items of the condition's kind, exact below ``condition.low``."""
         high = self._length(shape)
-        both, count = self.algebra.both, 0
+        intersection, count = self.algebra.intersection, 0
         ends = len(shape.prefix) if high is None else min(high, len(shape.prefix))
-        for index in range(asked.start, ends):
-            count += self.of_later(both(shape.prefix[index], asked.values)) is not True
-        if count < asked.low and self.of_later(both(shape.rest, asked.values)) is not True:
-            first = max(asked.start, len(shape.prefix))
-            count += asked.low if high is None else max(0, high - first)
+        for index in range(condition.start, ends):
+            count += self.of_set(intersection(shape.prefix[index], condition.values)) is not True
+        if (
+            count < condition.low
+            and self.of_set(intersection(shape.rest, condition.values)) is not True
+        ):
+            first = max(condition.start, len(shape.prefix))
+            count += condition.low if high is None else max(0, high - first)
         return count
 
     def _length(self, shape: Arrays) -> int | None:
-        """The most items an array of a shape can have, so far as is known."""
+        """An upper bound on the number of items; None for no bound."""
         for index in range(len(shape.prefix) + 1):
-            if self.of_later(item_of(shape, index)) is True:
-                return least(shape.high, index)
+            if self.of_set(item_of(shape, index)) is True:
+                return smaller_bound(shape.high, index)
         return shape.high
 
 
 def all_of(answers: Iterable[bool | None]) -> bool | None:
-    """Yes if every answer is; no if one is no; else unknown."""
-    sure = True
-    for answer in answers:
-        if answer is False:
-            return False
-        sure = sure and answer is True
-    return True if sure else None
+    """Three-valued conjunction: None is unknown."""
+    return _decide(answers, decisive=False)
 
 
 def any_of(answers: Iterable[bool | None]) -> bool | None:
-    """Yes if one answer is; no if every one is no; else unknown."""
-    sure = True
+    """Three-valued disjunction: None is unknown."""
+    return _decide(answers, decisive=True)
+
+
+def _decide(answers: Iterable[bool | None], *, decisive: bool) -> bool | None:
+    all_known = True
     for answer in answers:
-        if answer is True:
-            return True
-        sure = sure and answer is False
-    return False if sure else None
+        if answer is decisive:
+            return decisive
+        all_known = all_known and answer is not None
+    return not decisive if all_known else None

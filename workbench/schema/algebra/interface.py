@@ -10,50 +10,50 @@ from collections.abc import Callable
 from typing import Protocol
 
 from workbench.base.limits import Clock, Limits
-from workbench.schema.normal_form import Arrays, Later, Objects, Values
+from workbench.schema.normal_form import Arrays, LazySet, Objects, Values
 from workbench.schema.references import References
 from workbench.schema.schema_reader import Dialect, Json, Node
 
 
 class SetAlgebra(Protocol):
-    """The sets of one document, each made once."""
+    """The sets of one document; equal sets are the same object."""
 
     limits: Limits
     clock: Clock
-    #: No JSON value, and all of them, as sets and as normal forms.
-    nothing: Later
-    anything: Later
+    #: The empty set and the set of all JSON values, as sets and as normal forms.
+    nothing: LazySet
+    anything: LazySet
     no_values: Values
     all_values: Values
     any_array: Arrays
     any_object: Objects
 
-    def tell(self, keyword: Node, message: str) -> None:
-        """Add a note about a keyword, once."""
+    def add_note(self, keyword: Node, message: str) -> None:
+        """Record a note about a keyword; only the first note of a keyword is kept."""
         ...
 
-    def atom(self, node: Node, make: Callable[[], Values]) -> Later:
-        """A new set, computed when it is first used."""
+    def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
+        """A new set, computed on first use."""
         ...
 
-    def both(self, left: Later, right: Later) -> Later:
+    def intersection(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in both sets."""
         ...
 
-    def either(self, left: Later, right: Later) -> Later:
+    def union(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in at least one of two sets."""
         ...
 
-    def complement(self, later: Later) -> Later:
+    def complement(self, lazy: LazySet) -> LazySet:
         """The values that are not in a set."""
         ...
 
-    def constant(self, value: Json, node: Node) -> Later:
+    def constant(self, value: Json, node: Node) -> LazySet:
         """The set of one value."""
         ...
 
-    def is_empty(self, asked: Later | Arrays | Objects) -> bool:
-        """Whether a set or a shape surely has no value."""
+    def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
+        """Whether a set or a shape is known to be empty."""
         ...
 
 
@@ -62,7 +62,7 @@ class SubschemaSets(Protocol):
 
     dialect: Dialect
     references: References
-    #: The words of the dialect that restrict instances.
+    #: The supported keywords of the dialect that restrict instances.
     keywords: frozenset[str]
 
     @property
@@ -70,6 +70,6 @@ class SubschemaSets(Protocol):
         """The algebra of these sets."""
         ...
 
-    def of(self, node: Node, tracked: bool = False) -> Later:
-        """The set of a subschema; ``tracked``: its shapes record what they have evaluated."""
+    def of(self, node: Node, tracked: bool = False) -> LazySet:
+        """The set of a subschema; if ``tracked``, its shapes record what they have evaluated."""
         ...

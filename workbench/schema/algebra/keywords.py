@@ -1,4 +1,4 @@
-"""Keywords about strings, numbers, arrays and objects."""
+"""The keywords that restrict values of one type: strings, numbers, arrays, objects."""
 
 from __future__ import annotations
 
@@ -6,82 +6,80 @@ from decimal import Decimal
 
 from workbench.base.errors import SourceError
 from workbench.schema.algebra.interface import SubschemaSets
-from workbench.schema.formats import NARROWER
+from workbench.schema.formats import NARROWED_FORMATS
 from workbench.schema.normal_form import (
     Arrays,
-    Circular,
+    CircularReference,
     Contains,
-    Later,
-    Named,
+    LazySet,
+    NamedSets,
     Objects,
     all_but,
-    nobody,
-    others,
-    somebody,
+    non_empty,
 )
-from workbench.schema.numbers import Numbers
-from workbench.schema.schema_reader import Node, unsupported, wrong
-from workbench.schema.string_sets import Texts
+from workbench.schema.numbers import NumberSet
+from workbench.schema.schema_reader import Node, invalid, unsupported
+from workbench.schema.string_sets import StringSet
 
 TEXT_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
 NUMBER_WORDS = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 )
-#: Formats of the specification that ask Unicode's tables about what letters stand together.
-#: What the strings of a format have in common of which fewer are read than it has.
-_WIDEST = {"hostname": "^[-.0-9A-Za-z]*$"}
+#: A superset of a format whose automaton accepts fewer strings than its RFC; others: any string.
+_SUPERSETS = {"hostname": "^[-.0-9A-Za-z]*$"}
+#: Formats that depend on Unicode tables for which letters may be combined: not supported.
 _UNDECIDED = ("idn-hostname", "idn-email")
 
 
-def texts_of(subschemas: SubschemaSets, members: dict[str, Node]) -> tuple[Texts, Texts]:
-    """The strings that the keywords for strings allow, and those of which that is not known."""
+def texts_of(subschemas: SubschemaSets, members: dict[str, Node]) -> tuple[StringSet, StringSet]:
+    """The strings that the keywords allow, and those that they possibly allow."""
     texts = subschemas.algebra.all_values.texts
     low, high = count_of(members.get("minLength")), count_of(members.get("maxLength"))
     if low or high is not None:
-        texts = Texts.lengths(low or 0, high)
+        texts = StringSet.lengths(low or 0, high)
     if "pattern" in members:
         pattern = members["pattern"]
         if not isinstance(pattern.value, str):
-            raise wrong(pattern, "a regular expression, as text")
+            raise invalid(pattern, "a regular expression, as text")
         texts &= pattern_of(subschemas, pattern, pattern.value)
     if "format" not in members:
-        return texts, Texts.nothing()
-    of_format, unsure = _format(subschemas, members["format"])
-    return texts & of_format, texts & unsure
+        return texts, StringSet.nothing()
+    of_format, undecided = _format(subschemas, members["format"])
+    return texts & of_format, texts & undecided
 
 
-def pattern_of(subschemas: SubschemaSets, keyword: Node, pattern: str) -> Texts:
-    """The strings a part of which matches a regex; ``keyword`` is where it stands."""
+def pattern_of(subschemas: SubschemaSets, keyword: Node, pattern: str) -> StringSet:
+    """The strings in which a regex is found; ``keyword`` is the node that errors point to."""
     try:
-        return Texts.pattern(pattern, subschemas.algebra.limits)
+        return StringSet.pattern(pattern, subschemas.algebra.limits)
     except SourceError as error:
         problem = unsupported(keyword, error.message, error.hint)
         raise problem from None
 
 
-def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[Texts, Texts]:
-    """The strings of a format that are read, and all that it may have where these are more."""
+def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, StringSet]:
+    """The accepted strings of a format, and a superset of it if these are not all of them."""
     if not isinstance(keyword.value, str):
-        raise wrong(keyword, "the name of a format, as text")
+        raise invalid(keyword, "the name of a format, as text")
     if keyword.value in _UNDECIDED:
         raise unsupported(keyword, f"no automaton decides the format {keyword.value!r}")
-    texts = Texts.format(keyword.value)
+    texts = StringSet.format(keyword.value)
     if texts is None:
         message = f"unknown format {keyword.value!r}, treated as an annotation"
-        subschemas.algebra.tell(keyword, message)
+        subschemas.algebra.add_note(keyword, message)
         texts = subschemas.algebra.all_values.texts
-    if keyword.value in NARROWER:
-        subschemas.algebra.tell(
-            keyword, f"of the format {keyword.value!r} {NARROWER[keyword.value]}"
+    if keyword.value in NARROWED_FORMATS:
+        subschemas.algebra.add_note(
+            keyword, f"format {keyword.value!r}: {NARROWED_FORMATS[keyword.value]}"
         )
-        widest = _WIDEST.get(keyword.value)
-        return texts, Texts.pattern(widest) if widest else subschemas.algebra.all_values.texts
-    return texts, Texts.nothing()
+        widest = _SUPERSETS.get(keyword.value)
+        return texts, StringSet.pattern(widest) if widest else subschemas.algebra.all_values.texts
+    return texts, StringSet.nothing()
 
 
-def numbers_of(subschemas: SubschemaSets, members: dict[str, Node], whole: bool) -> Numbers:
-    """The numbers that the keywords for numbers allow; ``whole``: of the integers."""
-    numbers = Numbers.integers() if whole else subschemas.algebra.all_values.numbers
+def numbers_of(subschemas: SubschemaSets, members: dict[str, Node], whole: bool) -> NumberSet:
+    """The numbers that the keywords allow; ``whole``: integers only."""
+    numbers = NumberSet.integers() if whole else subschemas.algebra.all_values.numbers
     if NUMBER_WORDS.isdisjoint(members):
         return numbers
     dialect = subschemas.dialect
@@ -90,10 +88,10 @@ def numbers_of(subschemas: SubschemaSets, members: dict[str, Node], whole: bool)
         strict = False
         if sharp is not None and isinstance(sharp.value, bool):
             if not dialect.exclusive_as_boolean:
-                raise wrong(sharp, "a number")
+                raise invalid(sharp, "a number")
             strict, sharp = sharp.value, None
         elif sharp is not None and not dialect.exclusive_as_number:
-            raise wrong(sharp, "true or false, in this draft")
+            raise invalid(sharp, "true or false, in this draft")
         if plain is not None:
             numbers &= _beyond(bound, _number(plain), strict)
         if sharp is not None:
@@ -102,33 +100,33 @@ def numbers_of(subschemas: SubschemaSets, members: dict[str, Node], whole: bool)
     if multiple is not None:
         step = _number(multiple)
         if step <= 0:
-            raise wrong(multiple, "a number above 0")
-        numbers &= Numbers.multiples(step)
+            raise invalid(multiple, "a number above 0")
+        numbers &= NumberSet.multiples(step)
     return numbers
 
 
-def _beyond(bound: str, value: int | Decimal, strict: bool) -> Numbers:
+def _beyond(bound: str, value: int | Decimal, strict: bool) -> NumberSet:
     if bound == "minimum":
-        return Numbers.interval(low=value, open_low=strict)
-    return Numbers.interval(high=value, open_high=strict)
+        return NumberSet.interval(low=value, open_low=strict)
+    return NumberSet.interval(high=value, open_high=strict)
 
 
 def _number(keyword: Node) -> int | Decimal:
     value = keyword.value
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
-        raise wrong(keyword, "a number")
+        raise invalid(keyword, "a number")
     return value
 
 
 def count_of(keyword: Node | None) -> int | None:
-    """The value of a keyword that counts; None where it is not there."""
+    """The value of a keyword such as ``minItems``; None if it is absent."""
     if keyword is None:
         return None
     value = keyword.value
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or value < 0:
-        raise wrong(keyword, "a whole number, 0 or above")
+        raise invalid(keyword, "a whole number, 0 or above")
     if value != int(value):
-        raise wrong(keyword, "a whole number")
+        raise invalid(keyword, "a whole number")
     return int(value)
 
 
@@ -156,14 +154,14 @@ ARRAY_WORDS = frozenset(
         "maxContains",
     )
 )
-#: Sets of names that patterns part the other names into.
-_MOST_PARTS = 64
+#: The most disjoint sets into which ``patternProperties`` may divide the undeclared names.
+_MAX_NAME_SETS = 64
 
 
 def objects_of(
     subschemas: SubschemaSets, members: dict[str, Node], tracked: bool
 ) -> tuple[Objects, ...]:
-    """The shape that the keywords for objects give; none where it is plain that there is none."""
+    """The shape of the keywords for objects; empty if no object obviously meets them."""
     words = subschemas.keywords
     patterns = _patterns(subschemas, members)
     properties = _properties(subschemas, members, patterns)
@@ -171,35 +169,41 @@ def objects_of(
     extras, evaluated = _extras(subschemas, members, list(properties), patterns, tracked)
     required = _required(members.get("required"))
     if not required <= properties.keys():
-        extras = _pulled(subschemas, properties, extras, members["required"])
-    loose = frozenset(list(properties)[declared:])
-    unsure = Texts.nothing()
+        extras = _with_required(subschemas, properties, extras, members["required"])
+    undeclared = frozenset(list(properties)[declared:])
+    undecided = StringSet.nothing()
     if "propertyNames" in members and "propertyNames" in words:
         try:
             named = subschemas.of(members["propertyNames"]).raw
-        except Circular as error:
+        except CircularReference as error:
             error.keyword = error.keyword or members["propertyNames"]
             raise
-        names, unsure = named.texts, named.unsure
+        names, undecided = named.texts, named.undecided
         for name in properties:
             if not names.contains(name):
                 properties[name] = subschemas.algebra.nothing
-        extras = somebody((those & names, later) for those, later in extras)
+        extras = non_empty((those & names, lazy) for those, lazy in extras)
     low = count_of(members.get("minProperties")) or 0
     high = count_of(members.get("maxProperties"))
     nothing = subschemas.algebra.nothing
     if any(properties[name] is nothing for name in required):
         return ()
-    return (Objects(properties, required, extras, low, high, (), loose, None, evaluated, unsure),)
+    return (
+        Objects(
+            properties, required, extras, low, high, (), undeclared, None, evaluated, undecided
+        ),
+    )
 
 
-def _patterns(subschemas: SubschemaSets, members: dict[str, Node]) -> list[tuple[Texts, Later]]:
-    """What ``patternProperties`` say of names."""
+def _patterns(
+    subschemas: SubschemaSets, members: dict[str, Node]
+) -> list[tuple[StringSet, LazySet]]:
+    """The ``patternProperties``: sets of names, each with the set of its values."""
     keyword = members.get("patternProperties")
     if keyword is None:
         return []
     if keyword.members is None:
-        raise wrong(keyword, "an object of schemas")
+        raise invalid(keyword, "an object of schemas")
     return [
         (pattern_of(subschemas, held, pattern), subschemas.of(held))
         for pattern, held in keyword.members.items()
@@ -207,20 +211,20 @@ def _patterns(subschemas: SubschemaSets, members: dict[str, Node]) -> list[tuple
 
 
 def _properties(
-    subschemas: SubschemaSets, members: dict[str, Node], patterns: list[tuple[Texts, Later]]
-) -> dict[str, Later]:
-    """The declared properties, each with what patterns say of its name as well."""
+    subschemas: SubschemaSets, members: dict[str, Node], patterns: list[tuple[StringSet, LazySet]]
+) -> dict[str, LazySet]:
+    """The declared properties, each met with the patterns that match its name."""
     keyword = members.get("properties")
     if keyword is None:
         return {}
     if keyword.members is None:
-        raise wrong(keyword, "an object of schemas")
+        raise invalid(keyword, "an object of schemas")
     of = subschemas.of
     properties = {name: of(held) for name, held in keyword.members.items()}
-    for names, later in patterns:
+    for names, lazy in patterns:
         for name in properties:
             if names.contains(name):
-                properties[name] = subschemas.algebra.both(properties[name], later)
+                properties[name] = subschemas.algebra.intersection(properties[name], lazy)
     return properties
 
 
@@ -228,35 +232,35 @@ def _extras(
     subschemas: SubschemaSets,
     members: dict[str, Node],
     declared: list[str],
-    patterns: list[tuple[Texts, Later]],
+    patterns: list[tuple[StringSet, LazySet]],
     tracked: bool,
-) -> tuple[Named, Texts | None]:
-    """The names that are not declared, with their values; and the names that count as evaluated."""
+) -> tuple[NamedSets, StringSet | None]:
+    """The undeclared names with their values; and the names that count as evaluated."""
     algebra = subschemas.algebra
     keyword = members.get("additionalProperties")
     further = algebra.anything if keyword is None else subschemas.of(keyword)
     rest = all_but(declared) if declared else algebra.all_values.texts
-    evaluated: Texts | None = None
+    evaluated: StringSet | None = None
     if tracked:
-        evaluated = algebra.all_values.texts if keyword is not None else others(rest)
+        evaluated = algebra.all_values.texts if keyword is not None else ~rest
         for names, _ in patterns:
             evaluated |= names
     if not patterns:
         return (() if further is algebra.nothing else ((rest, further),)), evaluated
-    parts: list[tuple[Texts, Later | None]] = [(rest, None)]
-    for names, later in patterns:
-        parted: list[tuple[Texts, Later | None]] = []
+    parts: list[tuple[StringSet, LazySet | None]] = [(rest, None)]
+    for names, lazy in patterns:
+        parted: list[tuple[StringSet, LazySet | None]] = []
         for those, held in parts:
             matched = those & names
-            if nobody(matched):
+            if matched.is_empty:
                 parted.append((those, held))
                 continue
-            parted.append((matched, later if held is None else algebra.both(held, later)))
-            if not nobody(left := those & others(names)):
+            parted.append((matched, lazy if held is None else algebra.intersection(held, lazy)))
+            if not (left := those & ~names).is_empty:
                 parted.append((left, held))
         parts = parted
-        if len(parts) > _MOST_PARTS:
-            why = f"its patterns part names into more than {_MOST_PARTS} kinds"
+        if len(parts) > _MAX_NAME_SETS:
+            why = f"its patterns divide names into more than {_MAX_NAME_SETS} sets"
             raise unsupported(members["patternProperties"], why)
     extras = ((names, further if held is None else held) for names, held in parts)
     return tuple(extra for extra in extras if extra[1] is not algebra.nothing), evaluated
@@ -266,36 +270,36 @@ def _required(keyword: Node | None) -> frozenset[str]:
     if keyword is None:
         return frozenset()
     if keyword.items is None:
-        raise wrong(keyword, "a list of names")
+        raise invalid(keyword, "a list of names")
     return frozenset(_name(item) for item in keyword.items)
 
 
 def _name(node: Node) -> str:
     if not isinstance(node.value, str):
-        raise wrong(node, "a name, as text")
+        raise invalid(node, "a name, as text")
     return node.value
 
 
-def _pulled(
+def _with_required(
     subschemas: SubschemaSets,
-    properties: dict[str, Later],
-    extras: Named,
+    properties: dict[str, LazySet],
+    extras: NamedSets,
     required: Node,
-) -> Named:
-    """Required names become properties; the other names are what is left."""
+) -> NamedSets:
+    """Moves required names into ``properties``; returns the undeclared names without them."""
     assert required.items is not None
     fresh = [_name(item) for item in required.items if item.value not in properties]
     for name in fresh:
-        held = (later for names, later in extras if names.contains(name))
+        held = (lazy for names, lazy in extras if names.contains(name))
         properties[name] = next(held, subschemas.algebra.nothing)
     left = all_but(fresh)
-    return somebody((names & left, later) for names, later in extras)
+    return non_empty((names & left, lazy) for names, lazy in extras)
 
 
 def arrays_of(
     subschemas: SubschemaSets, members: dict[str, Node], tracked: bool
 ) -> tuple[Arrays, ...]:
-    """The shape that the keywords for arrays give; none where it is plain that there is none."""
+    """The shape of the keywords for arrays; empty if no array obviously meets them."""
     algebra = subschemas.algebra
     prefix, rest, closed = _items(subschemas, members)
     low = count_of(members.get("minItems")) or 0
@@ -309,7 +313,7 @@ def arrays_of(
     contains, also = _contains(subschemas, members)
     unique = members.get("uniqueItems")
     if unique is not None and not isinstance(unique.value, bool):
-        raise wrong(unique, "true or false")
+        raise invalid(unique, "true or false")
     if unique is not None and unique.value is False:
         unique = None
     evaluated = None if tracked and closed else len(prefix) if tracked else 0
@@ -318,19 +322,19 @@ def arrays_of(
 
 def _items(
     subschemas: SubschemaSets, members: dict[str, Node]
-) -> tuple[tuple[Later, ...], Later, bool]:
-    """The first items, those after them, and whether a keyword speaks of those after them."""
+) -> tuple[tuple[LazySet, ...], LazySet, bool]:
+    """The first items, the items after them, and whether a keyword restricts the latter."""
     words, of = subschemas.keywords, subschemas.of
     items = members.get("items")
     first = members.get("prefixItems") if "prefixItems" in words else None
     further = items
     if items is not None and items.items is not None and subschemas.dialect.items_as_list:
         if first is not None:
-            raise wrong(items, "a schema, where 'prefixItems' lists the first ones")
+            raise invalid(items, "a schema, where 'prefixItems' lists the first ones")
         first = items
         further = members.get("additionalItems") if "additionalItems" in words else None
     if first is not None and first.items is None:
-        raise wrong(first, "a list of schemas")
+        raise invalid(first, "a list of schemas")
     prefix = tuple(of(item) for item in first.items or ()) if first is not None else ()
     rest = subschemas.algebra.anything if further is None else of(further)
     return prefix, rest, further is not None
@@ -338,8 +342,8 @@ def _items(
 
 def _contains(
     subschemas: SubschemaSets, members: dict[str, Node]
-) -> tuple[tuple[Contains, ...], tuple[Later, ...]]:
-    """What ``contains`` asks for, and the items that it counts as evaluated."""
+) -> tuple[tuple[Contains, ...], tuple[LazySet, ...]]:
+    """The condition of ``contains``, and the items that it counts as evaluated."""
     words = subschemas.keywords
     keyword = members.get("contains")
     if keyword is None or "contains" not in words:
@@ -347,7 +351,7 @@ def _contains(
     counted = "minContains" in words
     low = count_of(members.get("minContains")) if counted else None
     high = count_of(members.get("maxContains")) if counted else None
-    later = subschemas.of(keyword)
-    # items evaluated by "contains" are so from 2020-12 on
-    also = (later,) if subschemas.dialect.draft in (None, 2020) else ()
-    return (Contains(later, 1 if low is None else low, high),), also
+    lazy = subschemas.of(keyword)
+    # "contains" evaluates items from draft 2020-12 on
+    also = (lazy,) if subschemas.dialect.draft in (None, 2020) else ()
+    return (Contains(lazy, 1 if low is None else low, high),), also

@@ -1,7 +1,7 @@
 """Conjunction, union and complement of sets of JSON values.
 
-What a shape asks for is a conjunction, so what it leaves out is a union: one shape for every
-condition that may fail. Of a set of shapes the complements meet.
+A shape is a conjunction of conditions, so its complement is a union with one shape for each
+condition that may fail. The complement of a union of shapes is the conjunction of theirs.
 """
 
 from __future__ import annotations
@@ -11,32 +11,29 @@ from functools import partial, reduce
 from itertools import product
 
 from workbench.schema.algebra.interface import SetAlgebra
-from workbench.schema.algebra.property_order import mentioned, together
-from workbench.schema.algebra.shape_count import live
+from workbench.schema.algebra.property_order import declared_names, with_common_order
+from workbench.schema.algebra.shape_count import non_empty_shapes
 from workbench.schema.normal_form import (
     Arrays,
     Contains,
-    Later,
-    Named,
+    LazySet,
+    NamedSets,
     Objects,
     Values,
     all_but,
-    either,
+    certain_complement,
     item_of,
-    nobody,
-    of_both,
-    of_the_rest,
-    others,
-    outside,
+    non_empty,
     property_of,
-    somebody,
+    undecided_in_both,
+    undecided_in_complement,
 )
 from workbench.schema.schema_reader import unsupported
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 
 
 def meet(algebra: SetAlgebra, left: Values, right: Values) -> Values:
-    """The values in both sets: every shape of the one with every shape of the other.
+    """The values in both sets: each shape of one set is met with each shape of the other.
 
     Raises: TooManyCases
     """
@@ -51,7 +48,7 @@ def meet(algebra: SetAlgebra, left: Values, right: Values) -> Values:
         left.texts & right.texts,
         meet_arrays(algebra, left.arrays, right.arrays),
         meet_objects(algebra, left.objects, right.objects),
-        of_both(left, right),
+        undecided_in_both(left, right),
     )
 
 
@@ -59,20 +56,24 @@ def meet_arrays(
     algebra: SetAlgebra, left: tuple[Arrays, ...], right: tuple[Arrays, ...]
 ) -> tuple[Arrays, ...]:
     """The arrays in both unions."""
-    return live(algebra, (_arrays(algebra, one, other) for one, other in product(left, right)))
+    return non_empty_shapes(
+        algebra, (_arrays(algebra, one, other) for one, other in product(left, right))
+    )
 
 
 def meet_objects(
     algebra: SetAlgebra, left: tuple[Objects, ...], right: tuple[Objects, ...]
 ) -> tuple[Objects, ...]:
     """The objects in both unions."""
-    return live(algebra, (_objects(algebra, one, other) for one, other in product(left, right)))
+    return non_empty_shapes(
+        algebra, (_objects(algebra, one, other) for one, other in product(left, right))
+    )
 
 
 def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
-    """The values in any of some sets."""
+    """The values in at least one of the sets."""
     null, booleans = False, frozenset[bool]()
-    unsure = algebra.no_values.unsure
+    undecided = algebra.no_values.undecided
     numbers, texts = algebra.no_values.numbers, algebra.no_values.texts
     arrays: list[Arrays] = []
     objects: list[Objects] = []
@@ -80,8 +81,8 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
         null = null or values.null
         booleans |= values.booleans
         numbers |= values.numbers
-        texts = either(texts, values.texts)
-        unsure = either(unsure, values.unsure)
+        texts |= values.texts
+        undecided |= values.undecided
         arrays += values.arrays
         objects += values.objects
     if algebra.any_array in arrays and all(
@@ -95,30 +96,30 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
         booleans,
         numbers,
         texts,
-        live(algebra, arrays),
-        live(algebra, together(objects)),
-        unsure,
+        non_empty_shapes(algebra, arrays),
+        non_empty_shapes(algebra, with_common_order(objects)),
+        undecided,
     )
 
 
 def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
-    """The arrays of two shapes; None where it is plain that there is none."""
+    """The arrays of both shapes; None if there obviously is no such array."""
     if left is algebra.any_array:
         return right
     if right is algebra.any_array:
         return left
-    low, high = max(left.low, right.low), least(left.high, right.high)
+    low, high = max(left.low, right.low), smaller_bound(left.high, right.high)
     count = max(len(left.prefix), len(right.prefix))
     prefix = [
-        algebra.both(item_of(left, index), item_of(right, index))
+        algebra.intersection(item_of(left, index), item_of(right, index))
         for index in range(count if high is None else min(count, high))
     ]
-    rest = algebra.both(left.rest, right.rest)
+    rest = algebra.intersection(left.rest, right.rest)
     gap = next((index for index, item in enumerate(prefix) if item is algebra.nothing), None)
     if gap is None and rest is algebra.nothing:
         gap = len(prefix)
     if gap is not None:
-        high, prefix = least(high, gap), prefix[:gap]
+        high, prefix = smaller_bound(high, gap), prefix[:gap]
     if high is not None and high < low:
         return None
     return Arrays(
@@ -136,26 +137,26 @@ def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
 
 
 def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | None:
-    """The objects of two shapes; None where it is plain that there is none."""
+    """The objects of both shapes; None if there obviously is no such object."""
     if left is algebra.any_object:
         return right
     if right is algebra.any_object:
         return left
     required = left.required | right.required
-    low, high = max(left.low, right.low), least(left.high, right.high)
+    low, high = max(left.low, right.low), smaller_bound(left.high, right.high)
     if high is not None and high < max(low, len(required)):
         return None
-    properties: dict[str, Later] = {}
+    properties: dict[str, LazySet] = {}
     for name in dict.fromkeys(_names(left, right)):
         one, other = property_of(left, name), property_of(right, name)
-        later = algebra.nothing if one is None or other is None else algebra.both(one, other)
-        if later is algebra.nothing and name in required:
+        lazy = algebra.nothing if one is None or other is None else algebra.intersection(one, other)
+        if lazy is algebra.nothing and name in required:
             return None
-        properties[name] = later
+        properties[name] = lazy
     order: tuple[str, ...] | None = None
     if left.order is not None or right.order is not None:
-        order = tuple(dict.fromkeys((*mentioned(left), *mentioned(right))))
-    evaluated: Texts | None = left.evaluated
+        order = tuple(dict.fromkeys((*declared_names(left), *declared_names(right))))
+    evaluated: StringSet | None = left.evaluated
     if right.evaluated is not None:
         evaluated = right.evaluated if evaluated is None else evaluated | right.evaluated
     return Objects(
@@ -168,78 +169,81 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
         frozenset(_loose(left, right)),
         order,
         evaluated,
-        either(left.unsure, right.unsure),
+        left.undecided | right.undecided,
     )
 
 
 def _loose(left: Objects, right: Objects) -> Iterator[str]:
     """The names that neither shape declares."""
-    for name in left.loose | right.loose:
-        if not any(name in one.properties and name not in one.loose for one in (left, right)):
+    for name in left.undeclared | right.undeclared:
+        if not any(name in one.properties and name not in one.undeclared for one in (left, right)):
             yield name
 
 
 def _names(left: Objects, right: Objects) -> Iterator[str]:
-    """The names of two shapes, declared ones first; a name may come twice."""
-    if not left.loose and not right.loose:
+    """The names of two shapes, declared ones first; a name may be yielded twice."""
+    if not left.undeclared and not right.undeclared:
         yield from left.properties
         yield from right.properties
         return
     for shape in (left, right):
-        yield from (name for name in shape.properties if name not in shape.loose)
+        yield from (name for name in shape.properties if name not in shape.undeclared)
     yield from left.properties
     yield from right.properties
 
 
-def _extras(algebra: SetAlgebra, left: Objects, right: Objects) -> Iterator[tuple[Texts, Later]]:
-    """The other names of two shapes: those of each without the names that the other declares."""
+def _extras(
+    algebra: SetAlgebra, left: Objects, right: Objects
+) -> Iterator[tuple[StringSet, LazySet]]:
+    """The undeclared names of both shapes: the intersections of their sets of names."""
     for (names, one), (also, other) in product(left.extras, right.extras):
-        later = algebra.both(one, other)
-        if later is not algebra.nothing:
+        lazy = algebra.intersection(one, other)
+        if lazy is not algebra.nothing:
             common = names if names is also else names & also
-            if not nobody(common):
-                yield common, later
+            if not common.is_empty:
+                yield common, lazy
 
 
-def least(left: int | None, right: int | None) -> int | None:
-    """The smaller of two bounds, None where there is none."""
+def smaller_bound(left: int | None, right: int | None) -> int | None:
+    """The smaller of two upper bounds; None is no bound."""
     if left is None or right is None:
         return right if left is None else left
     return min(left, right)
 
 
-#: Properties that may fail, of which each is a case; of more that one of them does is one case: so
-#: a oneOf of three open objects with eight typed properties each has a dozen shapes, not 243. With
-#: 3 a recursive oneOf of four open objects took over 2 s in place of 0.1.
-_FEW = 6
+#: In the complement of a shape, up to this number of typed properties give one shape each; more of
+#: them give one shape with the condition that at least one of them fails. With 6, a oneOf of three
+#: open objects with eight typed properties each has a dozen shapes instead of 243. With 3, a
+#: recursive oneOf of four open objects took over 2 s instead of 0.1 s.
+_MAX_SEPARATE_PROPERTIES = 6
 
 
 def complement(algebra: SetAlgebra, values: Values) -> Values:
     """The JSON values that are not in a set.
 
-    Raises: BuildError where a shape asks for items that differ; Untold.
+    Raises: BuildError where a shape requires unique items; UncomputableSet.
     """
     return Values(
         not values.null,
         algebra.all_values.booleans - values.booleans,
         ~values.numbers,
-        outside(values.texts, values.unsure),
-        other_arrays(algebra, values.arrays),
-        other_objects(algebra, values.objects),
-        of_the_rest(values),
+        certain_complement(values.texts, values.undecided),
+        complement_arrays(algebra, values.arrays),
+        complement_objects(algebra, values.objects),
+        undecided_in_complement(values),
     )
 
 
-def other_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[Arrays, ...]:
-    """The arrays of none of the shapes."""
+def complement_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[Arrays, ...]:
+    """The arrays in none of the shapes."""
     left: tuple[Arrays, ...] = (algebra.any_array,)
     for shape in shapes:
         left = meet_arrays(algebra, left, tuple(_failing_arrays(algebra, shape)))
     return left
 
 
-def other_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
-    """The objects of none of the shapes."""
+def complement_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
+    """The objects in none of the shapes."""
     left: tuple[Objects, ...] = (algebra.any_object,)
     for shape in shapes:
         left = meet_objects(algebra, left, tuple(_failing_objects(algebra, shape)))
@@ -257,15 +261,15 @@ def _failing_arrays(algebra: SetAlgebra, shape: Arrays) -> Iterator[Arrays]:
         if item is not anything:
             yield Arrays((anything,) * index + (negated(item),), anything, index + 1)
     if shape.rest is not anything:
-        asked = Contains(negated(shape.rest), 1, None, len(shape.prefix))
-        yield Arrays((), anything, len(shape.prefix) + 1, None, (asked,))
-    for asked in shape.contains:
-        if asked.low:
-            fewer = Contains(asked.values, 0, asked.low - 1, asked.start)
+        condition = Contains(negated(shape.rest), 1, None, len(shape.prefix))
+        yield Arrays((), anything, len(shape.prefix) + 1, None, (condition,))
+    for condition in shape.contains:
+        if condition.low:
+            fewer = Contains(condition.values, 0, condition.low - 1, condition.start)
             yield Arrays((), anything, contains=(fewer,))
-        if asked.high is not None:
-            more = Contains(asked.values, asked.high + 1, None, asked.start)
-            yield Arrays((), anything, asked.start + more.low, contains=(more,))
+        if condition.high is not None:
+            more = Contains(condition.values, condition.high + 1, None, condition.start)
+            yield Arrays((), anything, condition.start + more.low, contains=(more,))
     if shape.unique is not None and (shape.high is None or shape.high > 1):
         raise unsupported(
             shape.unique,
@@ -279,13 +283,13 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
     anything, negated = algebra.anything, algebra.complement
     everything = algebra.any_object.extras
     failing = [(name, held) for name, held in shape.properties.items() if held is not anything]
-    for name, later in shape.properties.items():
+    for name, lazy in shape.properties.items():
         if name in shape.required:
             yield _with(algebra, name, algebra.nothing)
-        if len(failing) <= _FEW and later is not anything:
-            yield _with(algebra, name, negated(later))
-    if len(failing) > _FEW:
-        pairs = tuple((Texts.of([name]), negated(held)) for name, held in failing)
+        if len(failing) <= _MAX_SEPARATE_PROPERTIES and lazy is not anything:
+            yield _with(algebra, name, negated(lazy))
+    if len(failing) > _MAX_SEPARATE_PROPERTIES:
+        pairs = tuple((StringSet.of([name]), negated(held)) for name, held in failing)
         yield Objects({}, frozenset(), everything, some=(pairs,))
     for pair in _failing_extras(algebra, shape):
         yield Objects({}, frozenset(), everything, some=((pair,),))
@@ -297,28 +301,28 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
         yield from reduce(partial(meet_objects, algebra), _without(algebra, pairs))
 
 
-def _with(algebra: SetAlgebra, name: str, later: Later) -> Objects:
-    """Objects with a property of a name and a set, or without it where the set has no value."""
-    rest, loose = ((all_but([name]), algebra.anything),), frozenset((name,))
-    required = frozenset[str]() if later is algebra.nothing else loose
-    return Objects({name: later}, required, rest, loose=loose)
+def _with(algebra: SetAlgebra, name: str, lazy: LazySet) -> Objects:
+    """Objects with a property whose value is in a set; without the property if the set is empty."""
+    rest, undeclared = ((all_but([name]), algebra.anything),), frozenset((name,))
+    required = frozenset[str]() if lazy is algebra.nothing else undeclared
+    return Objects({name: lazy}, required, rest, undeclared=undeclared)
 
 
-def _without(algebra: SetAlgebra, pairs: Named) -> Iterator[tuple[Objects, ...]]:
-    """For each pair the objects that have no property with such a name and such a value."""
-    for names, later in pairs:
-        allowed = [(names, algebra.complement(later)), (others(names), algebra.anything)]
+def _without(algebra: SetAlgebra, pairs: NamedSets) -> Iterator[tuple[Objects, ...]]:
+    """For each (names, values) pair, the objects that have no property matching it."""
+    for names, lazy in pairs:
+        allowed = [(names, algebra.complement(lazy)), (~names, algebra.anything)]
         kept = (part for part in allowed if part[1] is not algebra.nothing)
-        yield (Objects({}, frozenset(), somebody(kept)),)
+        yield (Objects({}, frozenset(), non_empty(kept)),)
 
 
-def _failing_extras(algebra: SetAlgebra, shape: Objects) -> Iterator[tuple[Texts, Later]]:
-    """Names and values that no property may have which is not declared."""
-    allowed = Texts.of(list(shape.properties))
-    for names, later in shape.extras:
+def _failing_extras(algebra: SetAlgebra, shape: Objects) -> Iterator[tuple[StringSet, LazySet]]:
+    """The (names, values) pairs that a shape forbids to its undeclared properties."""
+    allowed = StringSet.of(list(shape.properties))
+    for names, lazy in shape.extras:
         allowed |= names
-        if later is not algebra.anything:
-            yield names, algebra.complement(later)
-    forbidden = outside(allowed, shape.unsure)
-    if not nobody(forbidden):
+        if lazy is not algebra.anything:
+            yield names, algebra.complement(lazy)
+    forbidden = certain_complement(allowed, shape.undecided)
+    if not forbidden.is_empty:
         yield forbidden, algebra.anything

@@ -1,8 +1,8 @@
-"""How many shapes a set of JSON values needs; tags that tell them apart.
+"""Limits the number of shapes of a set, by removing empty and redundant ones; discriminator tags.
 
-Options are mostly told apart by one property with a value each (``"kind": {"const": "cat"}``). Two
-shapes whose tags of one name have no value in common have none themselves, which is seen at a
-glance: 250 options are 31,125 pairs.
+Options usually differ in one property with a constant value (``"kind": {"const": "cat"}``). Two
+shapes whose tags under one name are disjoint are disjoint themselves. This test is fast, which
+matters because 250 options are 31,125 pairs.
 """
 
 from __future__ import annotations
@@ -14,24 +14,22 @@ from workbench.base.errors import BuildError, LimitError
 from workbench.schema.algebra.interface import SetAlgebra
 from workbench.schema.normal_form import (
     Arrays,
-    Circular,
-    Later,
+    CircularReference,
+    LazySet,
     Objects,
-    nobody,
-    others,
     property_of,
 )
-from workbench.schema.schema_reader import Untold
+from workbench.schema.schema_reader import UncomputableSet
 
 if TYPE_CHECKING:
-    from workbench.schema.string_sets import Texts
+    from workbench.schema.string_sets import StringSet
 
 
-#: By name, a stand-in for each value it may have.
+#: The possible values of each property that has few of them, by name.
 Tags = Mapping[str, frozenset[object]]
 
-#: So many words of one name are a tag.
-_MOST_WORDS = 64
+#: A property with at most this number of strings is a tag.
+_MAX_TAG_WORDS = 64
 
 
 def tags_of(shape: Objects | Arrays) -> Tags:
@@ -42,72 +40,72 @@ def tags_of(shape: Objects | Arrays) -> Tags:
     return {name: tag for name, tag in found.items() if tag is not None}
 
 
-def apart(one: Tags, other: Tags) -> bool:
-    """Whether shapes with these tags have no value in common."""
+def have_disjoint_tags(one: Tags, other: Tags) -> bool:
+    """Whether shapes with these tags are surely disjoint."""
     return any(name in other and tag.isdisjoint(other[name]) for name, tag in one.items())
 
 
-def _tag(later: Later) -> frozenset[object] | None:
+def _tag(lazy: LazySet) -> frozenset[object] | None:
     try:
-        values = later.raw
-    except (Circular, BuildError, LimitError):
-        return None  # whoever writes the set out is told
+        values = lazy.raw
+    except (CircularReference, BuildError, LimitError):
+        return None  # the error is reported when the set is written as rules
     words = values.texts.words
-    if words is None or len(words) > _MOST_WORDS or values.arrays or values.objects:
+    if words is None or len(words) > _MAX_TAG_WORDS or values.arrays or values.objects:
         return None
-    if not nobody(values.unsure) or not values.numbers.is_empty:
+    if not values.undecided.is_empty or not values.numbers.is_empty:
         return None
     return frozenset((*words, *values.booleans, *((None,) if values.null else ())))
 
 
 Shape = TypeVar("Shape", Arrays, Objects)
 
-#: So few shapes are kept without asking whether they are empty: settling asks once more.
-_FEW = 2
-#: Shapes of one type in one set: a union of 250 options with tags compiles in 75 to 150 ms.
-_MOST = 500
-#: Shapes that are looked at on the way to one set.
-_MOST_TRIED = 4_000
+#: Up to this number, shapes are kept without an emptiness test; ``simplify`` tests them later.
+_MAX_UNTESTED = 2
+#: The most shapes of one type in a set: a union of 250 options with tags compiles in 75 to 150 ms.
+_MAX_SHAPES = 500
+#: The most candidate shapes that are examined for one set.
+_MAX_CANDIDATES = 4_000
 
 
-class TooManyCases(Untold):
-    """A conjunction of unions has more shapes than are written out."""
+class TooManyCases(UncomputableSet):
+    """A conjunction of unions has more than ``_MAX_SHAPES`` shapes."""
 
     def __init__(self) -> None:
-        super().__init__(f"its conditions part into more than {_MOST} cases")
+        super().__init__(f"its conditions have more than {_MAX_SHAPES} cases")
 
 
-def live(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tuple[Shape, ...]:
-    """The shapes that may have a value; None stands for one that has none.
+def non_empty_shapes(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tuple[Shape, ...]:
+    """The shapes that may have a value; None is an empty shape.
 
-    Where there are more than a few, those with no value are looked for, and those all of whose
-    values another shape has: a product of unions is mostly made of them.
+    If there are more than ``_MAX_UNTESTED``, empty shapes and shapes contained in another one are
+    removed: most shapes of a product of unions are such.
 
     Raises: TooManyCases
     """
     kept: list[Shape] = []
-    looked_at = False
+    tested = False
     for tried, shape in enumerate(shapes):
         algebra.clock.check()
-        if tried > _MOST_TRIED:
+        if tried > _MAX_CANDIDATES:
             raise TooManyCases
         if shape is None or shape in kept:
             continue
-        if not looked_at and len(kept) < _FEW:
+        if not tested and len(kept) < _MAX_UNTESTED:
             kept.append(shape)
             continue
-        if not looked_at:
+        if not tested:
             for one in tuple(kept):
                 kept = _with(algebra, kept, one)
-            looked_at = True
+            tested = True
         kept = _with(algebra, kept, shape)
-        if len(kept) > _MOST:
+        if len(kept) > _MAX_SHAPES:
             raise TooManyCases
     return tuple(kept)
 
 
 def _with(algebra: SetAlgebra, kept: list[Shape], shape: Shape) -> list[Shape]:
-    """Some shapes with one more, so far as it has values that no other has."""
+    """Adds a shape unless it is empty or contained in another; removes shapes that it contains."""
     others: list[Shape] = [other for other in kept if other is not shape]
     if algebra.is_empty(shape) or any(_within(algebra, shape, other) for other in others):
         return others
@@ -117,7 +115,7 @@ def _with(algebra: SetAlgebra, kept: list[Shape], shape: Shape) -> list[Shape]:
 
 
 def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects) -> bool:
-    """Whether it is plain that the other shape has every value of the one."""
+    """Whether a shape is obviously contained in another one."""
     if not isinstance(one, Objects) or not isinstance(other, Objects):
         return False
     if not other.required <= one.required or other.low > one.low:
@@ -128,26 +126,26 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
         return False
     if other.high is not None and (one.high is None or one.high > other.high):
         return False
-    for name, later in other.properties.items():
+    for name, lazy in other.properties.items():
         own = property_of(one, name) or algebra.nothing
-        if own is not algebra.nothing and not later.key <= own.key:
+        if own is not algebra.nothing and not lazy.key <= own.key:
             return False
-    for name, later in one.properties.items():
-        if name not in other.properties and later is not algebra.nothing:
+    for name, lazy in one.properties.items():
+        if name not in other.properties and lazy is not algebra.nothing:
             held = property_of(other, name)
-            if held is None or not held.key <= later.key:
+            if held is None or not held.key <= lazy.key:
                 return False
     return all(
         any(
-            held.key <= later.key and _covered(names, allowed, other)
+            held.key <= lazy.key and _covered(names, allowed, other)
             for allowed, held in other.extras
         )
-        for names, later in one.extras
+        for names, lazy in one.extras
     )
 
 
-def _covered(names: Texts, allowed: Texts, shape: Objects) -> bool:
-    """Whether every one of some names is allowed, or is declared by a shape."""
-    left = names & others(allowed)
+def _covered(names: StringSet, allowed: StringSet, shape: Objects) -> bool:
+    """Whether each of these names is allowed, or is declared by a shape."""
+    left = names & ~allowed
     few = left.finite(len(shape.properties))
     return few is not None and all(name in shape.properties for name in few)

@@ -1,22 +1,28 @@
 """Subschemas as sets of JSON values.
 
-Each keyword is read by the module that knows its type; what combines whole subschemas (``allOf``
-and the like) is met with the rest in the order of the text, which is the order in which names are
-declared.
+``keywords`` computes the set of the keywords for one type. Keywords that combine subschemas
+(``allOf`` and others, in ``combining``) are met with it in the order of the text, because that is
+the order in which names are declared.
 
-Every set is a ``Later`` with a key: the literals of a conjunction, an atom's number where the atom
-is asked for and its negative where its complement is. Same key, same object. What shapes hold
-below themselves are such conjunctions again, and of finitely many atoms there are finitely many,
-which is why a schema that refers to itself ends.
+Every set is a ``LazySet`` with a key, the literals of a conjunction: the number of an atom, or its
+negative for the complement. Equal keys are the same object. The sets inside a shape are again such
+conjunctions, and there are finitely many of them over finitely many atoms, so a schema that refers
+to itself terminates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.algebra.combining import COMBINING, UNEVALUATED, constant, restricted
+from workbench.schema.algebra.combining import (
+    COMBINING,
+    UNEVALUATED,
+    constant,
+    restrict_unevaluated,
+)
 from workbench.schema.algebra.emptiness import Emptiness
 from workbench.schema.algebra.interface import SetAlgebra
 from workbench.schema.algebra.keywords import (
@@ -29,11 +35,18 @@ from workbench.schema.algebra.keywords import (
     objects_of,
     texts_of,
 )
-from workbench.schema.algebra.property_order import as_written
+from workbench.schema.algebra.property_order import in_text_order
 from workbench.schema.algebra.set_operations import complement, join, meet
-from workbench.schema.algebra.settling import settled
-from workbench.schema.normal_form import Arrays, Circular, Later, Objects, Values, canonical
-from workbench.schema.numbers import Numbers
+from workbench.schema.algebra.simplify import simplified
+from workbench.schema.normal_form import (
+    Arrays,
+    CircularReference,
+    LazySet,
+    Objects,
+    Values,
+    canonical,
+)
+from workbench.schema.numbers import NumberSet
 from workbench.schema.references import References
 from workbench.schema.schema_reader import (
     ANNOTATIONS,
@@ -43,21 +56,21 @@ from workbench.schema.schema_reader import (
     Json,
     Node,
     SchemaNote,
-    Untold,
-    blamed,
+    UncomputableSet,
     dialect_of,
+    first_keyword,
+    invalid,
     note,
     unsupported,
-    wrong,
 )
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 
 _TYPES = frozenset(("null", "boolean", "integer", "number", "string", "array", "object"))
 _TYPED = {name: frozenset((name,)) for name in _TYPES}
 _BOTH = frozenset((False, True))
 _NEITHER: frozenset[bool] = frozenset()
-#: The words that are honoured, in any draft.
-_KNOWN = (
+#: The supported keywords, of all drafts.
+_SUPPORTED = (
     frozenset(("type", "nullable"))
     | NUMBER_WORDS
     | TEXT_WORDS
@@ -70,46 +83,46 @@ _KNOWN = (
 
 
 class Subschemas:
-    """The subschemas of a document, each a set."""
+    """The subschemas of a document as sets."""
 
     def __init__(self, algebra: SetAlgebra, dialect: Dialect, references: References) -> None:
         self.algebra = algebra
         self.dialect = dialect
         self.references = references
-        #: The words of this dialect that say something about instances.
-        self.keywords = dialect.keywords & _KNOWN
-        self._ordinary = self.keywords | ANNOTATIONS
-        self._combining = self.keywords & COMBINING.keys()
-        self._plain: dict[Node, Later] = {}
-        self._tracked: dict[Node, Later] = {}
-        self._strange: set[str] = set()
+        #: The supported keywords of this dialect.
+        self.keywords = dialect.keywords & _SUPPORTED
+        self._recognized = self.keywords | ANNOTATIONS
+        self._combining_words = self.keywords & COMBINING.keys()
+        self._plain: dict[Node, LazySet] = {}
+        self._tracked: dict[Node, LazySet] = {}
+        self._reported_unknown: set[str] = set()
 
-    def of(self, node: Node, tracked: bool = False) -> Later:
-        """The set a subschema means; ``tracked``: its shapes say what they have evaluated.
+    def of(self, node: Node, tracked: bool = False) -> LazySet:
+        """The set of a subschema; if ``tracked``, its shapes record what they have evaluated.
 
-        A subschema that says nothing but where another stands is that other.
+        A subschema that is only a ``$ref`` has the same set as its target.
         """
-        known_of = self._tracked if tracked else self._plain
-        known = known_of.get(node)
-        if known is not None:
-            return known
-        passed: list[Node] = []
-        here = node
-        while (further := self._elsewhere(here)) is not None:
-            passed.append(here)
-            if further in passed:
-                reference = (here.members or {})["$ref"]
-                raise unsupported(reference, "it refers to itself, and to nothing else")
-            here = further
-        later = known_of.get(here)
-        if later is None:
-            later = self._made(here, tracked)
-        for one in (*passed, here):
-            known_of[one] = later
-        return later
+        cache = self._tracked if tracked else self._plain
+        cached = cache.get(node)
+        if cached is not None:
+            return cached
+        aliases: list[Node] = []
+        target = node
+        while (further := self._ref_target(target)) is not None:
+            aliases.append(target)
+            if further in aliases:
+                reference = (target.members or {})["$ref"]
+                raise unsupported(reference, "it refers only to itself")
+            target = further
+        lazy = cache.get(target)
+        if lazy is None:
+            lazy = self._new_subschema(target, tracked)
+        for one in (*aliases, target):
+            cache[one] = lazy
+        return lazy
 
-    def _elsewhere(self, node: Node) -> Node | None:
-        """Where a subschema refers to if that is all it does."""
+    def _ref_target(self, node: Node) -> Node | None:
+        """The target of a subschema that is only a ``$ref``; None for others."""
         members = node.members
         if members is None or "$ref" not in members:
             return None
@@ -124,76 +137,76 @@ class Subschemas:
         assert node.members is not None
         for word, member in node.members.items():
             if word in self.keywords and word != "$ref":
-                self.algebra.tell(member, f"this draft ignores {word!r} next to '$ref'")
+                self.algebra.add_note(member, f"this draft ignores {word!r} next to '$ref'")
 
-    def _made(self, node: Node, tracked: bool) -> Later:
+    def _new_subschema(self, node: Node, tracked: bool) -> LazySet:
         algebra, value = self.algebra, node.value
         if value is True:
             return algebra.anything
         if value is False:
             return algebra.nothing
         if not isinstance(value, dict):
-            raise wrong(node, "a schema: an object, true or false")
-        if not self._ordinary.issuperset(value):
+            raise invalid(node, "a schema: an object, true or false")
+        if not self._recognized.issuperset(value):
             self._note_unknown(value)
         if self.keywords.isdisjoint(value):
             return algebra.anything
         return algebra.atom(node, lambda: self._read(node, value, tracked))
 
     def _note_unknown(self, members: dict[str, Node]) -> None:
-        """Tell of each word once that the draft does not have."""
+        """Add a note for each keyword that the draft does not have, once per word."""
         for word, node in members.items():
-            if word not in self._ordinary and word not in self._strange:
-                self._strange.add(word)
+            if word not in self._recognized and word not in self._reported_unknown:
+                self._reported_unknown.add(word)
                 if not word.startswith(("x-", "_")):
                     message = f"unknown keyword {word!r}, ignored"
-                    self.algebra.tell(node, message)
+                    self.algebra.add_note(node, message)
 
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
-        """What the keywords of a subschema say, all together."""
+        """The set of all keywords of a subschema."""
         words = members.keys()
         asks = not UNEVALUATED.isdisjoint(words) and UNEVALUATED & words & self.keywords
         tracked = tracked or bool(asks)
-        values = self._own(members, tracked)
-        if not self._combining.isdisjoint(words):
-            values = self._combined(values, members, tracked)
+        values = self._single_type(members, tracked)
+        if not self._combining_words.isdisjoint(words):
+            values = self._with_combining(values, members, tracked)
         if asks:
-            values = restricted(self, values, members)
+            values = restrict_unevaluated(self, values, members)
         return values
 
-    def _combined(self, values: Values, members: dict[str, Node], tracked: bool) -> Values:
-        """The values that meet the keywords which combine subschemas as well."""
+    def _with_combining(self, values: Values, members: dict[str, Node], tracked: bool) -> Values:
+        """The values that also meet the keywords that combine subschemas."""
         parts: dict[str, Values] = {}
         for word, keyword in members.items():
-            if word in self._combining:
+            if word in self._combining_words:
                 try:
                     parts[word] = COMBINING[word](self, keyword, tracked)
                     values = meet(self.algebra, values, parts[word])
-                except Untold as error:
+                except UncomputableSet as error:
                     raise unsupported(keyword, str(error)) from None
-                except Circular as error:
+                except CircularReference as error:
                     error.keyword = error.keyword or keyword
                     raise
         if "properties" in members:
-            objects = as_written(values.objects, members, parts)
+            objects = in_text_order(values.objects, members, parts)
             values = replace(values, objects=tuple(objects))
         return values
 
-    def _own(self, members: dict[str, Node], tracked: bool) -> Values:
-        """What the keywords say that hold for one type each."""
+    def _single_type(self, members: dict[str, Node], tracked: bool) -> Values:
+        """The set of the keywords that restrict values of one type."""
         algebra, words = self.algebra, members.keys()
         types = self._types(members)
         none = algebra.no_values
         texts, numbers, arrays, objects = none.texts, none.numbers, none.arrays, none.objects
-        unsure = none.unsure
+        undecided = none.undecided
         if "string" in types:
             texts = algebra.all_values.texts
             if not TEXT_WORDS.isdisjoint(words):
-                texts, unsure = texts_of(self, members)
+                texts, undecided = texts_of(self, members)
         if "number" in types or "integer" in types:
             numbers = numbers_of(self, members, "number" not in types)
         if "format" in words and "string" not in types:
-            algebra.tell(members["format"], "a format applies only to strings")
+            algebra.add_note(members["format"], "a format applies only to strings")
         if "array" in types:
             plain = ARRAY_WORDS.isdisjoint(words)
             arrays = algebra.all_values.arrays if plain else arrays_of(self, members, tracked)
@@ -201,68 +214,70 @@ class Subschemas:
             plain = OBJECT_WORDS.isdisjoint(words)
             objects = algebra.all_values.objects if plain else objects_of(self, members, tracked)
         booleans = _BOTH if "boolean" in types else _NEITHER
-        return Values("null" in types, booleans, numbers, texts, arrays, objects, unsure)
+        return Values("null" in types, booleans, numbers, texts, arrays, objects, undecided)
 
     def _types(self, members: dict[str, Node]) -> frozenset[str]:
-        """The types a subschema names, all of them if it names none."""
+        """The types in ``type`` and ``nullable``; all types without ``type``."""
         named = members.get("type")
         if named is None:
             return _TYPES
         if isinstance(named.value, str):
             types = _TYPED.get(named.value)
             if types is None:
-                raise wrong(named, "one of " + ", ".join(sorted(_TYPES)))
+                raise invalid(named, "one of " + ", ".join(sorted(_TYPES)))
         else:
             if not isinstance(named.value, list) or not named.value:
-                raise wrong(named, "the name of a type, or a list of them")
+                raise invalid(named, "the name of a type, or a list of them")
             for one in named.value:
                 if not isinstance(one.value, str) or one.value not in _TYPES:
-                    raise wrong(one, "one of " + ", ".join(sorted(_TYPES)))
+                    raise invalid(one, "one of " + ", ".join(sorted(_TYPES)))
             types = frozenset(str(one.value) for one in named.value)
         nullable = members.get("nullable")
         if nullable is not None and "nullable" in self.keywords:
             if not isinstance(nullable.value, bool):
-                raise wrong(nullable, "true or false")
+                raise invalid(nullable, "true or false")
             types |= {"null"} if nullable.value else types
         return types
 
 
-#: Keywords that part values into cases, or leave out those of a subschema.
-_PARTING = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
-#: The atom without a value; the empty key has them all.
+#: Keywords that can make a set uncomputable: the first one present is named in the error.
+_CAUSES = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
+#: The atom of the empty set; the empty key is the set of all values.
 _NOTHING = 1
 
 
 class Algebra:
-    """The sets of one document, each made once.
+    """The sets of one document; equal sets are the same object.
 
-    Raises: BuildError of kind ``unsupported_schema`` for what cannot be honoured, with the
-            keyword's place and JSON pointer; ParseError of kind ``schema`` for what is no schema.
+    Raises: BuildError of kind ``unsupported_schema`` for an unsupported keyword, with its span and
+            JSON pointer; ParseError of kind ``schema`` for an invalid schema.
     """
 
     def __init__(self, document: Document, limits: Limits = LIMITS) -> None:
         self.document = document
         self.limits = limits
         self.clock = limits.clock()
-        self._told: dict[Node, SchemaNote] = {}
-        self._known: dict[frozenset[int], Later] = {}
-        self._opposites: dict[frozenset[int], Later] = {}
-        self._unions: dict[frozenset[frozenset[int]], Later] = {}
-        self._constants: dict[object, Later] = {}
+        self._notes: dict[Node, SchemaNote] = {}
+        self._conjunctions: dict[frozenset[int], LazySet] = {}
+        self._complements: dict[frozenset[int], LazySet] = {}
+        self._unions: dict[frozenset[frozenset[int]], LazySet] = {}
+        self._constants: dict[object, LazySet] = {}
         self._atoms = _NOTHING
         root = document.root
-        #: No JSON value, and all of them.
-        self.nothing = self._later(frozenset((_NOTHING,)), root, lambda _: self.no_values)
-        self.anything = self._later(frozenset(), root, lambda _: self.all_values)
+        #: The empty set and the set of all JSON values.
+        self.nothing = self._new_set(frozenset((_NOTHING,)), root, lambda: self.no_values)
+        self.anything = self._new_set(frozenset(), root, lambda: self.all_values)
         self.nothing.empty, self.anything.empty = True, False
         self.any_array = Arrays((), self.anything)
-        self.any_object = Objects({}, frozenset(), ((Texts.everything(), self.anything),))
-        self.no_values = Values(False, frozenset(), Numbers.nothing(), Texts.nothing(), (), ())
+        self.any_object = Objects({}, frozenset(), ((StringSet.everything(), self.anything),))
+        self.no_values = Values(
+            False, frozenset(), NumberSet.nothing(), StringSet.nothing(), (), ()
+        )
         self.all_values = Values(
             True,
             frozenset((False, True)),
-            Numbers.everything(),
-            Texts.everything(),
+            NumberSet.everything(),
+            StringSet.everything(),
             (self.any_array,),
             (self.any_object,),
         )
@@ -270,104 +285,103 @@ class Algebra:
         dialect = dialect_of(root)
         if dialect is UNNAMED and root.members and "$schema" in root.members:
             message = "unknown $schema; keywords of all supported drafts are applied"
-            self.tell(root.members["$schema"], message)
+            self.add_note(root.members["$schema"], message)
         self.subschemas = Subschemas(self, dialect, References(document, dialect))
 
     @property
-    def root(self) -> Later:
+    def root(self) -> LazySet:
         """The instances of the whole schema."""
         return self.subschemas.of(self.document.root)
 
     @property
     def notes(self) -> list[SchemaNote]:
-        """What is no error and should be known, in the order it was met."""
-        return list(self._told.values())
+        """Notes that are not errors, in the order in which they were added."""
+        return list(self._notes.values())
 
-    def tell(self, keyword: Node, message: str) -> None:
-        """Note something about a keyword, once."""
-        if keyword not in self._told:
-            self._told[keyword] = note(keyword, message)
+    def add_note(self, keyword: Node, message: str) -> None:
+        """Record a note about a keyword; only the first note of a keyword is kept."""
+        if keyword not in self._notes:
+            self._notes[keyword] = note(keyword, message)
 
-    def atom(self, node: Node, make: Callable[[], Values]) -> Later:
-        """A new set, made by a call when it is first asked for."""
+    def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
+        """A new set, computed on first use."""
         self._atoms += 1
-        return self._later(frozenset((self._atoms,)), node, lambda _: make())
+        return self._new_set(frozenset((self._atoms,)), node, make)
 
-    def both(self, left: Later, right: Later) -> Later:
+    def intersection(self, left: LazySet, right: LazySet) -> LazySet:
         """The values in both sets."""
         if left is right or not right.key:
             return left
         if not left.key:
             return right
         key = left.key | right.key
-        known = self._known.get(key)
-        if known is not None:
-            return known
+        cached = self._conjunctions.get(key)
+        if cached is not None:
+            return cached
         if _NOTHING in key or any(-literal in left.key for literal in right.key):
             return self.nothing
-        return self._later(key, left.node, lambda _: meet(self, left.raw, right.raw))
+        return self._new_set(key, left.node, lambda: meet(self, left.raw, right.raw))
 
-    def complement(self, later: Later) -> Later:
+    def complement(self, lazy: LazySet) -> LazySet:
         """The values that are not in a set."""
-        if not later.key:
+        if not lazy.key:
             return self.nothing
-        if later is self.nothing:
+        if lazy is self.nothing:
             return self.anything
-        known = self._opposites.get(later.key)
-        if known is None:
-            if len(later.key) == 1:
-                key = frozenset(-literal for literal in later.key)
+        cached = self._complements.get(lazy.key)
+        if cached is None:
+            if len(lazy.key) == 1:
+                key = frozenset(-literal for literal in lazy.key)
             else:
                 self._atoms += 1
                 key = frozenset((self._atoms,))
-            known = self._later(key, later.node, lambda _: complement(self, later.raw))
-            self._opposites[later.key] = known
-            self._opposites[known.key] = later
-        return known
+            cached = self._new_set(key, lazy.node, lambda: complement(self, lazy.raw))
+            self._complements[lazy.key] = cached
+            self._complements[cached.key] = lazy
+        return cached
 
-    def either(self, left: Later, right: Later) -> Later:
-        """The values in one of two sets, or in both."""
+    def union(self, left: LazySet, right: LazySet) -> LazySet:
+        """The values in at least one of two sets."""
         if left is right or right is self.nothing or not left.key:
             return left
         if left is self.nothing or not right.key:
             return right
         key = frozenset((left.key, right.key))
-        known = self._unions.get(key)
-        if known is None:
-            known = self.atom(left.node, lambda: join(self, [left.raw, right.raw]))
-            self._unions[key] = known
-        return known
+        cached = self._unions.get(key)
+        if cached is None:
+            cached = self.atom(left.node, lambda: join(self, [left.raw, right.raw]))
+            self._unions[key] = cached
+        return cached
 
-    def constant(self, value: Json, node: Node) -> Later:
+    def constant(self, value: Json, node: Node) -> LazySet:
         """The set of one value."""
         key = canonical(value)
-        known = self._constants.get(key)
-        if known is None:
-            known = self.atom(node, lambda: constant(self, value, node))
-            self._constants[key] = known
-        return known
+        cached = self._constants.get(key)
+        if cached is None:
+            cached = self.atom(node, lambda: constant(self, value, node))
+            self._constants[key] = cached
+        return cached
 
-    def is_empty(self, asked: Later | Arrays | Objects) -> bool:
-        """Whether a set or a shape surely has no value; it may have none where this says no."""
-        return self._emptiness.surely(asked)
+    def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
+        """Whether a set or a shape is known to be empty; False does not prove the opposite."""
+        return self._emptiness.is_surely_empty(asked)
 
-    def _later(self, key: frozenset[int], node: Node, make: Callable[[Later], Values]) -> Later:
-        later = Later(key, node, lambda later: self._made(later, make), self._settled)
-        return self._known.setdefault(key, later)
+    def _new_set(self, key: frozenset[int], node: Node, make: Callable[[], Values]) -> LazySet:
+        lazy = LazySet(
+            key, node, lambda lazy: self._computed(lazy, make), partial(simplified, self)
+        )
+        return self._conjunctions.setdefault(key, lazy)
 
-    def _made(self, later: Later, make: Callable[[Later], Values]) -> Values:
+    def _computed(self, lazy: LazySet, make: Callable[[], Values]) -> Values:
         self.clock.check()
         try:
-            return make(later)
-        except Untold as error:
-            raise unsupported(blamed(later.node, _PARTING), str(error)) from None
+            return make()
+        except UncomputableSet as error:
+            raise unsupported(first_keyword(lazy.node, _CAUSES), str(error)) from None
         except RecursionError:
-            raise unsupported(later.node, "it is nested too deep to compare") from None
-        except Circular as error:
-            if error.later is not later:
+            raise unsupported(lazy.node, "it is nested too deeply to compare") from None
+        except CircularReference as error:
+            if error.lazy is not lazy:
                 raise
-            why = "it makes a schema directly a part of itself"
-            raise unsupported(error.keyword or later.node, why) from None
-
-    def _settled(self, values: Values) -> Values:
-        return settled(self, values)
+            why = "the schema refers to itself without a property or an item in between"
+            raise unsupported(error.keyword or lazy.node, why) from None

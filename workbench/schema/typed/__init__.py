@@ -1,26 +1,29 @@
-"""Dataclasses become grammars: a class or its text in, rules and a way back to instances out.
+"""Dataclasses as grammars of their instances, and accepted texts as instances.
 
 ::
 
-    class ── reflect ──▶ Types ── definitions ──▶ text ─┐
-    text ───────────────────────────────────────────────┴─ reading ──▶ Types, each at its place
-    Types ──┬─ calls ─────▶ GrammarTree of constructor calls ── values, fitting ──▶ instance
-            └─ as_schema ─▶ JSON Schema ── schema ──▶ GrammarTree ── json_values ──▶ instance
+    class ── reflect ──▶ Types ── python_printer ──▶ text ─┐
+    text ──────────────────────────────────────────────────┴─ python_reader ──▶ Types with spans
+    Types ──┬─ calls ─────▶ GrammarTree of constructor calls ── values, instances ──▶ instance
+            └─ as_schema ─▶ JSON Schema ── json_schema ──▶ GrammarTree ── instances ──▶ instance
 
-The two doors are in ``tree``::
+``python_reader`` uses ``python_text`` (syntax and names), ``class_bodies`` and ``annotations``;
+``types`` are the records that all modules share. The entry is ``dataclass_grammar``::
 
-    class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> Typed
-    text_tree(source: Source, style: str = "call", limits: Limits = LIMITS, root: str = "") -> Typed
+    class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> TypedGrammar
+    text_tree(
+        source: Source, style: str = "call", limits: Limits = LIMITS, root: str = ""
+    ) -> TypedGrammar
 
-    Typed.tree: GrammarTree          the rules; start symbol ``start``; ``tree.source`` is the text
-    Typed.parse(text: str | bytes) -> object
-                                    the instance an accepted text stands for
-    Typed.types: Types               what was read
+    TypedGrammar.tree: GrammarTree   the rules; start symbol ``start``; ``tree.source`` is the text
+    TypedGrammar.parse(text: str | bytes) -> object
+                                     the instance that an accepted text denotes
+    TypedGrammar.types: Types        the types
 
-Text is read with ``ast`` and never executed; of texts that stand for instances, neither. Left
-out: generic dataclasses, ``InitVar``, flags, dataclasses with an ``__init__`` of their own,
-and types that Python does not write as a literal or a call of a dataclass (dates, decimals,
-``Any``): each is refused at its place.
+Definitions are parsed with ``ast``, instances with a regex lexer; neither is executed. Not
+supported, each an error with its span: generic dataclasses, ``InitVar``, flags, dataclasses with a
+custom ``__init__``, and types whose values are not written as literals or calls of dataclasses
+(dates, decimals, ``Any``).
 
 Source: Koo et al. 2024, §5.2.
 """

@@ -1,4 +1,4 @@
-"""Annotations and enums in Python text as types."""
+"""Reads annotations and enumerations in Python text as types."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _BASES = {"enum.Enum": "Enum", "enum.IntEnum": "IntEnum", "enum.StrEnum": "StrEn
 _MIXED_IN = ("str", "int", "float")
 
 
-def enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration:
-    """The members of a class that derives from ``Enum``, aliases among them.
+def read_enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration:
+    """The members of a class that derives from ``Enum``, including aliases.
 
     Raises: ParseError of kind ``unsupported_class``.
     """
@@ -42,7 +42,7 @@ def enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration:
         match statement:
             case ast.Assign(targets=targets, value=value):
                 words = [_word(names, target) for target in targets]
-                # one value, also where it is auto() and has several names
+                # one value, also for auto() with several names
                 members |= dict.fromkeys(words, _value(names, value, words[0], members, bases))
             case ast.FunctionDef() | ast.Pass() | ast.Expr(value=ast.Constant()):
                 pass
@@ -85,12 +85,12 @@ def _value(
     try:
         known = ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return OPAQUE  # calls write a member by its name; only JSON asks for its value
+        return OPAQUE  # calls write a member by its name; only JSON needs its value
     return literal_or(repr(known), OPAQUE)
 
 
-#: Types of one text, those that aliases stand for counted each time.
-MOST = 10_000
+#: The most types of one text; the types of an alias are counted for each use.
+MAX_TYPES = 10_000
 _SCALARS = {scalar.value: scalar for scalar in Scalar}
 _KINDS = {
     **{kind.value: kind for kind in Kind},
@@ -99,8 +99,8 @@ _KINDS = {
     "typing.FrozenSet": Kind.FROZENSET,
     "typing.Tuple": Kind.TUPLE,
 }
-#: What to write in place of types that have no literals.
-INSTEAD = {
+#: Hints for types that have no literals.
+REPLACEMENTS = {
     **dict.fromkeys(
         ("bytes", "date", "datetime", "time", "timedelta", "Decimal", "Path", "UUID"), "use str"
     ),
@@ -115,12 +115,12 @@ _USUAL = "int, float, bool, str, None, list, tuple, dict, set, a Literal, an Enu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Annotations:
-    """Reads the annotations that stand in one class."""
+    """Reads the annotations of one class."""
 
     names: Names
-    #: The dotted name of the class, empty outside of all.
+    #: The dotted name of the class; empty outside classes.
     owner: str = ""
-    #: The aliases that are being read, the outermost first.
+    #: The aliases that are being expanded, the outermost first.
     within: tuple[str, ...] = ()
     _forms: dict[str, Callable[[ast.Subscript, Sequence[ast.expr]], Type]] = field(
         default_factory=dict, init=False
@@ -140,13 +140,13 @@ class Annotations:
         )
 
     def type(self, node: ast.expr) -> Type:
-        """What an annotation means.
+        """The type of an annotation.
 
         Raises: ParseError of kind ``unsupported_type`` or ``undefined_name``.
         """
         self.names.read += 1
-        if self.names.read > MOST:  # aliases of aliases can stand for more than fits anywhere
-            self._refuse(node, f"the definitions expand to more than {MOST:,} types")
+        if self.names.read > MAX_TYPES:  # aliases of aliases can expand exponentially
+            self._refuse(node, f"the definitions expand to more than {MAX_TYPES:,} types")
         span = self.names.text.span(node)
         match node:
             case ast.Constant(value=None):
@@ -154,7 +154,7 @@ class Annotations:
             case ast.Constant(value=str(quoted)):
                 return self._quoted(node, quoted)
             case ast.BinOp(op=ast.BitOr()):
-                return joined((self.type(node.left), self.type(node.right)), span)
+                return union_of((self.type(node.left), self.type(node.right)), span)
             case ast.Subscript():
                 inner = node.slice
                 arguments = inner.elts if isinstance(inner, ast.Tuple) else [inner]
@@ -164,12 +164,12 @@ class Annotations:
         return self._refuse(node, f"expected a type, not {self.names.text.text(node)}")
 
     def _quoted(self, node: ast.expr, text: str) -> Type:
-        """``"Person"``: an annotation written as a string, for what is defined further down."""
+        """``"Person"``: an annotation written as a string, for a class defined later."""
         try:
             inner = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             self._refuse(node, f"expected a type in quotes, not {text!r}")
-        for each in ast.walk(inner):  # all of it has the place of the string
+        for each in ast.walk(inner):  # all nodes get the span of the string
             if isinstance(each, ast.expr):
                 ast.copy_location(each, node)
         return self.type(inner)
@@ -190,15 +190,16 @@ class Annotations:
             return Plain(_SCALARS[meant], span)
         if meant == "dict" or meant in _KINDS or meant in self._forms:
             of = "[str, int]" if meant in ("dict", "typing.Dict") else "[str]"
-            self._refuse(node, f"expected {name}[…], not {name} alone", f"say of what: {name}{of}")
+            hint = f"write the types in brackets: {name}{of}"
+            self._refuse(node, f"expected {name}[…], not {name} alone", hint)
         if meant == "dataclasses.InitVar":
             self._refuse_init_var(node)
         return self._unknown(node, name, meant)
 
     def _unknown(self, node: ast.expr, name: str, meant: str) -> NoReturn:
         last = name.rpartition(".")[2]
-        if last in INSTEAD or "." in meant:
-            hint = INSTEAD.get(last, "use str, or a dataclass of its parts")
+        if last in REPLACEMENTS or "." in meant:
+            hint = REPLACEMENTS.get(last, "use str, or a dataclass of its parts")
             self._refuse(node, f"expected {_USUAL}, not {name}", hint)
         hint = f"define {name} in the text as a dataclass or an Enum"
         self.names.text.refuse(f"the type {name} is not defined", node, hint, "undefined_name")
@@ -213,7 +214,9 @@ class Annotations:
         if meant == "dataclasses.InitVar":
             self._refuse_init_var(node)
         if name and self.names.class_named(name, self.owner):
-            self._refuse(node, "generic classes are not read", "write the class once for each type")
+            self._refuse(
+                node, "generic classes are not supported", "write the class once for each type"
+            )
         if meant in _SCALARS or name in self.names.aliases:
             self._refuse(node, f"expected {name} without brackets")
         return self._unknown(node.value, name or self.names.text.text(node.value), meant or ".")
@@ -242,10 +245,10 @@ class Annotations:
         if len(arguments) != 1:
             self._refuse(node, "expected one type between the brackets of Optional")
         span = self.names.text.span(node)
-        return joined((self.type(arguments[0]), Plain(Scalar.NONE, span)), span)
+        return union_of((self.type(arguments[0]), Plain(Scalar.NONE, span)), span)
 
     def _union(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
-        return joined(tuple(map(self.type, arguments)), self.names.text.span(node))
+        return union_of(tuple(map(self.type, arguments)), self.names.text.span(node))
 
     def _first(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
         """``Annotated[T, …]`` and ``Final[T]`` mean ``T``."""
@@ -257,7 +260,7 @@ class Annotations:
         return OneOf(unique, self.names.text.span(node))
 
     def _values(self, node: ast.expr) -> tuple[str | int | Member | None, ...]:
-        """The values that one argument of a ``Literal`` names."""
+        """The values of one argument of a ``Literal``."""
         match node:
             case ast.Constant(value=None | str() | int() as value):  # bool is an int
                 return (value,)
@@ -278,7 +281,7 @@ class Annotations:
     def _refuse_init_var(self, node: ast.expr) -> NoReturn:
         self._refuse(
             node,
-            "an InitVar is not kept, so no instance could be given back",
+            "an InitVar is not stored, so instances could not be written",
             "make it a field",
         )
 
@@ -286,12 +289,12 @@ class Annotations:
         self.names.text.refuse(message, node, hint, "unsupported_type")
 
 
-def joined(options: Sequence[Type], span: Span) -> Type:
-    """A union without unions in it, each type once; a type alone is itself."""
+def union_of(options: Sequence[Type], span: Span) -> Type:
+    """The flat union of types without duplicates; a single type is returned unchanged."""
     flat = [
         one
         for option in options
         for one in (option.options if isinstance(option, Union) else (option,))
     ]
-    unique = tuple({repr(one): one for one in flat}.values())  # == takes 1 and True for one
+    unique = tuple({repr(one): one for one in flat}.values())  # 1 == True in Python
     return replace(unique[0], span=span) if len(unique) == 1 else Union(unique, span)

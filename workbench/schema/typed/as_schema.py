@@ -1,7 +1,7 @@
-"""Types become a JSON Schema: in come Types, out come its text and which part of it says what.
+"""Writes types as a JSON Schema, with the spans of the definitions that each part comes from.
 
-An instance is what ``dataclasses.asdict`` makes of it, written by ``json.dumps``: an object of its
-fields in declared order, tuples and sets as arrays, members by their values, keys as texts.
+An instance is written as ``json.dumps(dataclasses.asdict(instance))``: an object of its fields in
+declared order, tuples and sets as arrays, members as their values, keys as texts.
 
 Source: Koo et al. 2024, §5.1 and §5.2.
 """
@@ -37,32 +37,32 @@ _SCALARS = {
     Scalar.INT: "integer", Scalar.FLOAT: "number", Scalar.BOOL: "boolean",
     Scalar.STR: "string", Scalar.NONE: "null",
 }  # fmt: skip
-#: A whole number as a key, in JSON Schema's regexes and Python's.
+#: A whole number as a key; valid both as a regex of JSON Schema and of Python.
 WHOLE = "^(0|-?[1-9][0-9]*)$"
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
-    """The text of a schema, and what each part of it was written for."""
+class PlacedSchema:
+    """The text of a schema, and the part of the definitions that each part comes from."""
 
     source: Source
-    #: A part of the schema's text and the place in the definitions, the outer ones first.
+    #: Spans in the schema and the corresponding spans in the definitions, outer ones first.
     places: tuple[tuple[Span, Span], ...]
 
 
-def schema_of(types: Types) -> Schema:
+def schema_of(types: Types) -> PlacedSchema:
     """The schema of the root.
 
-    Raises: BuildError of kind ``unsupported_type`` for keys that JSON has no texts for.
+    Raises: BuildError of kind ``unsupported_type`` for keys that cannot be written as text.
     """
     writer = _Writer(types)
     writer.document()
-    return Schema(Source("".join(writer.pieces), "schema"), tuple(writer.places))
+    return PlacedSchema(Source("".join(writer.pieces), "schema"), tuple(writer.places))
 
 
 @dataclass(slots=True, eq=False)
 class _Writer:
-    """The schema's text as far as it is written."""
+    """Writes the schema's text."""
 
     types: Types
     pieces: list[str] = field(default_factory=list)
@@ -88,13 +88,13 @@ class _Writer:
         self._text(json.dumps(value))
 
     def _at(self, span: Span, write: Callable[[], None]) -> None:
-        """What is written there comes from this place of the definitions."""
+        """Call ``write`` and record that its text comes from a span of the definitions."""
         index, start = len(self.places), self.length
         write()
         self.places.insert(index, (Span(start, self.length), span))
 
     def _members(self, members: Iterable[tuple[str, Span, Callable[[], None]]]) -> None:
-        """An object, each member at its place."""
+        """An object whose members come from the given spans."""
         self._text("{")
         for i, (name, span, write) in enumerate(members):
             self._text(f"{', ' * (i > 0)}{json.dumps(name)}: ")
@@ -156,7 +156,7 @@ class _Writer:
         return [json_of(value, self.types.definitions) for value in one.values]
 
     def _names(self, key: Type) -> Mapping[str, object]:
-        """What the keys of a ``dict`` may be, as texts.
+        """The schema of the keys of a ``dict``.
 
         Raises: BuildError
         """
@@ -172,7 +172,7 @@ class _Writer:
             case Named(name=name) if isinstance(one := self.types.definitions[name], Enumeration):
                 return {"enum": [key_text(value) for value in member_values(one).values()]}
         raise BuildError(
-            "expected str, int, bool, a Literal or an Enum as keys, for JSON's are texts",
+            "expected str, int, bool, a Literal or an Enum as keys, because JSON keys are texts",
             self.types.source,
             key.span,
             "use a list of tuples, or write it as constructor calls",
@@ -181,12 +181,12 @@ class _Writer:
 
 
 def key_text(value: object) -> str:
-    """A value as ``json.dumps`` writes it where it is a key."""
+    """A key as ``json.dumps`` writes it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def member_values(one: Enumeration) -> dict[str, object]:
-    """The JSON value of each member by its name."""
+    """The JSON value of each member, by name; the name itself if a value is not JSON."""
     try:
         values = {name: ast.literal_eval(text) for name, text in one.members}
     except (ValueError, SyntaxError):
@@ -207,5 +207,5 @@ def json_of(value: str | int | Member | None, definitions: Mapping[str, Definiti
     if not isinstance(value, Member):
         return value
     owner = definitions[value.owner]
-    assert isinstance(owner, Enumeration), "checked when it was read"
+    assert isinstance(owner, Enumeration), "python_reader has checked it"
     return member_values(owner)[value.name]

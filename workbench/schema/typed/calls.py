@@ -1,13 +1,13 @@
-r"""The rules of constructor calls and of Python's literals.
+r"""The rules of constructor calls and of Python literals.
 
-Canonical ones: decimal numerals without underscores, strings between single or double quotes on
-one line, escapes but ``\N{…}`` and octal ones. What ``repr`` writes is among them.
+Python would evaluate every text of the grammar to an instance. Keywords are in declared order, and
+those with a default are optional. There is an optional space after commas and colons, and no other
+whitespace. Literals are canonical: decimal numerals without underscores, strings in single or
+double quotes on one line, escapes except ``\N{…}`` and octal ones.
 
-In come Types, out comes a GrammarTree whose every text Python would evaluate to an instance:
-keywords in declared order, those with a default may be left out, a space or none after commas
-and colons, and no other white space. What ``repr`` writes is accepted, but for members of
-enumerations: theirs, ``<Colour.RED: 1>``, is no Python. It was accepted at first, and the
-embedded model wrote just that. ``fitting`` reads it all the same.
+The output of ``repr`` is accepted, except for members of enumerations: ``<Colour.RED: 1>`` is not
+Python. An early version accepted it, and the embedded model then wrote exactly that. ``instances``
+still reads it.
 
 Source: Koo et al. 2024, §5.2.
 """
@@ -58,8 +58,8 @@ _ESCAPE = (
     r"""\\(?:[\\'"abfnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}"""
     r"|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4})"
 )
-#: A whole number is a float too, as it is to type checkers; ``inf`` and ``nan`` are what ``repr``
-#: writes for what has no literal, and names after ``from math import inf, nan``.
+#: A whole number is also a float, as for type checkers. ``inf`` and ``nan``, which have no literal,
+#: are the output of ``repr``, and names after ``from math import inf, nan``.
 REGEXES = {
     Scalar.INT: f"-?{_WHOLE}",
     Scalar.FLOAT: rf"-?(?:{_WHOLE}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|inf)|nan",
@@ -77,12 +77,12 @@ def _regex(scalar: Scalar) -> Regex:
 
 
 def scalar_rule(scalar: Scalar, span: Span) -> Expression:
-    """All ways to write the values of a scalar; ``None`` has but one, and no regex."""
+    """The literals of a scalar type other than ``None``."""
     return Pattern(regex_at(_regex(scalar), span), Stop.ANYWHERE, REGEXES[scalar], span)
 
 
 def regex_at(regex: Regex, span: Span) -> Regex:
-    """The same regex, all of which is said to stand at one place: it is written nowhere else."""
+    """The same regex with one span for all its nodes."""
     match regex:
         case Concat(parts=parts):
             return Concat(tuple(regex_at(part, span) for part in parts), span)
@@ -94,7 +94,7 @@ def regex_at(regex: Regex, span: Span) -> Regex:
 
 
 def text_rule(value: str, span: Span) -> Expression:
-    """One text, between single or double quotes; ``repr`` writes one of the two."""
+    """A string literal in single or double quotes; ``repr`` writes one of the two."""
     options = tuple(Literal(_quoted(value, quote).encode(), span) for quote in "'\"")
     return Choice(options, span)
 
@@ -107,31 +107,32 @@ def _quoted(value: str, quote: str) -> str:
     return f"{quote}{''.join(escaped)}{quote}"
 
 
-#: The rules of scalars; ``None`` needs none.
+#: The names of the rules of scalars, except ``None``.
 _SCALARS = {
     Scalar.INT: "integer", Scalar.FLOAT: "number", Scalar.BOOL: "boolean", Scalar.STR: "string",
 }  # fmt: skip
-#: How a collection is written that has items, and how one that has none.
+#: The brackets of a collection with items, and the literal of an empty one.
 _BRACKETS = {
     Kind.LIST: ("[", "]", "[]"),
     Kind.SET: ("{", "}", "set()"),
     Kind.FROZENSET: ("frozenset({", "})", "frozenset()"),
 }
 START = "start"
-#: Terminals and calls of what is written out twice rather than made a rule: a list of calls has 7.
-_LONG = 8
+#: An item with at most this many terminals and calls is written twice instead of as a rule: a
+#: constructor call has 7.
+_MAX_INLINE_LEAVES = 8
 
 
 def call_tree(types: Types) -> GrammarTree:
-    """The rules for calls of the root; the start symbol is ``start``.
+    """The rules of calls of the root; the start symbol is ``start``.
 
-    A rule each for a dataclass, an enumeration and a scalar. A dataclass all of whose fields may
-    be left out has one more for each of them: what may follow once a field is written.
+    There is one rule for each dataclass, enumeration and scalar. A dataclass with only optional
+    fields has one more for each field: the keywords that may follow it.
     """
     writer = _Writer(types)
     root = types.definitions[types.root]
     writer.rules.append(_rule(START, writer.called(types.root, root.span), root.span))
-    for name in writer.waiting:  # grows while it is read
+    for name in writer.waiting:  # grows during the iteration
         writer.write(types.definitions[name])
     for scalar, span in writer.scalars.items():
         writer.rules.append(_rule(_SCALARS[scalar], scalar_rule(scalar, span), span))
@@ -140,15 +141,15 @@ def call_tree(types: Types) -> GrammarTree:
 
 @dataclass(slots=True, eq=False)
 class _Writer:
-    """The rules written so far."""
+    """Writes the rules."""
 
     types: Types
     rules: list[Rule] = field(default_factory=list)
     #: The rule of each class that has been called, by the class's name.
     classes: dict[str, str] = field(default_factory=dict)
-    #: The classes in the order in which they were called first.
+    #: The classes in the order of their first calls.
     waiting: list[str] = field(default_factory=list)
-    #: Where each scalar was met first: its rule has no other place.
+    #: The span of the first use of each scalar, which becomes the span of its rule.
     scalars: dict[Scalar, Span] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=lambda: {START, *_SCALARS.values()})
 
@@ -160,7 +161,7 @@ class _Writer:
         return Nonterminal(self.classes[name], span)
 
     def _free(self, name: str) -> str:
-        """A name for a rule, of the letters that every notation takes, which no other rule has."""
+        """An unused name of a rule, of characters that every notation allows."""
         name = re.sub(r"[^A-Za-z0-9_]", "_", name)
         while name in self._taken:
             name += "_"
@@ -168,7 +169,7 @@ class _Writer:
         return name
 
     def write(self, definition: Definition) -> None:
-        """The rule of a class."""
+        """Write the rule of a class."""
         rule, span, place = self.classes[definition.name], definition.span, len(self.rules)
         if isinstance(definition, Enumeration):
             members = (_text(f"{definition.name}.{name}", span) for name, _ in definition.members)
@@ -185,34 +186,35 @@ class _Writer:
             (i for i, one in enumerate(record.fields) if one.default is None), None
         )
         if first_required is None:
-            return _row(span, head, self._all_optional(record, rule), tail)
+            return _sequence(span, head, self._all_optional(record, rule), tail)
         written: list[Expression] = []
         for i, one in enumerate(record.fields):
             keyword = self._keyword(one, rule)
             if i < first_required:
-                written.append(_optional(_row(one.span, keyword, _sign(",", one.span))))
+                written.append(_optional(_sequence(one.span, keyword, _separator(",", one.span))))
             elif i == first_required:
                 written.append(keyword)
             else:
-                following = _row(one.span, _sign(",", one.span), keyword)
+                following = _sequence(one.span, _separator(",", one.span), keyword)
                 written.append(following if one.default is None else _optional(following))
-        return _row(span, head, *written, tail)
+        return _sequence(span, head, *written, tail)
 
     def _all_optional(self, record: Record, rule: str) -> Expression:
-        """Any of the fields, commas between them: which one is the first decides what may follow.
+        """Any subset of the fields, separated by commas.
 
-        What may follow a field is a rule that ends with the rule of the next one, so their sizes
-        add up, where writing each tail out would multiply them.
+        There is an alternative for each first field. The fields that may follow it are a rule that
+        ends in the rule of the next field, so the total size is linear; with inlined tails it would
+        be quadratic.
         """
         options: list[Expression] = []
         following: Expression = Sequence((), record.span)
         for one in reversed(record.fields):
             keyword = self._keyword(one, rule)
-            options.append(_row(one.span, keyword, following))
+            options.append(_sequence(one.span, keyword, following))
             if one is not record.fields[0]:
                 name = self._free(f"{rule}_from_{one.name}")
-                more = _optional(_row(one.span, _sign(",", one.span), keyword))
-                self.rules.append(_rule(name, _row(one.span, more, following), one.span))
+                more = _optional(_sequence(one.span, _separator(",", one.span), keyword))
+                self.rules.append(_rule(name, _sequence(one.span, more, following), one.span))
                 following = Nonterminal(name, one.span)
         if not options:
             return Sequence((), record.span)
@@ -220,10 +222,10 @@ class _Writer:
 
     def _keyword(self, one: Field, rule: str) -> Expression:
         name = f"{rule}_{one.name}"
-        return _row(one.span, _text(f"{one.name}=", one.span), self._type(one.type, name))
+        return _sequence(one.span, _text(f"{one.name}=", one.span), self._type(one.type, name))
 
     def _type(self, type_: Type, name: str) -> Expression:
-        """All ways to write the values of a type; ``name`` is for rules that only it calls."""
+        """The literals of a type; ``name`` is the prefix of rules that only this type calls."""
         span = type_.span
         match type_:
             case Plain(scalar=Scalar.NONE):
@@ -247,15 +249,15 @@ class _Writer:
             case Tuple(items=items):
                 return _tuple([self._type(item, name) for item in items], span)
             case Dict(key=key, value=value):
-                parts = self._type(key, name), _sign(":", span), self._type(value, name)
-                return _listed("{", self._item(_row(span, *parts), name), "}", "{}", span)
+                parts = self._type(key, name), _separator(":", span), self._type(value, name)
+                return _listed("{", self._item(_sequence(span, *parts), name), "}", "{}", span)
 
     def _item(self, item: Expression, name: str) -> Expression:
-        """What stands in a collection twice, first and after a comma: a call where it is long.
+        """An item, which a collection writes twice: first and after a comma; a call if it is long.
 
-        Written out both times, lists in lists would double their size with every level.
+        If it were inlined both times, nested lists would double the size with every level.
         """
-        if _leaves(item) <= _LONG:
+        if _leaves(item) <= _MAX_INLINE_LEAVES:
             return item
         rule = self._free(f"{name}_item")
         self.rules.append(_rule(rule, item, item.span))
@@ -263,7 +265,7 @@ class _Writer:
 
 
 def _leaves(node: Expression) -> int:
-    """How many terminals and calls an expression has."""
+    """The number of terminals and calls in an expression."""
     match node:
         case Sequence(items=parts) | Choice(options=parts):
             return sum(map(_leaves, parts))
@@ -278,25 +280,25 @@ def _value(value: str | int | Member | None, span: Span) -> Expression:
 
 
 def _tuple(items: list[Expression], span: Span) -> Expression:
-    """``(a, b)``; one item alone has a comma after it."""
-    following = (_row(span, _sign(",", span), item) for item in items[1:])
+    """``(a, b)``; a single item is followed by a comma."""
+    following = (_sequence(span, _separator(",", span), item) for item in items[1:])
     closing = _text(",)" if len(items) == 1 else ")", span)
-    return _row(span, _text("(", span), *items[:1], *following, closing)
+    return _sequence(span, _text("(", span), *items[:1], *following, closing)
 
 
 def _any_tuple(item: Expression, span: Span) -> Expression:
     """``()``, ``(a,)``, ``(a, b)`` and so on."""
-    more = Repetition(_row(span, _sign(",", span), item), 1, None, span)
+    more = Repetition(_sequence(span, _separator(",", span), item), 1, None, span)
     tail = _choice(span, _text(",", span), more)
     return _choice(
-        span, _text("()", span), _row(span, _text("(", span), item, tail, _text(")", span))
+        span, _text("()", span), _sequence(span, _text("(", span), item, tail, _text(")", span))
     )
 
 
 def _listed(opening: str, item: Expression, closing: str, empty: str, span: Span) -> Expression:
-    """Items with commas between brackets, or none."""
-    more = Repetition(_row(span, _sign(",", span), item), 0, None, span)
-    filled = _row(span, _text(opening, span), item, more, _text(closing, span))
+    """Items in brackets, separated by commas; or the literal of an empty collection."""
+    more = Repetition(_sequence(span, _separator(",", span), item), 0, None, span)
+    filled = _sequence(span, _text(opening, span), item, more, _text(closing, span))
     return _choice(span, _text(empty, span), filled)
 
 
@@ -308,13 +310,13 @@ def _text(text: str, span: Span) -> Expression:
     return Literal(text.encode(), span)
 
 
-def _sign(sign: str, span: Span) -> Expression:
-    """A comma or a colon, and a space or none."""
-    return Sequence((_text(sign, span), Repetition(_text(" ", span), 0, 1, span)), span)
+def _separator(separator: str, span: Span) -> Expression:
+    """A comma or a colon, and an optional space."""
+    return Sequence((_text(separator, span), Repetition(_text(" ", span), 0, 1, span)), span)
 
 
-def _row(span: Span, *items: Expression) -> Expression:
-    """One after the other, without sequences in sequences."""
+def _sequence(span: Span, *items: Expression) -> Expression:
+    """The concatenation, without nested sequences."""
     flat = [
         one for item in items for one in (item.items if isinstance(item, Sequence) else (item,))
     ]
@@ -326,7 +328,7 @@ def _optional(item: Expression) -> Expression:
 
 
 def _choice(span: Span, *options: Expression) -> Expression:
-    """Any one of them, without choices in choices."""
+    """One of the options, without nested choices."""
     flat = [
         one
         for option in options

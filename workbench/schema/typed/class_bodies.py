@@ -1,4 +1,4 @@
-"""A dataclass in a text becomes a Record: a class's body and its parents in, its fields out."""
+"""Reads a dataclass in Python text: its decorator, and its fields with the inherited ones."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from workbench.schema.typed.python_text import Names, dotted
 from workbench.schema.typed.types import OPAQUE, Field, Record
 from workbench.schema.typed.values import literal_or
 
-#: Methods without which the constructor would take something else, or make something else.
+#: Methods that change the constructor's parameters or result.
 _CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
-#: What a factory without arguments makes.
-_EMPTY = {
+#: The results of known factories, as Python text.
+FACTORY_DEFAULTS = {
     "list": "[]", "dict": "{}", "set": "set()", "frozenset": "frozenset()", "tuple": "()",
     "str": "''", "int": "0", "float": "0.0", "bool": "False",
 }  # fmt: skip
@@ -24,14 +24,14 @@ _EMPTY = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the decorator says that matters here."""
+    """The settings of the decorator that matter here."""
 
     kw_only: bool
     hashable: bool
 
 
-def settings(names: Names, node: ast.ClassDef) -> Settings | None:
-    """The settings of ``@dataclass``; None where no such decorator stands above the class.
+def dataclass_settings(names: Names, node: ast.ClassDef) -> Settings | None:
+    """The settings of ``@dataclass``; None for a class without a decorator.
 
     Raises: ParseError of kind ``unsupported_class``.
     """
@@ -43,25 +43,25 @@ def settings(names: Names, node: ast.ClassDef) -> Settings | None:
                 "expected @dataclass", decorator, "leave out other decorators", "unsupported_class"
             )
         given = _keywords(names, call) if call else {}
-        if not _on(names, given, "init", otherwise=True):
+        if not _is_on(names, given, "init", otherwise=True):
             names.text.refuse(
                 "a dataclass that makes no __init__ has no constructor calls",
                 given["init"],
                 kind="unsupported_class",
             )
         hashable = (
-            _on(names, given, "frozen")
-            or _on(names, given, "unsafe_hash")
-            or not _on(names, given, "eq", otherwise=True)  # hashed by identity
+            _is_on(names, given, "frozen")
+            or _is_on(names, given, "unsafe_hash")
+            or not _is_on(names, given, "eq", otherwise=True)  # hashed by identity
         )
-        found = Settings(_on(names, given, "kw_only"), hashable)
+        found = Settings(_is_on(names, given, "kw_only"), hashable)
     return found
 
 
-def record(
-    names: Names, node: ast.ClassDef, name: str, parents: Sequence[Record], set_to: Settings
+def read_record(
+    names: Names, node: ast.ClassDef, name: str, parents: Sequence[Record], settings: Settings
 ) -> Record:
-    """The fields of a dataclass, inherited ones first; one declared again keeps its place.
+    """The fields of a dataclass, inherited ones first; a redeclared field keeps its position.
 
     Raises: ParseError
     """
@@ -73,8 +73,8 @@ def record(
             "write the fields it inherits into it",
             "unsupported_class",
         )
-    body = _Body(names, name, set_to.kw_only)
-    for parent in reversed(parents):  # as dataclasses does: what the first one says holds
+    body = _Body(names, name, settings.kw_only)
+    for parent in reversed(parents):  # as in dataclasses: the first parent takes precedence
         body.fields.update({field.name: field for field in parent.fields})
     inherited = set(body.fields)
     for statement in node.body:
@@ -82,22 +82,22 @@ def record(
     own = (field for field in body.fields.values() if field.name not in inherited)
     _check_order(names, [field for field in own if field.name not in body.keywords])
     place = text.name_span(node)
-    return Record(name, tuple(body.fields.values()), set_to.hashable, place)
+    return Record(name, tuple(body.fields.values()), settings.hashable, place)
 
 
 @dataclass(slots=True, eq=False)
 class _Body:
-    """What the statements of a dataclass have declared so far."""
+    """The fields declared by the statements of a dataclass up to now."""
 
     names: Names
     owner: str
-    #: Whether what follows is taken by keyword alone.
+    #: Whether the following fields are keyword-only.
     kw_only: bool
     fields: dict[str, Field] = dataclass_field(default_factory=dict)
     keywords: set[str] = dataclass_field(default_factory=set)
 
     def take(self, statement: ast.stmt) -> None:
-        """One statement: a field, a method, or something that is neither.
+        """Read one statement: a field, a method, a nested class or a docstring.
 
         Raises: ParseError of kind ``unsupported_statement`` or ``unsupported_class``.
         """
@@ -110,7 +110,7 @@ class _Body:
                 if method in _CONSTRUCTORS:
                     start = self.names.text.span(statement).start
                     self.names.text.refuse(
-                        f"{method} would change what the constructor makes, and nothing is run",
+                        f"{method} would change the constructor, and no code is executed here",
                         Span(start, start + len("def")),
                         "leave it out, or give the class to Grammar.from_dataclass",
                         "unsupported_class",
@@ -139,7 +139,7 @@ class _Body:
 
 
 def _check_order(names: Names, fields: Iterable[Field]) -> None:
-    """Fields without a default stand before those with one, as Python asks.
+    """Checks that fields without a default precede those with one, as Python requires.
 
     Raises: ParseError of kind ``syntax``.
     """
@@ -167,7 +167,7 @@ def _is_class_var(names: Names, annotation: ast.expr) -> bool:
 def _field(
     names: Names, owner: str, statement: ast.AnnAssign, word: str, kw_only: bool
 ) -> tuple[Field | None, bool]:
-    """A field, None where the constructor does not take it; and whether it is keyword-only."""
+    """A field (None if it is not a parameter of the constructor); whether it is keyword-only."""
     value = statement.value
     type_ = Annotations(names, owner).type(statement.annotation)
     place = names.text.span(statement.target)
@@ -179,25 +179,25 @@ def _field(
     ):
         return replace(field, default=_default(names, value)), kw_only
     given = _keywords(names, value)
-    if not _on(names, given, "init", otherwise=True):
+    if not _is_on(names, given, "init", otherwise=True):
         return None, kw_only
-    kw_only = _on(names, given, "kw_only", otherwise=kw_only)
+    kw_only = _is_on(names, given, "kw_only", otherwise=kw_only)
     if "default" in given:
         field = replace(field, default=_default(names, given["default"]))
     elif "default_factory" in given:
         made = names.meant(dotted(given["default_factory"]) or "")
-        field = replace(field, default=_EMPTY.get(made, OPAQUE))
+        field = replace(field, default=FACTORY_DEFAULTS.get(made, OPAQUE))
     return field, kw_only
 
 
 def _default(names: Names, node: ast.expr) -> str:
-    """A default as text, opaque where it is none of the literals and calls we read.
+    """A default as text; ``OPAQUE`` if it is not made of supported literals and calls.
 
-    Raises: ParseError where Python would refuse it.
+    Raises: ParseError for mutable defaults, which Python rejects.
     """
     if isinstance(node, ast.List | ast.Dict | ast.Set):
         names.text.refuse(
-            "a default that can change would be shared by all instances",
+            "a mutable default would be shared by all instances",
             node,
             "write field(default_factory=list)",
         )
@@ -205,7 +205,7 @@ def _default(names: Names, node: ast.expr) -> str:
 
 
 def _keywords(names: Names, call: ast.Call) -> dict[str, ast.expr]:
-    """The keywords of a call of ``dataclass`` or ``field``, which take nothing else.
+    """The keyword arguments of a call of ``dataclass`` or ``field``; others are errors.
 
     Raises: ParseError of kind ``unsupported_class``.
     """
@@ -216,7 +216,9 @@ def _keywords(names: Names, call: ast.Call) -> dict[str, ast.expr]:
     return given
 
 
-def _on(names: Names, given: Mapping[str, ast.expr], word: str, *, otherwise: bool = False) -> bool:
+def _is_on(
+    names: Names, given: Mapping[str, ast.expr], word: str, *, otherwise: bool = False
+) -> bool:
     """Whether a setting is on.
 
     Raises: ParseError of kind ``unsupported_class``.

@@ -1,4 +1,4 @@
-"""The room's entry: a class or a text to rules, and texts back to instances.
+"""The entry of this package: a class or its text to rules, and accepted texts to instances.
 
 ``style`` is ``call`` (constructor calls, ``Person(name="Ada", age=36)``) or ``json`` (what
 ``json.dumps(dataclasses.asdict(instance))`` writes).
@@ -15,7 +15,13 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
 from workbench.schema.typed.as_schema import schema_of
 from workbench.schema.typed.calls import call_tree, regex_at
-from workbench.schema.typed.instances import ClassMaker, Maker, RecordMaker, parse_call, parse_json
+from workbench.schema.typed.instances import (
+    ClassFactory,
+    InstanceFactory,
+    RecordFactory,
+    parse_call,
+    parse_json,
+)
 from workbench.schema.typed.python_reader import read_types
 from workbench.schema.typed.reflect import reflect
 from workbench.schema.typed.types import Named, Type, Types
@@ -24,58 +30,58 @@ from workbench.syntax.grammar_tree import Sequence as Row
 
 
 @dataclass(frozen=True, eq=False)
-class Typed:
-    """The rules of a dataclass, and what makes instances of it.
+class TypedGrammar:
+    """The rules of a dataclass, and the parser of its instances.
 
-    ``tree.source`` is the text of the definitions: as it was typed, or written from the class.
+    ``tree.source`` is the text of the definitions: the given text, or one printed from the class.
     """
 
     types: Types
     tree: GrammarTree
-    #: From a text to the value of a type that it stands for.
-    _read: Callable[[Types, Maker, Source, Type], object]
-    _maker: Maker
+    #: Parses a text as a value of a type.
+    _parse: Callable[[Types, InstanceFactory, Source, Type], object]
+    _factory: InstanceFactory
 
     def parse(self, text: str | bytes) -> object:
-        """The instance an accepted text stands for; nothing of the text is executed.
+        """The instance that an accepted text denotes; nothing of the text is executed.
 
-        From a class it is one of the class; from a text a record with the same fields.
+        It is an instance of the class, or, if only a text was given, a record with its fields.
 
-        Raises: ParseError for a text that stands for none.
+        Raises: ParseError for a text that denotes no instance.
         """
-        # bytes that are no text are in no grammar's language; the sign put for them is told of
+        # no grammar accepts bytes that are not UTF-8; the error points at the replacement character
         written = text if isinstance(text, str) else text.decode("utf-8", "replace")
         source = Source(written, "text")
-        return self._read(self.types, self._maker, source, Named(self.types.root))
+        return self._parse(self.types, self._factory, source, Named(self.types.root))
 
 
-def class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> Typed:
+def class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> TypedGrammar:
     """The rules of the instances of a dataclass.
 
-    Raises: BuildError of kind ``unsupported_type`` for what cannot be written, with the field;
-            LimitError
+    Raises: BuildError of kind ``unsupported_type`` for unsupported types, with the field;
+            LimitError.
     """
     types, classes = reflect(cls)
-    return _typed(types, ClassMaker(classes), style, limits)
+    return _typed(types, ClassFactory(classes), style, limits)
 
 
 def text_tree(
     source: Source, style: str = "call", limits: Limits = LIMITS, root: str = ""
-) -> Typed:
-    """The rules of the dataclass of that name in a text, or of the last one.
+) -> TypedGrammar:
+    """The rules of the dataclass named ``root`` in a text, or of the last one.
 
-    Raises: ParseError for what cannot be read or written, at its place; LimitError
+    Raises: ParseError for unsupported text, with its span; LimitError.
     """
     types = read_types(source, root)
-    return _typed(types, RecordMaker(types), style, limits)
+    return _typed(types, RecordFactory(types), style, limits)
 
 
-def _typed(types: Types, maker: Maker, style: str, limits: Limits) -> Typed:
+def _typed(types: Types, factory: InstanceFactory, style: str, limits: Limits) -> TypedGrammar:
     if style not in _STYLES:
         known = " or ".join(map(repr, _STYLES))
-        raise WorkbenchError(f"there is no style {style!r}", f"choose {known}")
+        raise WorkbenchError(f"unknown style {style!r}", f"choose {known}")
     tree_of, read = _STYLES[style]
-    return Typed(types, tree_of(types, limits), read, maker)
+    return TypedGrammar(types, tree_of(types, limits), read, factory)
 
 
 def _call_tree(types: Types, _: Limits) -> GrammarTree:
@@ -83,48 +89,48 @@ def _call_tree(types: Types, _: Limits) -> GrammarTree:
 
 
 def _json_tree(types: Types, limits: Limits) -> GrammarTree:
-    from workbench.schema.json_schema import (
-        schema_tree,  # a room of its own, wanted by this style alone
-    )
+    from workbench.schema.json_schema import schema_tree  # lazy: other styles do not need it
 
     schema = schema_of(types)
-    return _placed(schema_tree(schema.source, limits=limits), schema.places, types.source)
+    return _with_spans(schema_tree(schema.source, limits=limits), schema.places, types.source)
 
 
-def _placed(tree: GrammarTree, places: Sequence[tuple[Span, Span]], source: Source) -> GrammarTree:
-    """The rules of a schema that nobody typed, pointing into the definitions instead.
+def _with_spans(
+    tree: GrammarTree, places: Sequence[tuple[Span, Span]], source: Source
+) -> GrammarTree:
+    """The rules of a generated schema, with spans in the definitions instead of in the schema.
 
-    Each part points at what the innermost place around it was written for.
+    Each span is replaced by the one that the innermost recorded span around it comes from.
     """
 
     @cache
-    def there(span: Span) -> Span:
+    def new_span(span: Span) -> Span:
         inner = [new for old, new in places if old.start <= span.start and span.end <= old.end]
         return inner[-1] if inner else Span(0, 0)
 
-    def moved(node: Expression) -> Expression:
-        span = there(node.span)
+    def with_span(node: Expression) -> Expression:
+        span = new_span(node.span)
         match node:
             case Row(items=items):
-                return Row(tuple(map(moved, items)), span)
+                return Row(tuple(map(with_span, items)), span)
             case Choice(options=options):
-                return Choice(tuple(map(moved, options)), span)
+                return Choice(tuple(map(with_span, options)), span)
             case Repetition(item=item):
-                return replace(node, item=moved(item), span=span)
+                return replace(node, item=with_span(item), span=span)
             case Pattern(regex=regex):
                 return replace(node, regex=regex_at(regex, span), span=span)
         return replace(node, span=span)
 
     rules = (
-        Rule(rule.name, moved(rule.body), there(rule.name_span), there(rule.span))
+        Rule(rule.name, with_span(rule.body), new_span(rule.name_span), new_span(rule.span))
         for rule in tree.rules
     )
     return GrammarTree(tuple(rules), source)
 
 
-_Read = Callable[[Types, Maker, Source, Type], object]
-#: How instances are written: what makes the rules, and what reads a text.
-_STYLES: dict[str, tuple[Callable[[Types, Limits], GrammarTree], _Read]] = {
+_Parser = Callable[[Types, InstanceFactory, Source, Type], object]
+#: For each style of writing instances: the function that makes the rules, and the parser.
+_STYLES: dict[str, tuple[Callable[[Types, Limits], GrammarTree], _Parser]] = {
     "call": (_call_tree, parse_call),
     "json": (_json_tree, parse_json),
 }

@@ -1,7 +1,7 @@
-"""Builds instances from trees of values or from JSON.
+"""Builds instances from texts: constructor calls (``parse_call``) or JSON (``parse_json``).
 
-How instances come to be is a ``Maker``'s matter: calls of the real classes, or records where a
-definition was only read.
+An ``InstanceFactory`` creates the objects: by calling the real classes, or as records if only the
+text of the definitions is given.
 """
 
 from __future__ import annotations
@@ -24,62 +24,79 @@ from workbench.schema.typed.types import (
     Kind,
     Many,
     Member,
-    MisfitError,
     Named,
     OneOf,
-    Options,
     Plain,
     Record,
     Scalar,
     Tuple,
     Type,
+    TypeMismatchError,
     Types,
     Union,
-    lacking,
+    UnionOptions,
+    missing_field,
 )
-from workbench.schema.typed.values import Call, Items, Number, Pairs, Text, Value, Word, read_value
+from workbench.schema.typed.values import (
+    Call,
+    Items,
+    Number,
+    Pairs,
+    Text,
+    Value,
+    Word,
+    read_value,
+    too_deep,
+)
 
 _WORDS = {"None": None, "True": True, "False": False}
 
 
-class Maker(Protocol):
-    """Makes instances and members."""
+class InstanceFactory(Protocol):
+    """Creates instances of dataclasses and members of enumerations."""
 
     def instance(self, record: Record, given: Mapping[str, object]) -> object: ...
     def member(self, owner: Enumeration, name: str) -> object: ...
 
 
-def parse_call(types: Types, maker: Maker, source: Source, type_: Type) -> object:
-    """The value of a type that a text stands for: of the root's, its instance.
+def parse_call(types: Types, factory: InstanceFactory, source: Source, type_: Type) -> object:
+    """The value of a type that a text denotes.
 
-    Every text of ``call_tree`` is read, and some more: see ``values``.
+    Accepts every text of ``call_tree``, and more (see ``values``).
 
     Raises: ParseError of kind ``syntax``, ``bad_escape``, ``digits``, ``nesting`` or ``mismatch``.
     """
     value = read_value(source)
     try:
-        return _ValueFitting(types, maker).value(value, type_)
-    except MisfitError as misfit:
-        place = misfit.place
+        return _CallConverter(types, factory).value(value, type_)
+    except TypeMismatchError as error:
+        place = error.place
         assert isinstance(place, Span), "raised below"
-        raise ParseError(misfit.message, source, place, kind="mismatch") from None
+        raise ParseError(error.message, source, place, kind="mismatch") from None
     except RecursionError:
         raise too_deep(source) from None
 
 
-def too_deep(source: Source) -> ParseError:
-    """What is said of a text with more brackets in brackets than Python's own stack can take."""
-    whole = Span(0, len(source.text))
-    return ParseError("nested too deeply to be made into objects", source, whole, kind="nesting")
+@dataclass(frozen=True, slots=True, eq=False)
+class _Converter:
+    """What the conversions of the values of one text have in common."""
+
+    types: Types
+    factory: InstanceFactory
+    options: UnionOptions = field(default_factory=UnionOptions)
+
+    def constant(self, one: str | int | Member | None) -> object:
+        """A value of a ``Literal``."""
+        if not isinstance(one, Member):
+            return one
+        owner = self.types.definitions[one.owner]
+        assert isinstance(owner, Enumeration), "python_reader has checked it"
+        return self.factory.member(owner, one.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _ValueFitting:
-    """One text being fitted."""
-
-    types: Types
-    maker: Maker
-    options: Options = field(default_factory=Options)
+class _CallConverter(_Converter):
+    """Converts the tree of a constructor call."""
 
     def value(self, value: Value, type_: Type) -> object:
         match type_, value:
@@ -88,7 +105,7 @@ class _ValueFitting:
             case OneOf(values=values), _:
                 return self._one_of(value, values, type_)
             case Union(options=options), _:
-                return self.options.first(value, options, self.value, _value_misfit(value, type_))
+                return self.options.first(value, options, self.value, _expected(value.span, type_))
             case Named(name=name), _:
                 return self._named(value, self.types.definitions[name])
             case Many(kind=kind, item=item), _:
@@ -97,7 +114,7 @@ class _ValueFitting:
                 return tuple(self.value(one, item) for one, item in zip(given, items, strict=True))
             case Dict(key=key, value=item), Pairs(pairs=pairs):
                 return {self.value(k, key): self.value(v, item) for k, v in pairs}
-        raise _value_misfit(value, type_)
+        raise _expected(value.span, type_)
 
     def _scalar(self, value: Value, scalar: Scalar, type_: Type) -> object:
         match scalar, value:
@@ -113,46 +130,44 @@ class _ValueFitting:
                 return _WORDS[name]
             case Scalar.NONE, Word(name="None"):
                 return None
-        raise _value_misfit(value, type_)
+        raise _expected(value.span, type_)
 
     def _one_of(
         self, value: Value, values: tuple[str | int | Member | None, ...], type_: Type
     ) -> object:
         for one in values:
             match one, value:
-                case Member(owner=owner, name=name), Word(name=given) if given == value_text(one):
-                    enumeration = self.types.definitions[owner]
-                    assert isinstance(enumeration, Enumeration), "checked when it was read"
-                    return self.maker.member(enumeration, name)
+                case Member(), Word(name=given) if given == value_text(one):
+                    return self.constant(one)
                 case str(), Text(value=given) if given == one:
                     return one
                 case bool() | None, Word(name=given) if given == str(one):
                     return one
                 case int(), Number(value=int(given)) if given == one and type(one) is int:
                     return one
-        raise _value_misfit(value, type_)
+        raise _expected(value.span, type_)
 
     def _named(self, value: Value, definition: Record | Enumeration) -> object:
         match definition, value:
             case Enumeration(name=owner, members=members), Word(name=name):
                 member = name.removeprefix(f"{owner}.")
                 if member != name and member in dict(members):
-                    return self.maker.member(definition, member)
+                    return self.factory.member(definition, member)
             case Record(name=name), Call(name=called, given=()) if called == name:
                 return self._record(value, definition)
-        raise _value_misfit(value, Named(definition.name))
+        raise _expected(value.span, Named(definition.name))
 
     def _record(self, call: Call, record: Record) -> object:
         fields = {one.name: one for one in record.fields}
         given = {}
         for keyword, value in call.keywords:
             if keyword not in fields:
-                raise _error_at_span(value.span, f"{record.name} has no field {keyword}")
+                raise TypeMismatchError(value.span, f"{record.name} has no field {keyword}")
             given[keyword] = self.value(value, fields[keyword].type)
-        if missing := lacking(record, given):
+        if missing := missing_field(record, given):
             bracket = Span(call.span.end - 1, call.span.end)
-            raise _error_at_span(bracket, f"expected {missing.name}= in {record.name}(…)")
-        return self.maker.instance(record, given)
+            raise TypeMismatchError(bracket, f"expected {missing.name}= in {record.name}(…)")
+        return self.factory.instance(record, given)
 
     def _many(self, value: Value, kind: Kind, item: Type, type_: Type) -> object:
         match kind, value:
@@ -170,39 +185,35 @@ class _ValueFitting:
                 name="frozenset", keywords=(), given=(Items(bracket="{", items=items),)
             ):
                 return frozenset(self.value(one, item) for one in items)
-        raise _value_misfit(value, type_)
+        raise _expected(value.span, type_)
 
 
 def as_float(number: float) -> float:
-    """A whole number as a float; one that no float is equal to stays what it is."""
+    """A whole number as a float; unchanged if no float is equal to it."""
     try:
         return number if isinstance(number, float) or float(number) != number else float(number)
     except OverflowError:
         return number
 
 
-def _value_misfit(value: Value, type_: Type) -> MisfitError:
-    return _error_at_span(value.span, f"expected {type_text(type_)}")
-
-
-def _error_at_span(span: Span, message: str) -> MisfitError:
-    return MisfitError(span, span.start, message)
+def _expected(place: Span | str, type_: Type) -> TypeMismatchError:
+    return TypeMismatchError(place, f"expected {type_text(type_)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassMaker:
-    """Calls the classes a program holds; their ``__post_init__`` is run, as in any call."""
+class ClassFactory:
+    """Calls the real classes, including their ``__post_init__``."""
 
     classes: Mapping[str, type]
 
     def instance(self, record: Record, given: Mapping[str, object]) -> object:
         """An instance.
 
-        Raises: WorkbenchError where the class refuses what it is given.
+        Raises: WorkbenchError if the class raises an exception.
         """
         try:
             return self.classes[record.name](**given)
-        except Exception as error:  # whatever __post_init__ of a stranger's class raises
+        except Exception as error:  # __post_init__ may raise anything
             what = f"{record.name} refused its fields: {error}"
             raise WorkbenchError(what, "its __post_init__ requires more than its types") from error
 
@@ -211,8 +222,8 @@ class ClassMaker:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeMember:
-    """A member of an enumeration that was only read."""
+class MemberValue:
+    """A member of an enumeration of which only the text is given."""
 
     owner: str
     name: str
@@ -222,10 +233,10 @@ class MadeMember:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MadeInstance:
-    """An instance of a dataclass that was only read; its fields are its attributes.
+class RecordInstance:
+    """An instance of a dataclass of which only the text is given; its fields are attributes.
 
-    Law: ``repr`` of it is a text the grammar accepts, if all defaults in it are literals.
+    Law: the grammar accepts its ``repr``, if all defaults in it are literals.
     """
 
     __type: str
@@ -242,8 +253,8 @@ class MadeInstance:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Unread:
-    """A default whose text is no value of the field's type; it stands for itself."""
+class UnparsedDefault:
+    """A default that cannot be parsed as a value of the field's type, as text."""
 
     text: str
 
@@ -252,51 +263,51 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordMaker:
-    """Makes records; what a text leaves out is filled in from the defaults."""
+class RecordFactory:
+    """Creates records; missing fields get their defaults."""
 
     types: Types
 
-    def instance(self, record: Record, given: Mapping[str, object]) -> MadeInstance:
+    def instance(self, record: Record, given: Mapping[str, object]) -> RecordInstance:
         values = (
             (one.name, given[one.name] if one.name in given else self._default(one))
             for one in record.fields
         )
-        return MadeInstance(record.name, tuple(values))
+        return RecordInstance(record.name, tuple(values))
 
-    def member(self, owner: Enumeration, name: str) -> MadeMember:
-        return MadeMember(owner.name, name)
+    def member(self, owner: Enumeration, name: str) -> MemberValue:
+        return MemberValue(owner.name, name)
 
     def _default(self, field: Field) -> object:
         text = field.default or OPAQUE
         try:
             return parse_call(self.types, self, Source(text, "default"), field.type)
         except ParseError:
-            return Unread(text)
+            return UnparsedDefault(text)
 
 
-_MAKE: dict[Kind, Callable[[Iterable[object]], object]] = {
+_CONSTRUCTORS: dict[Kind, Callable[[Iterable[object]], object]] = {
     Kind.LIST: list, Kind.SET: set, Kind.FROZENSET: frozenset, Kind.TUPLE: tuple,
 }  # fmt: skip
 
 
-def parse_json(types: Types, maker: Maker, source: Source, type_: Type) -> object:
-    """The value of a type that a JSON text stands for.
+def parse_json(types: Types, factory: InstanceFactory, source: Source, type_: Type) -> object:
+    """The value of a type that a JSON text denotes.
 
-    Where a union has options that JSON writes alike, it is the first of them.
+    If options of a union have the same JSON text, it is a value of the first one.
 
     Raises: ParseError of kind ``syntax``, ``digits``, ``nesting`` or ``mismatch``.
     """
     whole = Span(0, len(source.text))
     try:
         value = json.loads(source.text, parse_constant=_no_constant)
-        return _JsonFitting(types, maker).value(value, type_, "")
+        return _JsonConverter(types, factory).value(value, type_, "")
     except json.JSONDecodeError as error:
         what = f"expected JSON: {error.msg.lower()}"
         raise ParseError(what, source, Span(error.pos, error.pos)) from None
-    except MisfitError as misfit:
-        where = f"{misfit.place}: " if misfit.place else ""
-        raise ParseError(where + misfit.message, source, whole, kind="mismatch") from None
+    except TypeMismatchError as error:
+        where = f"{error.place}: " if error.place else ""
+        raise ParseError(where + error.message, source, whole, kind="mismatch") from None
     except RecursionError:
         raise too_deep(source) from None
     except ValueError as error:  # numerals of thousands of digits, NaN
@@ -304,16 +315,12 @@ def parse_json(types: Types, maker: Maker, source: Source, type_: Type) -> objec
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON's")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _JsonFitting:
-    """One text being fitted."""
-
-    types: Types
-    maker: Maker
-    options: Options = field(default_factory=Options)
+class _JsonConverter(_Converter):
+    """Converts a JSON value; ``at`` is its JSON pointer."""
 
     def value(self, value: object, type_: Type, at: str) -> object:
         match type_:
@@ -326,12 +333,12 @@ class _JsonFitting:
                     value,
                     options,
                     lambda each, option: self.value(each, option, at),
-                    _json_misfit(at, type_),
+                    _expected(at, type_),
                 )
             case Named(name=name):
                 return self._named(value, self.types.definitions[name], at)
             case Many(kind=kind, item=item) if isinstance(value, list):
-                return _MAKE[kind](
+                return _CONSTRUCTORS[kind](
                     self.value(each, item, f"{at}/{i}") for i, each in enumerate(value)
                 )
             case Tuple(items=items) if isinstance(value, list) and len(value) == len(items):
@@ -342,10 +349,10 @@ class _JsonFitting:
                     self._key(k, key, at): self.value(v, item, f"{at}/{k}")
                     for k, v in value.items()
                 }
-        raise _json_misfit(at, type_)
+        raise _expected(at, type_)
 
     def _key(self, text: str, key: Type, at: str) -> object:
-        """A key, which JSON writes as a text."""
+        """The value of a key, which is text in JSON."""
         match key:
             case Plain(scalar=Scalar.INT) if re.fullmatch(WHOLE, text):
                 return int(text)
@@ -354,49 +361,44 @@ class _JsonFitting:
             case OneOf(values=values):
                 for constant in values:
                     if key_text(json_of(constant, self.types.definitions)) == text:
-                        return self._constant(constant)
+                        return self.constant(constant)
             case Named(name=name) if isinstance(one := self.types.definitions[name], Enumeration):
                 for member, value in member_values(one).items():
                     if key_text(value) == text:
-                        return self.maker.member(one, member)
+                        return self.factory.member(one, member)
             case Plain(scalar=Scalar.STR):
                 return text
-        raise _json_misfit(at, key)
+        raise _expected(at, key)
 
     def _one_of(
         self, value: object, values: tuple[str | int | Member | None, ...], type_: Type, at: str
     ) -> object:
         for one in values:
             if _same(json_of(one, self.types.definitions), value):
-                return self._constant(one)
-        raise _json_misfit(at, type_)
-
-    def _constant(self, one: str | int | Member | None) -> object:
-        if not isinstance(one, Member):
-            return one
-        owner = self.types.definitions[one.owner]
-        assert isinstance(owner, Enumeration), "checked when it was read"
-        return self.maker.member(owner, one.name)
+                return self.constant(one)
+        raise _expected(at, type_)
 
     def _named(self, value: object, one: Record | Enumeration, at: str) -> object:
         if isinstance(one, Enumeration):
             for member, known in member_values(one).items():
                 if _same(known, value):
-                    return self.maker.member(one, member)
+                    return self.factory.member(one, member)
         elif isinstance(value, dict):
             return self._record(value, one, at)
-        raise _json_misfit(at, Named(one.name))
+        raise _expected(at, Named(one.name))
 
     def _record(self, value: dict[str, object], record: Record, at: str) -> object:
         fields = {one.name: one for one in record.fields}
         given = {}
         for name, each in value.items():
             if name not in fields:
-                raise _error_at_path(f"{at}/{name}", f"{record.name} has no field {name}")
+                raise TypeMismatchError(f"{at}/{name}", f"{record.name} has no field {name}")
             given[name] = self.value(each, fields[name].type, f"{at}/{name}")
-        if missing := lacking(record, given):
-            raise _error_at_path(at, f"expected {missing.name} among the fields of {record.name}")
-        return self.maker.instance(record, given)
+        if missing := missing_field(record, given):
+            raise TypeMismatchError(
+                at, f"expected {missing.name} among the fields of {record.name}"
+            )
+        return self.factory.instance(record, given)
 
 
 def _scalar(value: object, scalar: Scalar, at: str) -> object:
@@ -409,21 +411,13 @@ def _scalar(value: object, scalar: Scalar, at: str) -> object:
             pass
         case Scalar.INT, int():
             return value
-        case Scalar.INT, float() if value.is_integer():  # 1.0 is a whole number to JSON Schema
+        case Scalar.INT, float() if value.is_integer():  # 1.0 is an integer in JSON Schema
             return int(value)
         case Scalar.FLOAT, int() | float():
             return as_float(value)
-    raise _json_misfit(at, Plain(scalar))
+    raise _expected(at, Plain(scalar))
 
 
 def _same(known: object, value: object) -> bool:
-    """Whether two JSON values are one; ``true`` is not 1."""
+    """Whether two JSON values are equal; ``true`` is not equal to 1."""
     return known == value and isinstance(known, bool) == isinstance(value, bool)
-
-
-def _json_misfit(at: str, type_: Type) -> MisfitError:
-    return _error_at_path(at, f"expected {type_text(type_)}")
-
-
-def _error_at_path(at: str, message: str) -> MisfitError:
-    return MisfitError(at, at.count("/"), message)

@@ -1,9 +1,10 @@
 """Prints types as Python definitions, and instances as constructor calls.
 
-Read again it gives the same types, so a class a program holds and a text somebody typed go one way
-from here on, and pictures of a class have a text to point into.
+``python_reader`` reads the definitions back as the same types. So classes and texts are processed
+in the same way, and spans of a class point into a text.
 
-It is what ``repr`` writes, but for members of enumerations, which are written by their names.
+Instances are printed as by ``repr``, except for members of enumerations, which are written as
+``Colour.RED``.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ _FACTORIES = {"[]": "list", "{}": "dict", "set()": "set"}
 
 
 def definitions_text(definitions: Mapping[str, Definition], root: str) -> str:
-    """A module that defines these names, the root last.
+    """The text of a module that defines these names, the root last.
 
-    Law: ``read_types`` of it gives the same definitions.
+    Law: ``read_types`` of this text returns the same definitions.
     """
     ordered = [name for name in definitions if name != root] + [root]
     tops = list(dict.fromkeys(name.partition(".")[0] for name in ordered))
@@ -49,7 +50,7 @@ def definitions_text(definitions: Mapping[str, Definition], root: str) -> str:
 
 
 def type_text(type_: Type) -> str:
-    """An annotation."""
+    """A type as an annotation."""
     match type_:
         case Plain(scalar):
             return scalar.value
@@ -92,7 +93,7 @@ def _imports(definitions: Mapping[str, Definition]) -> Iterator[str]:
 
 
 def _class(name: str, definitions: Mapping[str, Definition]) -> Iterator[str]:
-    """The lines of one class, those inside it first."""
+    """The lines of one class; nested classes come before its fields."""
     one = definitions.get(name)
     last = name.rpartition(".")[2]
     if isinstance(one, Enumeration):
@@ -119,7 +120,7 @@ def _class(name: str, definitions: Mapping[str, Definition]) -> Iterator[str]:
 
 
 def _out_of_order(fields: tuple[Field, ...]) -> bool:
-    """Whether a field without a default stands after one that has one."""
+    """Whether a field without a default follows one with a default."""
     given = [field.default is not None for field in fields]
     return given != sorted(given)
 
@@ -134,34 +135,34 @@ def _field(field: Field) -> str:
 
 
 def call_name(cls: type) -> str:
-    """The name a class is called by where it is defined: without the function around it."""
+    """The qualified name of a class without the function that defines it."""
     return cls.__qualname__.rpartition("<locals>.")[2]
 
 
-def written(value: object) -> str:
-    """A value as Python text; a dataclass as a call with all keywords its constructor takes."""
+def literal_text(value: object) -> str:
+    """A value as Python text; a dataclass as a call with all keywords of its constructor."""
     if isinstance(value, Enum):
         return f"{call_name(type(value))}.{value.name}"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         given = (
-            f"{field.name}={written(getattr(value, field.name))}"
+            f"{field.name}={literal_text(getattr(value, field.name))}"
             for field in dataclasses.fields(value)
             if field.init
         )
         return f"{call_name(type(value))}({', '.join(given)})"
     if type(value) is list:
-        return f"[{', '.join(map(written, value))}]"
+        return f"[{', '.join(map(literal_text, value))}]"
     if type(value) is tuple:
-        return f"({', '.join(map(written, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(literal_text, value))}{',' * (len(value) == 1)})"
     if type(value) is dict:
-        return f"{{{', '.join(f'{written(k)}: {written(v)}' for k, v in value.items())}}}"
+        return f"{{{', '.join(f'{literal_text(k)}: {literal_text(v)}' for k, v in value.items())}}}"
     if type(value) is set and value:
-        return f"{{{', '.join(map(written, value))}}}"
+        return f"{{{', '.join(map(literal_text, value))}}}"
     if type(value) is frozenset and value:
-        return f"frozenset({{{', '.join(map(written, value))}}})"
+        return f"frozenset({{{', '.join(map(literal_text, value))}}})"
     return repr(value)
 
 
 def default_text(value: object) -> str:
-    """The text of a default, opaque where it is not made of literals and calls."""
-    return literal_or(written(value), OPAQUE)
+    """The text of a default; ``OPAQUE`` if it is not made of literals and calls."""
+    return literal_or(literal_text(value), OPAQUE)

@@ -1,8 +1,8 @@
-"""Reads the text of dataclasses as types; executes nothing.
+"""Reads the text of dataclasses as types, without executing it.
 
-Read are imports of dataclasses, enum and typing, names for types, ``Enum`` classes and
-dataclasses, classes inside classes too. Methods are passed over: they do not change what the
-constructor takes, but for those that replace it, which are refused.
+Supported are imports from dataclasses, enum and typing, type aliases, ``Enum`` classes and
+dataclasses, also nested ones. Methods are ignored, except those that change the constructor, which
+are errors.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import ast
 from collections.abc import Mapping
 
 from workbench.base.source import Source, Span
-from workbench.schema.typed.annotations import enumeration
-from workbench.schema.typed.class_bodies import record, settings
+from workbench.schema.typed.annotations import read_enumeration
+from workbench.schema.typed.class_bodies import dataclass_settings, read_record
 from workbench.schema.typed.python_printer import type_text
 from workbench.schema.typed.python_text import Names, PythonText, dotted
 from workbench.schema.typed.types import (
@@ -32,7 +32,7 @@ from workbench.schema.typed.types import (
 
 
 def check(text: PythonText, definitions: Mapping[str, Definition]) -> None:
-    """Classes and members that are named are there; items of sets and keys can be hashed.
+    """Checks that named classes and members exist and that items of sets and keys are hashable.
 
     Raises: ParseError of kind ``undefined_name`` or ``unsupported_type``.
     """
@@ -66,10 +66,10 @@ def _check_members(
 
 
 def _check_hashable(text: PythonText, definitions: Mapping[str, Definition], type_: Type) -> None:
-    """Every value of the type can be hashed, and what it holds."""
+    """Checks that all values of the type, and the values in them, are hashable."""
     seen: set[str] = set()
     waiting = [type_]
-    for one in waiting:  # grows while it is read
+    for one in waiting:  # grows during the iteration
         for part in inside(one):
             if isinstance(part, Dict) or (
                 isinstance(part, Many) and part.kind in (Kind.LIST, Kind.SET)
@@ -88,7 +88,7 @@ def _check_hashable(text: PythonText, definitions: Mapping[str, Definition], typ
 def _held(text: PythonText, definition: Definition | None, type_: Type) -> list[Type]:
     """The types of the fields of a dataclass whose instances are hashed."""
     if not isinstance(definition, Record):
-        return []  # members can be hashed; what is neither is told of at its own place
+        return []  # members are hashable; ``check`` reports names that are not defined
     if not definition.hashable:
         text.refuse(
             f"items of sets and keys have to be hashable, and {definition.name} is not",
@@ -100,7 +100,7 @@ def _held(text: PythonText, definition: Definition | None, type_: Type) -> list[
 
 
 def read_types(source: Source, root: str = "") -> Types:
-    """What a text defines; the root is the dataclass of that name, or the last one.
+    """The definitions of a text; the root is the dataclass of that name, or the last one.
 
     Raises: ParseError of kind ``syntax``, ``unsupported_type``, ``undefined_name``,
             ``unsupported_import``, ``unsupported_statement``, ``unsupported_class`` or
@@ -110,7 +110,7 @@ def read_types(source: Source, root: str = "") -> Types:
     try:
         return _read(Names(text), root)
     except RecursionError:
-        text.refuse("expected a definition that is nested less", Span(0, len(source.text)))
+        text.refuse("expected a definition with less nesting", Span(0, len(source.text)))
 
 
 def _read(names: Names, root: str) -> Types:
@@ -127,15 +127,15 @@ def _read(names: Names, root: str) -> Types:
         text.refuse("expected a dataclass", Span(0, len(source.text)), hint, "no_dataclass")
     if root and root not in records:
         hint = f"there are {', '.join(records)}"
-        text.refuse(f"no dataclass is called {root}", Span(0, 0), hint, "no_dataclass")
+        text.refuse(f"there is no dataclass {root}", Span(0, 0), hint, "no_dataclass")
     check(text, names.definitions)
-    # the one that ends last, whatever has been defined early because others derive from it
+    # the last one in the text: ``definitions`` has base classes first
     last = max(records, key=lambda name: (names.classes[name].end_lineno, -name.count(".")))
     return Types(root or last, names.definitions, source)
 
 
 def _note_classes(names: Names, body: list[ast.stmt], owner: str = "") -> None:
-    """Find every class first, for an annotation may name one that stands further down."""
+    """Find all classes first, because an annotation may name a class that is defined later."""
     for statement in body:
         if isinstance(statement, ast.ClassDef):
             name = f"{owner}.{statement.name}" if owner else statement.name
@@ -168,15 +168,15 @@ def _note(names: Names, statement: ast.stmt) -> None:
             names.aliases[name] = value
         case _:
             names.text.refuse(
-                "expected imports, names for types, enumerations and dataclasses",
+                "expected imports, type aliases, enumerations and dataclasses",
                 statement,
-                "the text is only read, never run: leave out what does something",
+                "the text is never executed: leave out other statements",
                 "unsupported_statement",
             )
 
 
 def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
-    """Read one class, those it derives from first."""
+    """Read one class, after its base classes."""
     node, text = names.classes[name], names.text
     if name in names.definitions:
         return
@@ -188,11 +188,11 @@ def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
         if found := names.class_named(base, owner):
             _define(names, found, (*waiting, name))
     if any(names.meant(base).startswith("enum.") for base in bases):
-        names.definitions[name] = enumeration(names, node, name)
-    elif (set_to := settings(names, node)) is not None:
+        names.definitions[name] = read_enumeration(names, node, name)
+    elif (set_to := dataclass_settings(names, node)) is not None:
         known = (names.definitions.get(names.class_named(base, owner) or "") for base in bases)
         parents = [parent for parent in known if isinstance(parent, Record)]
-        names.definitions[name] = record(names, node, name, parents, set_to)
+        names.definitions[name] = read_record(names, node, name, parents, set_to)
     elif node.bases or not all(_harmless(statement) for statement in node.body):
         text.refuse(
             f"expected a dataclass or an Enum, and {name} is neither",
@@ -203,7 +203,7 @@ def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
 
 
 def _harmless(statement: ast.stmt) -> bool:
-    """What may stand in a class that only holds others."""
+    """Whether a statement is allowed in a class that only contains other classes."""
     return isinstance(statement, ast.ClassDef | ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )

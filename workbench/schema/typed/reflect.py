@@ -1,11 +1,12 @@
-"""A dataclass becomes types: a class in, Types out, with the text that would define them.
+"""Reads a dataclass by reflection, as types with the text that would define them.
 
-Reflection looks at fields and annotations; no constructor, factory or property is called.
+Only fields and annotations are inspected; no constructor, factory or property is called.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import enum
 import sys
@@ -16,7 +17,8 @@ from typing import NoReturn
 
 from workbench.base.errors import BuildError
 from workbench.base.source import Source, Span
-from workbench.schema.typed.annotations import INSTEAD, joined
+from workbench.schema.typed.annotations import REPLACEMENTS, union_of
+from workbench.schema.typed.class_bodies import FACTORY_DEFAULTS
 from workbench.schema.typed.python_printer import call_name, default_text, definitions_text
 from workbench.schema.typed.python_reader import read_types
 from workbench.schema.typed.types import (
@@ -45,9 +47,8 @@ _SCALARS: dict[object, Scalar] = {
 }  # fmt: skip
 _KINDS: dict[object, Kind] = {list: Kind.LIST, set: Kind.SET, frozenset: Kind.FROZENSET}
 _FACTORIES: dict[object, str] = {
-    list: "[]", dict: "{}", set: "set()", frozenset: "frozenset()", tuple: "()",
-    str: "''", int: "0", float: "0.0", bool: "False",
-}  # fmt: skip
+    getattr(builtins, name): default for name, default in FACTORY_DEFAULTS.items()
+}
 
 
 def reflect(cls: type) -> tuple[Types, dict[str, type]]:
@@ -64,7 +65,7 @@ def reflect(cls: type) -> tuple[Types, dict[str, type]]:
 
 
 class _Reflection:
-    """What has been seen so far: classes by name, and what they have become."""
+    """The classes visited so far, and their definitions, by name."""
 
     def __init__(self) -> None:
         self.classes: dict[str, type] = {}
@@ -72,7 +73,7 @@ class _Reflection:
         self._at = ""
 
     def refuse(self, what: str, message: str, hint: str = "") -> NoReturn:
-        """Say what is wrong with a class or a field.
+        """Reports an error in a class or a field.
 
         Raises: BuildError, always.
         """
@@ -81,15 +82,15 @@ class _Reflection:
         raise BuildError(message, source, span, hint, "unsupported_type")
 
     def named(self, cls: type) -> Named:
-        """A dataclass or an enumeration, by name; looked at when first met."""
+        """A dataclass or an enumeration, by name; read on first use."""
         name = call_name(cls)
         if self.classes.setdefault(name, cls) is not cls:
             self.refuse(name, f"two classes are called {name}", "rename one")
         if name not in self.definitions:
-            self.definitions[name] = Record(name, ())  # for those that name it again meanwhile
+            self.definitions[name] = Record(name, ())  # for recursive references
             made = self._enumeration(cls) if issubclass(cls, enum.Enum) else self._record(cls)
             del self.definitions[name]
-            self.definitions[name] = made  # after those it needs
+            self.definitions[name] = made  # move it after the definitions that it uses
         return Named(name)
 
     def _enumeration(self, cls: type[enum.Enum]) -> Enumeration:
@@ -111,7 +112,7 @@ class _Reflection:
 
     def _record(self, cls: type) -> Record:
         name = call_name(cls)
-        if not getattr(cls, "__dataclass_params__").init:  # noqa: B009  # mypy knows no such thing
+        if not getattr(cls, "__dataclass_params__").init:  # noqa: B009  # unknown to mypy
             self.refuse(name, "a dataclass that makes no __init__ has no constructor calls")
         hints = self._hints(cls)
         fields = []
@@ -120,7 +121,7 @@ class _Reflection:
             if isinstance(hints.get(field.name), dataclasses.InitVar):
                 hint = "make it a field"
                 self.refuse(
-                    "InitVar", "an InitVar is not kept, so no instance could be given back", hint
+                    "InitVar", "an InitVar is not stored, so instances could not be written", hint
                 )
             if field._field_type is dataclasses._FIELD and field.init:  # type: ignore[attr-defined]
                 fields.append(Field(field.name, self.type(hints[field.name]), _default(field)))
@@ -128,12 +129,12 @@ class _Reflection:
         return Record(name, tuple(fields), cls.__hash__ is not None)
 
     def _hints(self, cls: type) -> Mapping[str, object]:
-        """The annotations of a class, strings among them resolved."""
+        """The annotations of a class; annotations written as strings are resolved."""
         own: dict[str, object] = {call_name(cls): cls, cls.__name__: cls}
         try:
             return typing.get_type_hints(cls, localns=own, include_extras=True)
         except NameError:
-            pass  # a class made in a function names its neighbours, which only that function knows
+            pass  # a class in a function may refer to other local classes: search the call stack
         frame = sys._getframe()
         while frame.f_back is not None:
             frame = frame.f_back
@@ -145,7 +146,7 @@ class _Reflection:
             self.refuse(call_name(cls), f"an annotation cannot be resolved: {error}", hint)
 
     def type(self, hint: object) -> Type:
-        """What an annotation means.
+        """The type of an annotation.
 
         Raises: BuildError
         """
@@ -161,7 +162,7 @@ class _Reflection:
         if origin in (typing.Annotated, typing.Final):
             return self.type(arguments[0])
         if origin in (typing.Union, types.UnionType):
-            return joined(tuple(map(self.type, arguments)), _NOWHERE)
+            return union_of(tuple(map(self.type, arguments)), _NOWHERE)
         if origin is typing.Literal:
             return OneOf(tuple(map(self._constant, arguments)))
         if origin is tuple or hint == tuple[()]:
@@ -193,16 +194,17 @@ class _Reflection:
     def _unknown(self, hint: object) -> NoReturn:
         name = getattr(hint, "__name__", None) or str(hint)
         if hint in (list, set, frozenset, tuple, dict, *_BARE):
-            self.refuse(name, f"expected {name}[…], not {name} alone", f"say of what: {name}[str]")
+            hint = f"write the types in brackets: {name}[str]"
+            self.refuse(name, f"expected {name}[…], not {name} alone", hint)
         message = f"expected a type whose values are literals or calls of dataclasses, not {name}"
-        self.refuse(name, message, INSTEAD.get(name, "use str, or a dataclass of its parts"))
+        self.refuse(name, message, REPLACEMENTS.get(name, "use str, or a dataclass of its parts"))
 
 
 _BARE = (typing.List, typing.Dict, typing.Set, typing.FrozenSet, typing.Tuple)  # noqa: UP006
 
 
 def _literal(value: object) -> str:
-    """The value of a member as text, opaque where it is no literal."""
+    """The value of a member as text; ``OPAQUE`` if it is not a literal."""
     try:
         same = ast.literal_eval(repr(value)) == value
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -211,7 +213,7 @@ def _literal(value: object) -> str:
 
 
 def _default(field: dataclasses.Field[object]) -> str | None:
-    """The default of a field as text; what its factory would make is known of a few alone."""
+    """The default of a field as text; ``OPAQUE`` for a factory other than a few builtins."""
     if field.default is not dataclasses.MISSING:
         return default_text(field.default)
     if field.default_factory is dataclasses.MISSING:

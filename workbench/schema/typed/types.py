@@ -1,7 +1,7 @@
-"""Python types as values, names in their text, and errors about values that do not fit.
+"""Python types as immutable records; errors about values of the wrong type.
 
-A class is spoken of by its name, so that types can be recursive; ``Types`` knows what the names
-stand for. Two types are equal where they mean the same, wherever they were written.
+A class is referred to by its name, so types can be recursive; ``Types`` has the definition of each
+name. The equality of types ignores spans.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TypeVar
 from workbench.base.source import Source, Span
 
 _NOWHERE = Span(0, 0)
-#: The text of a default that is not written as a literal: there is one, and that is all we know.
+#: The text of a default that is not a literal: the field has a default, but its value is unknown.
 OPAQUE = "..."
 
 
 class Scalar(Enum):
-    """The types of values that hold no others."""
+    """The types of values that contain no other values."""
 
     INT = "int"
     FLOAT = "float"
@@ -38,7 +38,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of an enumeration, as ``Literal`` names one."""
+    """A member of an enumeration in a ``Literal``."""
 
     owner: str
     name: str
@@ -46,7 +46,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """``Literal[…]``: any of these values; ``1`` and ``True`` are two."""
+    """``Literal[…]``: one of these values; ``1`` and ``True`` are different."""
 
     values: tuple[str | int | Member | None, ...]
     span: Span = field(default=_NOWHERE, compare=False, repr=False)
@@ -54,14 +54,14 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """``A | B``; ``Optional[A]`` is ``A | None``. At least two, none a union."""
+    """``A | B``; ``Optional[A]`` is ``A | None``. At least two options, none of them a union."""
 
     options: tuple[Type, ...]
     span: Span = field(default=_NOWHERE, compare=False, repr=False)
 
 
 class Kind(Enum):
-    """The collections whose items are all of one type."""
+    """The collections with a single item type."""
 
     LIST = "list"
     SET = "set"
@@ -80,7 +80,7 @@ class Many:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """``tuple[A, B]``: so many items, each of its own type."""
+    """``tuple[A, B]``: a fixed number of items, each with a type."""
 
     items: tuple[Type, ...]
     span: Span = field(default=_NOWHERE, compare=False, repr=False)
@@ -107,7 +107,7 @@ Type = Plain | OneOf | Union | Many | Tuple | Dict | Named
 
 
 def _parts(type_: Type) -> tuple[Type, ...]:
-    """The types a type is made of, in the order they are written."""
+    """The component types of a type, in written order."""
     match type_:
         case Union(options=options):
             return options
@@ -121,7 +121,7 @@ def _parts(type_: Type) -> tuple[Type, ...]:
 
 
 def inside(type_: Type) -> Iterator[Type]:
-    """A type, and every type written in it; names are not followed."""
+    """A type and all its component types; names are not resolved."""
     yield type_
     for part in _parts(type_):
         yield from inside(part)
@@ -133,30 +133,30 @@ class Field:
 
     name: str
     type: Type
-    #: The default as Python text, ``OPAQUE`` where that is no literal; None where there is none.
+    #: The default as Python text, ``OPAQUE`` if it is not a literal; None without a default.
     default: str | None = None
-    #: The place of the name.
+    #: The span of the name.
     span: Span = field(default=_NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A dataclass: the fields its constructor takes, inherited ones too, in declared order."""
+    """A dataclass: the fields of its constructor, including inherited ones, in declared order."""
 
     name: str
     fields: tuple[Field, ...]
-    #: Whether instances can be items of a set and keys, as those of a frozen dataclass.
+    #: Whether instances are hashable, as those of a frozen dataclass.
     hashable: bool = False
     span: Span = field(default=_NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """An ``Enum``: names, aliases too, and the text of each value (``OPAQUE`` if no literal)."""
+    """An ``Enum``: names, aliases, and the text of each value (``OPAQUE`` if no literal)."""
 
     name: str
     members: tuple[tuple[str, str], ...]
-    #: The classes it is made of, as they are written: ``("str", "Enum")``.
+    #: Its base classes as written: ``("str", "Enum")``.
     bases: tuple[str, ...] = ("Enum",)
     span: Span = field(default=_NOWHERE, compare=False, repr=False)
 
@@ -166,64 +166,65 @@ Definition = Record | Enumeration
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Types:
-    """Definitions by name, those a definition needs before it where they can be; and the root."""
+    """Definitions by name, if possible in order of dependency; and the root."""
 
     root: str
     definitions: Mapping[str, Definition]
-    #: The text the places are in.
+    #: The text in which the spans are.
     source: Source
 
 
 V = TypeVar("V")
 
 
-class MisfitError(Exception):
-    """A value is not of a type; whoever reads the whole text makes a ParseError of it."""
+class TypeMismatchError(Exception):
+    """A value is not of a type; ``instances`` converts it to a ParseError."""
 
-    def __init__(self, place: object, depth: int, message: str) -> None:
+    def __init__(self, place: Span | str, message: str) -> None:
         super().__init__(message)
-        #: Where in its text: a span, or a JSON pointer.
+        #: Its position: a span, or a JSON pointer.
         self.place = place
-        #: The larger, the more of the value had fitted before.
-        self.depth = depth
+        #: How far into the value the error is; the larger, the more of the value was accepted.
+        self.depth = place.start if isinstance(place, Span) else place.count("/")
         self.message = message
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Options:
-    """Tries the options of unions on the values of one text, none of them twice.
+class UnionOptions:
+    """Tries the options of unions on the values of one text, each option of a value once.
 
-    Unions in unions that fail at the bottom would else be tried in every combination.
+    Without this cache, nested unions that fail at the innermost level would be tried in every
+    combination.
     """
 
-    failed: dict[tuple[int, str], MisfitError] = field(default_factory=dict)
+    failed: dict[tuple[int, str], TypeMismatchError] = field(default_factory=dict)
 
     def first(
         self,
         value: V,
         options: Sequence[Type],
-        fitted: Callable[[V, Type], object],
-        misfit: MisfitError,
+        convert: Callable[[V, Type], object],
+        mismatch: TypeMismatchError,
     ) -> object:
-        """The value as the first option it fits.
+        """The value as an instance of the first option that accepts it.
 
-        A whole number is a float only where nothing else takes it.
+        A whole number becomes a float only if no other option accepts it.
 
-        Raises: the MisfitError of the option that fitted furthest, or the one of them all.
+        Raises: the error of the option that accepted most of the value, or ``mismatch``.
         """
         for option in sorted(options, key=lambda one: one == Plain(Scalar.FLOAT)):
             tried = id(value), repr(option)
             if tried not in self.failed:
                 try:
-                    return fitted(value, option)
-                except MisfitError as error:
+                    return convert(value, option)
+                except TypeMismatchError as error:
                     self.failed[tried] = error
-            if self.failed[tried].depth > misfit.depth:
-                misfit = self.failed[tried]
-        raise misfit
+            if self.failed[tried].depth > mismatch.depth:
+                mismatch = self.failed[tried]
+        raise mismatch
 
 
-def lacking(record: Record, given: Collection[str]) -> Field | None:
-    """The first field without a default that is not given."""
+def missing_field(record: Record, given: Collection[str]) -> Field | None:
+    """The first required field that is not given."""
     missing = (one for one in record.fields if one.default is None and one.name not in given)
     return next(missing, None)

@@ -1,8 +1,7 @@
-"""A text of literals and calls becomes a tree of values: what Python's expressions write down.
+"""Parses Python literals and calls to a tree of values, without ``eval``.
 
-The words are read by one regex, never by ``eval``. What a tree means is for ``fitting`` to say,
-which knows the types. More is read than the grammar of ``calls`` lets a model write: keywords
-in any order, space and line breaks between words, a comma at the end.
+``instances`` converts the tree to values of given types. The parser accepts more than the grammar
+of ``calls``: keywords in any order, whitespace and line breaks between lexemes, a trailing comma.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from workbench.base.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, as its numeral says: without point and exponent it is whole."""
+    """A number; an int if its numeral has no point and no exponent."""
 
     value: int | float
     span: Span
@@ -34,7 +33,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """``True``, ``None``, ``Colour.RED``; ``<Colour.RED: 1>`` is the word inside."""
+    """``True``, ``None``, ``Colour.RED``; also ``<Colour.RED: 1>``, as the name inside."""
 
     name: str
     span: Span
@@ -42,7 +41,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """``[…]``, ``(…)`` or, where there is an item, ``{…}``."""
+    """``[…]``, ``(…)`` or a non-empty ``{…}``."""
 
     bracket: str
     items: tuple[Value, ...]
@@ -51,7 +50,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """``{k: v}``, and ``{}``."""
+    """``{k: v}`` or ``{}``."""
 
     pairs: tuple[tuple[Value, Value], ...]
     span: Span
@@ -59,7 +58,7 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``Person(name="Ada")``; of what stands in it without a keyword there is at most one."""
+    """``Person(name="Ada")``, with keyword and positional arguments."""
 
     name: str
     keywords: tuple[tuple[str, Value], ...]
@@ -85,10 +84,11 @@ _ESCAPE = re.compile(
 )
 _PLAIN = dict(zip("\\'\"abfnrtv", "\\'\"\a\b\f\n\r\t\v", strict=True))
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_EXPECTED = "expected a Python literal or a call"
 
 
 def read_value(source: Source) -> Value:
-    """The tree of a text.
+    """Parses a text.
 
     Cost:   linear in the text.
     Raises: ParseError of kind ``syntax``, ``bad_escape`` or ``nesting``.
@@ -97,16 +97,20 @@ def read_value(source: Source) -> Value:
     try:
         value = reader.value()
     except RecursionError:
-        whole = Span(0, len(source.text))
-        message = "nested too deeply to be made into objects"
-        raise ParseError(message, source, whole, kind="nesting") from None
+        raise too_deep(source) from None
     if reader.kind != "end":
         reader.refuse("expected the end of the text")
     return value
 
 
+def too_deep(source: Source) -> ParseError:
+    """The error for a text with more nested brackets than Python's recursion limit allows."""
+    whole = Span(0, len(source.text))
+    return ParseError("nested too deeply to be made into objects", source, whole, kind="nesting")
+
+
 def literal_or(text: str, otherwise: str) -> str:
-    """The text where it can be read, else something else."""
+    """The text if it can be parsed, else ``otherwise``."""
     try:
         read_value(Source(text, "text"))
     except ParseError:
@@ -115,7 +119,7 @@ def literal_or(text: str, otherwise: str) -> str:
 
 
 class _Reader:
-    """Reads one lexeme ahead."""
+    """Recursive-descent parser with one lexeme of lookahead."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -139,12 +143,11 @@ class _Reader:
         if found is None:
             rest = re.compile(r"[ \t\r\n]*").match(self.source.text, at)
             start = rest.end() if rest else at
-            message = "expected a literal of Python's or a call"
-            raise ParseError(message, self.source, Span(start, start + 1))
+            raise ParseError(_EXPECTED, self.source, Span(start, start + 1))
         self.lexeme = found
 
     def next(self) -> re.Match[str]:
-        """The lexeme, and go on to the one after it."""
+        """Consume the current lexeme and return it."""
         here = self.lexeme
         self._take(here.end())
         return here
@@ -158,7 +161,7 @@ class _Reader:
         self.next()
 
     def value(self) -> Value:
-        """A number, text, word, member, list, tuple, dict, set or call."""
+        """Parse a number, string, name, member, list, tuple, dict, set or call."""
         kind, span = self.kind, self.span
         if kind == "text":
             self.next()
@@ -175,7 +178,7 @@ class _Reader:
     def _member(self, start: int) -> Word:
         """``<Colour.RED: 1>``."""
         if self.sign != "<":
-            self.refuse("expected a literal of Python's or a call")
+            self.refuse(_EXPECTED)
         self.next()
         if self.kind != "word":
             self.refuse("expected the name of a member")
@@ -193,7 +196,7 @@ class _Reader:
             return Number(float(numeral), span)
         try:
             return Number(int(numeral), span)
-        except ValueError:  # Python turns no longer numerals into numbers
+        except ValueError:  # Python limits the length of numerals
             message = "expected a number of fewer digits"
             raise ParseError(message, self.source, span, kind="digits") from None
 
@@ -235,11 +238,11 @@ class _Reader:
         if bracket == "{" and not items:
             return Pairs(tuple(pairs), span)
         if bracket == "(" and len(items) == 1 and not comma:
-            return items[0]  # brackets around one value are no tuple
+            return items[0]  # parentheses around one value do not make a tuple
         return Items(bracket, tuple(items), span)
 
     def _listed(self, item: Callable[[], None], bracket: str) -> tuple[bool, int]:
-        """Items with commas between brackets; whether a comma stood last, and where they end."""
+        """Parse items in brackets; whether there is a trailing comma, and where they end."""
         self.expect(bracket)
         closing, comma = _CLOSING[bracket], False
         while self.sign != closing:
@@ -255,7 +258,7 @@ class _Reader:
 
 
 def _unescaped(source: Source, span: Span) -> str:
-    """What a string in quotes stands for.
+    """The value of a string literal.
 
     Raises: ParseError of kind ``bad_escape``.
     """

@@ -1,4 +1,4 @@
-"""Sets of strings against slow readings: membership by Python, literals by every spelling."""
+"""Sets of strings compared with Python's membership and with all encodings of literals."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from tests.schema.literal_oracle import spellings
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, ParseError
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 
-#: Characters of every kind of spelling.
+#: Characters of every kind of encoding.
 KINDS = 'ab/"\\\n\x00\x7f\u00e9\u2028\ud7ff\ue000\uffff\U00010000\U0001f600'
 WORDS = ("", "a", "ab", '"', "\\", "\n", "\x00b", "a\x7f", "é", "é\U0001f600", "/", "\u2028a")
 
 SETS = {
-    "everything": Texts.everything(),
-    "nothing": Texts.nothing(),
-    "words": Texts.of(WORDS),
-    "all but words": ~Texts.of(WORDS),
-    "all but the empty one": ~Texts.of([""]),
-    "one or two": Texts.lengths(1, 2),
-    "three or more": Texts.lengths(3),
-    "not one or two": ~Texts.lengths(1, 2),
-    "short and none of the words": Texts.lengths(0, 2) & ~Texts.of(WORDS),
-    "a class": Texts.pattern("^[a-é]+$"),
-    "not a class": ~Texts.pattern("^[a-é]+$"),
-    "found": Texts.pattern("a"),
-    "found, of two": Texts.pattern("a") & Texts.lengths(2, 2),
-    "found, but not that": Texts.pattern("^a") & ~Texts.of(["a", "ab"]),
-    "a class or words": Texts.pattern("^[a-b]$") | Texts.of(WORDS),
-    "beyond the plane": Texts.pattern("^[\U00010000-\U0010ffff]$"),
-    "no line end": Texts.pattern("^.*$"),
-    "a run": Texts.pattern("^[a\\n]{1,2}$"),
-    "two or more of a kind": Texts.pattern("^[a-é]+$") & Texts.lengths(2),
-    "a run that is found": Texts.pattern("^a{2,}$") & Texts.pattern("b"),
+    "everything": StringSet.everything(),
+    "nothing": StringSet.nothing(),
+    "words": StringSet.of(WORDS),
+    "all but words": ~StringSet.of(WORDS),
+    "all but the empty one": ~StringSet.of([""]),
+    "one or two": StringSet.lengths(1, 2),
+    "three or more": StringSet.lengths(3),
+    "not one or two": ~StringSet.lengths(1, 2),
+    "short and none of the words": StringSet.lengths(0, 2) & ~StringSet.of(WORDS),
+    "a class": StringSet.pattern("^[a-é]+$"),
+    "not a class": ~StringSet.pattern("^[a-é]+$"),
+    "found": StringSet.pattern("a"),
+    "found, of two": StringSet.pattern("a") & StringSet.lengths(2, 2),
+    "found, but not that": StringSet.pattern("^a") & ~StringSet.of(["a", "ab"]),
+    "a class or words": StringSet.pattern("^[a-b]$") | StringSet.of(WORDS),
+    "beyond the plane": StringSet.pattern("^[\U00010000-\U0010ffff]$"),
+    "no line end": StringSet.pattern("^.*$"),
+    "a run": StringSet.pattern("^[a\\n]{1,2}$"),
+    "two or more of a kind": StringSet.pattern("^[a-é]+$") & StringSet.lengths(2),
+    "a run that is found": StringSet.pattern("^a{2,}$") & StringSet.pattern("b"),
 }
 
 
@@ -49,7 +49,7 @@ def of_kinds(most: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_literals_of_members_alone(name: str) -> None:
+def test_literals_of_members_only(name: str) -> None:
     texts = SETS[name]
     machine = texts.machine()
     for text in of_kinds(2):
@@ -61,7 +61,7 @@ def test_literals_of_members_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["everything", "one or two", "a class", "found", "not a class"])
-def test_every_spelling_of_a_member(name: str) -> None:
+def test_every_encoding_of_a_member(name: str) -> None:
     texts = SETS[name]
     machine = texts.machine()
     for text in filter(texts.contains, of_kinds(2)):
@@ -74,7 +74,7 @@ def test_every_spelling_of_a_member(name: str) -> None:
         ("a", "no quotes"),
         ('"a', "no closing quote"),
         ('"a"b', "text after it"),
-        ('"\n"', "a control character stands for itself"),
+        ('"\n"', "a control character without escape"),
         (r'"\a"', "no such escape"),
         (r'"\u00e"', "three digits"),
         (r'"\ud83d"', "half a pair"),
@@ -84,25 +84,30 @@ def test_every_spelling_of_a_member(name: str) -> None:
         (r'"\ud83d\n"', "half a pair, then another escape"),
     ],
 )
-def test_what_is_no_literal(literal: str, because: str) -> None:
-    for texts in (Texts.everything(), ~Texts.of(["x"]), Texts.lengths(1, 9), Texts.pattern("")):
+def test_invalid_literals(literal: str, because: str) -> None:
+    for texts in (
+        StringSet.everything(),
+        ~StringSet.of(["x"]),
+        StringSet.lengths(1, 9),
+        StringSet.pattern(""),
+    ):
         assert not texts.machine().accepts(literal.encode()), because
 
 
 @pytest.mark.parametrize(
     "data", [b'"\xc0\x80"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"', b'"\xff"']
 )
-def test_what_is_no_utf8(data: bytes) -> None:
-    for texts in (Texts.everything(), ~Texts.of(["x"]), Texts.lengths(0, 9)):
+def test_invalid_utf8(data: bytes) -> None:
+    for texts in (StringSet.everything(), ~StringSet.of(["x"]), StringSet.lengths(0, 9)):
         assert not texts.machine().accepts(data)
 
 
 words = st.text('ab\U0001f600"', max_size=3)
 sets = st.recursive(
     st.one_of(
-        st.builds(Texts.of, st.lists(words, max_size=3)),
-        st.builds(Texts.lengths, st.integers(0, 2), st.one_of(st.none(), st.integers(0, 3))),
-        st.builds(Texts.pattern, st.sampled_from(["a", "^[ab]*$", "b$", "^(?!ab)", "^..?$"])),
+        st.builds(StringSet.of, st.lists(words, max_size=3)),
+        st.builds(StringSet.lengths, st.integers(0, 2), st.one_of(st.none(), st.integers(0, 3))),
+        st.builds(StringSet.pattern, st.sampled_from(["a", "^[ab]*$", "b$", "^(?!ab)", "^..?$"])),
     ),
     lambda inner: st.one_of(
         st.builds(lambda a, b: a & b, inner, inner),
@@ -116,7 +121,7 @@ SAMPLE = ["".join(letters) for n in range(4) for letters in product('ab"\U0001f6
 
 @settings(max_examples=50)
 @given(sets, sets)
-def test_sets_are_sets(left: Texts, right: Texts) -> None:
+def test_set_operations(left: StringSet, right: StringSet) -> None:
     for text in SAMPLE:
         a, b = left.contains(text), right.contains(text)
         assert (left & right).contains(text) is (a and b)
@@ -125,7 +130,7 @@ def test_sets_are_sets(left: Texts, right: Texts) -> None:
 
 
 @given(sets)
-def test_emptiness_and_members(texts: Texts) -> None:
+def test_emptiness_and_members(texts: StringSet) -> None:
     found = {text for text in SAMPLE if texts.contains(text)}
     finite = texts.finite(2_000)
     if texts.is_empty:
@@ -143,55 +148,55 @@ def test_emptiness_and_members(texts: Texts) -> None:
 @pytest.mark.parametrize(
     ("texts", "members"),
     [
-        (Texts.of(["b", "a"]), ("a", "b")),
-        (Texts.pattern("^[ab]{1,2}$"), ("a", "aa", "ab", "b", "ba", "bb")),
-        (Texts.pattern("^[ab]*$") & Texts.lengths(0, 1), ("", "a", "b")),
-        (Texts.pattern("^[ab]*$"), None),
-        (Texts.everything(), None),
-        (Texts.lengths(1, 1), None),
-        (Texts.pattern("^[a-z]{9}$"), None),
-        (Texts.lengths(0, 0), ("",)),
-        (Texts.pattern("^a*$") & ~Texts.pattern("^a*$"), ()),
+        (StringSet.of(["b", "a"]), ("a", "b")),
+        (StringSet.pattern("^[ab]{1,2}$"), ("a", "aa", "ab", "b", "ba", "bb")),
+        (StringSet.pattern("^[ab]*$") & StringSet.lengths(0, 1), ("", "a", "b")),
+        (StringSet.pattern("^[ab]*$"), None),
+        (StringSet.everything(), None),
+        (StringSet.lengths(1, 1), None),
+        (StringSet.pattern("^[a-z]{9}$"), None),
+        (StringSet.lengths(0, 0), ("",)),
+        (StringSet.pattern("^a*$") & ~StringSet.pattern("^a*$"), ()),
     ],
 )
-def test_finite(texts: Texts, members: tuple[str, ...] | None) -> None:
+def test_finite(texts: StringSet, members: tuple[str, ...] | None) -> None:
     assert texts.finite(100) == members
 
 
-def test_half_a_pair_is_no_text() -> None:
+def test_lone_surrogates_are_not_members() -> None:
     for texts in (
-        Texts.everything(),
-        Texts.of(["a\ud83d"]),
-        ~Texts.of(["\ude00"]),
-        Texts.pattern(""),
+        StringSet.everything(),
+        StringSet.of(["a\ud83d"]),
+        ~StringSet.of(["\ude00"]),
+        StringSet.pattern(""),
     ):
         assert not texts.contains("a\ud83d")
         assert not texts.machine().accepts(rb'"a\ud83d"')
-    assert Texts.of(["a\ud83d"]).is_empty
+    assert StringSet.of(["a\ud83d"]).is_empty
 
 
-def test_bounds_of_any_size() -> None:
-    even = Texts.pattern("^(?:ab)*$")
-    assert (even & Texts.lengths(10**9 + 1, 10**9 + 1)).is_empty
-    assert not (even & Texts.lengths(10**9 + 1, 10**9 + 2)).is_empty
-    assert (even & Texts.lengths(0, 10**9)).finite(100) is None
-    assert not (even & Texts.lengths(0, 10**9) & ~Texts.of(["", "ab"])).is_empty
-    assert (Texts.pattern("^a?b?$") & Texts.lengths(1, 10**9)).finite(9) == ("a", "ab", "b")
+def test_large_bounds() -> None:
+    even = StringSet.pattern("^(?:ab)*$")
+    assert (even & StringSet.lengths(10**9 + 1, 10**9 + 1)).is_empty
+    assert not (even & StringSet.lengths(10**9 + 1, 10**9 + 2)).is_empty
+    assert (even & StringSet.lengths(0, 10**9)).finite(100) is None
+    assert not (even & StringSet.lengths(0, 10**9) & ~StringSet.of(["", "ab"])).is_empty
+    assert (StringSet.pattern("^a?b?$") & StringSet.lengths(1, 10**9)).finite(9) == ("a", "ab", "b")
 
 
 def test_long_strings() -> None:
-    machine = Texts.lengths(0, 4096).machine()
+    machine = StringSet.lengths(0, 4096).machine()
     assert machine.accepts(b'"' + b"\\u00e9" * 4096 + b'"')
     assert not machine.accepts(b'"' + b"a" * 4097 + b'"')
 
 
 def test_error_too_long() -> None:
     with pytest.raises(LimitError, match="states"):
-        Texts.lengths(0, 100_000).machine()
+        StringSet.lengths(0, 100_000).machine()
     with pytest.raises(LimitError, match="states"):
-        (Texts.pattern("^[ab]*$") & Texts.lengths(0, 70_000)).machine(LIMITS)
+        (StringSet.pattern("^[ab]*$") & StringSet.lengths(0, 70_000)).machine(LIMITS)
     with pytest.raises(LimitError, match="states"):
-        Texts.of(["abc"]).machine(Limits(states=3))
+        StringSet.of(["abc"]).machine(Limits(states=3))
 
 
 #   pattern, what differs from Python or None
@@ -205,8 +210,8 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_are_searched_for(pattern: str) -> None:
-    texts, python = Texts.pattern(pattern), re.compile(pattern)
+def test_patterns_match_anywhere(pattern: str) -> None:
+    texts, python = StringSet.pattern(pattern), re.compile(pattern)
     for length in range(5):
         for letters in product("ab1-", repeat=length):
             text = "".join(letters)
@@ -229,24 +234,26 @@ def test_patterns_are_searched_for(pattern: str) -> None:
         (r"^\ud83d\ude00$", "\U0001f600", True, "a surrogate pair"),
         (r"^\u{1F600}$", "\U0001f600", True, "a code point"),
         (r"^\/\-$", "/-", True, "signs may be escaped"),
-        (r"^[\w-.]{3}$", "a-.", True, "a hyphen beside a set is itself"),
+        (r"^[\w-.]{3}$", "a-.", True, "a hyphen next to a set is a literal"),
         (r"^[+-\d]{3}$", "+-1", True, "on either side"),
         (r"^[\w-.]$", "/", False, "and no range"),
         (r"^\p{Lu}$", "É", True, "a property"),
         (r"\B", "", True, "no word begins in an empty text"),
     ],
 )
-def test_patterns_are_ecma(pattern: str, text: str, found: bool, because: str) -> None:
-    assert Texts.pattern(pattern).contains(text) is found, because
+def test_patterns_have_ecmascript_syntax(
+    pattern: str, text: str, found: bool, because: str
+) -> None:
+    assert StringSet.pattern(pattern).contains(text) is found, because
 
 
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
         (r"(a)\1", "backreferences"),
-        ("((?!a)b)*c", "looks ahead or behind"),
-        (r"a\b(?=b)c", "looks ahead or behind"),
-        ("(?<=a$)b", "looks ahead or behind"),
+        ("((?!a)b)*c", "this lookaround is inside"),
+        (r"a\b(?=b)c", "this lookaround is inside"),
+        ("(?<=a$)b", "this lookaround is inside"),
         ("(?m)^a", "ends of lines"),
         ("(a", "close the group"),
         ("(?=a", "close the group"),
@@ -254,7 +261,7 @@ def test_patterns_are_ecma(pattern: str, text: str, found: bool, because: str) -
 )
 def test_error_not_regular(pattern: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
-        Texts.pattern(pattern)
+        StringSet.pattern(pattern)
 
 
 #   pattern               low, high       any character
@@ -269,49 +276,49 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("pattern", "lengths", "any_character"), RUNS)
-def test_runs_are_lengths(
+def test_patterns_that_are_length_bounds(
     pattern: str, lengths: tuple[int, int | None], any_character: bool
 ) -> None:
-    texts = Texts.pattern(pattern)
+    texts = StringSet.pattern(pattern)
     assert texts.only_counts
     assert (texts.low, texts.high) == lengths
-    assert (texts == Texts.lengths(*lengths)) is any_character
+    assert (texts == StringSet.lengths(*lengths)) is any_character
 
 
 @pytest.mark.parametrize(
     "pattern", ["a", "^a?b$", "^[ab][abc]$", "^(aa)*$", "^a{2}$|^a{4}$", "^$", "[]"]
 )
-def test_other_patterns_are_no_runs(pattern: str) -> None:
-    assert not Texts.pattern(pattern).only_counts
+def test_patterns_that_are_not_length_bounds(pattern: str) -> None:
+    assert not StringSet.pattern(pattern).only_counts
 
 
-def test_strings_without_the_empty_one_have_every_spelling() -> None:
-    texts = ~Texts.of([""])
-    assert texts == Texts.lengths(1)
+def test_non_empty_strings_have_every_encoding() -> None:
+    texts = ~StringSet.of([""])
+    assert texts == StringSet.lengths(1)
     assert texts.machine().accepts(rb'"\u0061"')
 
 
-def test_formats_are_spelled_plainly() -> None:
-    address = Texts.format("uri")
+def test_formats_have_no_escapes() -> None:
+    address = StringSet.format("uri")
     assert address is not None
     assert address.machine().accepts(b'"a:/b"')
     assert not address.machine().accepts(rb'"a:\/b"')
     assert not address.machine().accepts(rb'"\u0061:/b"')
 
 
-def test_lengths_no_member_has_take_no_states() -> None:
-    days = Texts.format("date")
+def test_impossible_lengths_take_no_states() -> None:
+    days = StringSet.format("date")
     assert days is not None
-    late = days & Texts.lengths(10**9)
+    late = days & StringSet.lengths(10**9)
     assert late.is_empty
     assert (~late).contains("2024-01-01")
 
 
-def test_lengths_that_a_finite_set_has_anyway_cost_nothing() -> None:
-    names = Texts.format("hostname")
+def test_redundant_bounds_of_finite_sets_cost_nothing() -> None:
+    names = StringSet.format("hostname")
     assert names is not None
-    assert len((names & Texts.lengths(1, 253)).machine()) == len(names.machine())
-    short = names & Texts.lengths(2, 3)
+    assert len((names & StringSet.lengths(1, 253)).machine()) == len(names.machine())
+    short = names & StringSet.lengths(2, 3)
     assert [short.contains(name) for name in ("a", "ab", "a.b", "a.bc")] == [
         False,
         True,
@@ -320,7 +327,7 @@ def test_lengths_that_a_finite_set_has_anyway_cost_nothing() -> None:
     ]
 
 
-def test_machines_are_made_once() -> None:
-    assert Texts.everything().machine() is Texts.everything().machine()
-    first: Dfa = (~Texts.of(["a"])).machine()
-    assert (~Texts.of(["a"])).machine(LIMITS.begun()) is first
+def test_machines_are_cached() -> None:
+    assert StringSet.everything().machine() is StringSet.everything().machine()
+    first: Dfa = (~StringSet.of(["a"])).machine()
+    assert (~StringSet.of(["a"])).machine(LIMITS.begun()) is first

@@ -1,4 +1,4 @@
-"""Schema trees: names and places of rules, refusals with keyword and pointer, notes."""
+"""Schema trees: names and spans of rules, errors with keyword and pointer, notes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _names(schema: Any) -> list[str]:
 
 _OBJECT = {"type": "object", "properties": {"x": {"type": "null"}}, "additionalProperties": False}
 
-#: Why rules are called so, the schema, and the names in order.
+#: The reason, the schema, and the names of its rules in order.
 NAMES: list[tuple[str, Any, list[str]]] = [
     ("leaves have no rule", {"type": "string"}, ["start"]),
     ("a property's rule has its name", {**_OBJECT, "properties": {"home": _OBJECT}},
      ["start", "schema", "home"]),
-    ("what no name can hold is left out", {**_OBJECT, "properties": {"zip code/№": _OBJECT}},
+    ("characters not allowed in names are removed", {**_OBJECT, "properties": {"zip code/№": _OBJECT}},
      ["start", "schema", "zip_code"]),
     ("a name may not begin with a digit", {**_OBJECT, "properties": {"2nd": _OBJECT}},
      ["start", "schema", "_2nd"]),
@@ -58,14 +58,14 @@ def test_names_of_rules(schema: Any, names: list[str]) -> None:
     assert _names(schema) == names
 
 
-def test_punctuation_comes_last_and_keeps_its_names() -> None:
+def test_rules_of_punctuation_come_last() -> None:
     schema = {**_OBJECT, "properties": {"comma": _OBJECT}}
     tree = schema_tree(schema_source(json.dumps(schema)))
     names = [rule.name for rule in tree.rules]
     assert names == ["start", "schema", "comma_2", "comma", "colon", "whitespace"]
 
 
-def test_places_are_those_of_properties() -> None:
+def test_spans_of_properties() -> None:
     source = schema_source(
         '{"properties": {"a": {"type": "integer"}}, "required": ["a"], "type": "object"}'
     )
@@ -92,12 +92,12 @@ def _parts(body: Expression) -> list[Expression]:
             return [body]
 
 
-#: What is refused, the message, and what it points at.
+#: An unsupported schema, the message, and the marked text.
 REFUSED: list[tuple[Any, str, str]] = [
     (False, "no JSON value is an instance of this schema", "false"),
     (
         {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-        "/uniqueItems: items can be compared where they have few values (about ten)",
+        "/uniqueItems: supported only for items with few possible values (about ten)",
         '"uniqueItems"',
     ),
     (
@@ -109,7 +109,7 @@ REFUSED: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "message", "place"), REFUSED)
-def test_error_with_pointer_and_place(schema: Any, message: str, place: str) -> None:
+def test_error_with_pointer_and_span(schema: Any, message: str, place: str) -> None:
     with pytest.raises(BuildError) as caught:
         _made(schema)
     error = caught.value
@@ -117,7 +117,7 @@ def test_error_with_pointer_and_place(schema: Any, message: str, place: str) -> 
     assert error.source.text[error.span.start : error.span.end] == place
 
 
-def test_what_has_no_instance_leaves_no_rule() -> None:
+def test_empty_sets_have_no_rule() -> None:
     text = {"type": "string"}
     dead: dict[str, Any] = {"type": "object", "required": ["a"], "properties": {"a": text}}
     dead |= {"maxProperties": 1, "not": {"additionalProperties": text}}

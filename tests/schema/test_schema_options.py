@@ -1,4 +1,4 @@
-"""``x-guidance``: which whitespace it means, and what of it is told not to be followed."""
+"""``x-guidance``: the whitespace it chooses, and which settings are reported as ignored."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ SHAPE: dict[str, object] = {"type": "object", "properties": {"a": {}, "b": {}}}
 TEXTS = COMPACT, SPACED, LOOSE = '{"a":1,"b":2}', '{"a": 1, "b": 2}', '{ "a" :1,"b":2 }'
 READ = {"compact": {COMPACT}, "one space": {SPACED}, "any": {*TEXTS}}
 
-#   x-guidance                                                 the policy, not followed, why
+#   x-guidance                                                 the policy, ignored, why
 CASES = [
     ({},                                                       "any",       [],  "nothing is said"),
     ({"whitespace_flexible": True, "item_separator": ","},     "any",       [],  "what is usual, said"),
     ({"whitespace_flexible": False},                           "compact",   [],  "no whitespace"),
     ({"item_separator": ","},                                  "compact",   [],  "a separator alone says the same"),
     ({"item_separator": ", ", "key_separator": ": "},          "one space", [],  "as json.dumps writes"),
-    ({"whitespace_flexible": False, "key_separator": ": "},    "any",       ["whitespace_flexible", "key_separator"], "a policy nobody here has"),
-    ({"whitespace_flexible": True, "key_separator": " :"},     "any",       ["whitespace_flexible", "key_separator"], "flexible, and a colon of its own"),
+    ({"whitespace_flexible": False, "key_separator": ": "},    "any",       ["whitespace_flexible", "key_separator"], "an unsupported policy"),
+    ({"whitespace_flexible": True, "key_separator": " :"},     "any",       ["whitespace_flexible", "key_separator"], "flexible, with another colon"),
     ({"whitespace_flexible": False, "whitespace_pattern": ""}, "compact",   ["whitespace_pattern"], "a pattern of whitespace"),
-    ({"json_allow_general_unicode_escapes": True},             "any",       [],  "what is read anyway"),
+    ({"json_allow_general_unicode_escapes": True},             "any",       [],  "always accepted"),
     ({"json_allow_general_unicode_escapes": 1},                "any",       ["json_allow_general_unicode_escapes"], "1 is not true"),
     ({"lenient": True},                                        "any",       ["lenient"], "another choice of llguidance"),
     (["compact"],                                              "any",       [""], "no object"),
@@ -39,7 +39,7 @@ def test_policy(asked: object, policy: str, ignored: list[str], because: str) ->
     assert [note.pointer.removeprefix("/x-guidance").strip("/") for note in notes] == ignored
 
 
-def test_a_policy_that_was_chosen_stays() -> None:
+def test_an_explicit_policy_takes_precedence() -> None:
     asked = SHAPE | {"x-guidance": {"item_separator": ", ", "key_separator": ": "}}
     grammar = Grammar.from_json_schema(asked, whitespace="compact")
     assert {text for text in TEXTS if grammar.accepts(text)} == READ["compact"]

@@ -1,4 +1,4 @@
-"""Rules of a schema against its sets: every small instance, in every allowed writing, and samples."""
+"""The rules of a schema compared with its set: all small instances, and random samples."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _ANY: dict[str, Any] = {}
 _ABC: dict[str, Any] = {"type": "object", "properties": {"a": _INTEGER, "b": _STRING, "c": _ANY}}
 _CLOSED = {**_ABC, "additionalProperties": False}
 _ARRAY: dict[str, Any] = {"type": "array"}
-#: An object with a string and nothing else, one member of which is none: no such object exists, and
-#: the algebra cannot tell.
+#: An object of strings one member of which is not a string: no such object exists, but the algebra
+#: cannot decide that.
 _DEAD: dict[str, Any] = {"type": "object", "required": ["a"], "properties": {"a": _STRING},
                          "maxProperties": 1, "not": {"additionalProperties": _STRING}}  # fmt: skip
 
-#: What a schema has that could be written wrongly, and the schema.
+#: The feature to test, and a schema.
 SCHEMAS: list[tuple[str, Any]] = [
     ("everything", True),
     ("leaves of all types", {"type": ["null", "boolean", "integer", "string"]}),
     ("a set of a few values", {"enum": ["a", 1, None, True, [1], {"a": 1}]}),
-    ("all members may be left out", _CLOSED),
+    ("all members are optional", _CLOSED),
     ("the first is required", {**_CLOSED, "required": ["a"]}),
     ("the last is required", {**_CLOSED, "required": ["c"]}),
     ("one in the middle is required", {**_CLOSED, "required": ["b"]}),
     ("all are required", {**_CLOSED, "required": ["a", "b", "c"]}),
     ("other names too", _ABC),
-    ("other names beside a required one", {**_ABC, "required": ["b"]}),
+    ("other names with a required one", {**_ABC, "required": ["b"]}),
     ("other names of one kind", {**_ABC, "additionalProperties": {"type": "boolean"}}),
     ("no names but others", {"type": "object", "additionalProperties": _INTEGER}),
     ("no member at all", {"type": "object", "additionalProperties": False}),
@@ -54,7 +54,7 @@ SCHEMAS: list[tuple[str, Any]] = [
     ("a required one and at most two", {**_ABC, "required": ["c"], "maxProperties": 2}),
     ("nothing, by count", {"type": "object", "maxProperties": 0}),
     ("some other name", {"type": "object", "not": {"additionalProperties": {"type": "string"}}}),
-    ("a name nobody declares is required", {"type": "object", "required": ["d"]}),
+    ("an undeclared name is required", {"type": "object", "required": ["d"]}),
     ("two such names, and a declared one", {**_ABC, "required": ["a", "d", "e"]}),
     ("one name asks for another", {"type": "object", "dependentRequired": {"d": ["e"]}}),
     ("names by pattern", {"type": "object", "patternProperties": {"^[ab]$": _INTEGER}}),
@@ -93,7 +93,7 @@ _IDS = [reason for reason, _ in SCHEMAS]
 
 
 def _instances() -> Iterator[Any]:
-    """Small values, with the names and kinds of values the schemas ask about."""
+    """Small values, with the names and types of the schemas."""
     leaves: list[Any] = [None, True, 1, -2, "a", "", 'a"\\\n']
     yield from leaves
     few: list[Any] = [None, False, 1, "a", [], {}, [1], {"a": 1}]
@@ -117,7 +117,7 @@ INSTANCES = list(_instances())
 
 
 def _written(schema: Any, options: SchemaOptions) -> tuple[SchemaGrammar, Grammar]:
-    """What is made of a schema, and the grammar that reads texts as the front door makes it."""
+    """The result for a schema, and the grammar of the public API."""
     source = schema_source(json.dumps(schema))
     made = schema_grammar(source, options)
     machine = build_apart(made.tree)
@@ -125,7 +125,7 @@ def _written(schema: Any, options: SchemaOptions) -> tuple[SchemaGrammar, Gramma
 
 
 def _accepted(schema: Any, options: SchemaOptions, **how: Any) -> None:
-    """The grammar accepts a value as ``json.dumps`` writes it exactly if it is in the set."""
+    """Whether the grammar accepts the output of ``json.dumps`` exactly for members of the set."""
     made, grammar = _written(schema, options)
     for instance in INSTANCES:
         text = json.dumps(instance, **how)
@@ -155,9 +155,9 @@ def test_samples_are_instances(schema: Any) -> None:
 
 
 def _read(text: str) -> tuple[Any, bool]:
-    """A JSON text as a value, and whether nobody can say if that is in a set.
+    """The value of a JSON text, and whether its membership cannot be checked.
 
-    An object may have an undeclared name twice; a number may be of more digits than fit.
+    An object may have an undeclared name twice; a number may have too many digits for a float.
     """
     doubts: list[bool] = []
 

@@ -1,4 +1,4 @@
-"""JSON truncated at a depth: a regex of Koo's section 5.1, for us and for Python."""
+"""The regex of JSON with limited nesting (Koo's section 5.1), here and in Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.base.errors import LimitError
 from workbench.base.source import Source
 from workbench.grammar.gallery import load_gallery
 from workbench.schema.json_schema import json_regex
-from workbench.schema.string_sets import Texts
+from workbench.schema.string_sets import StringSet
 from workbench.syntax.regex.parser import parse_regex
 
 values = st.recursive(
@@ -28,7 +28,7 @@ values = st.recursive(
 
 
 def depths(value: Any) -> tuple[int, int]:
-    """How deep objects and arrays are nested in a value."""
+    """The nesting depths of objects and arrays in a value."""
     if not isinstance(value, dict | list):
         return 0, 0
     inside = [depths(item) for item in (value.values() if isinstance(value, dict) else value)]
@@ -39,9 +39,7 @@ def depths(value: Any) -> tuple[int, int]:
 
 @settings(max_examples=60)
 @given(values, st.integers(0, 2), st.integers(0, 2), st.sampled_from([None, 1]))
-def test_nested_so_deep_and_no_deeper(
-    value: Any, objects: int, arrays: int, indent: int | None
-) -> None:
+def test_nesting_limits(value: Any, objects: int, arrays: int, indent: int | None) -> None:
     deep, wide = depths(value)
     found = re.fullmatch(
         json_regex(objects=objects, arrays=arrays), json.dumps(value, indent=indent)
@@ -68,13 +66,13 @@ def test_two_objects_and_an_array(text: str, accepted: bool, because: str) -> No
     assert regex_dfa(parse_regex(Source(pattern, "json"))).accepts(text.encode()) is accepted
 
 
-def test_strings_are_those_of_schemas() -> None:
+def test_strings_as_in_schemas() -> None:
     pattern = json_regex(objects=0, arrays=0, space="")
     strings = regex_dfa(parse_regex(Source(pattern.split("|-?")[0].removeprefix("(?:"), "string")))
-    assert equivalent(strings, Texts.everything().machine())
+    assert equivalent(strings, StringSet.everything().machine())
 
 
-def test_the_example_of_the_gallery_is_made_here() -> None:
+def test_the_example_of_the_gallery() -> None:
     text = load_gallery()["json_truncated"].text
     pattern = json_regex(objects=1, arrays=1, space=r"\x20?")
     assert re.sub(r"\s", "", text) == f"(?x){pattern}"

@@ -1,4 +1,4 @@
-"""Graphs written as rules against the graphs themselves, on every short text."""
+"""Rules written from a graph accept the same short texts as the graph."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from workbench.base.limits import LIMITS
 from workbench.base.source import Source, Span
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
-from workbench.schema.member_rows import written_graph
+from workbench.schema.member_rows import write_graph
 from workbench.schema.schema_options import SchemaOptions, Spacing
 from workbench.schema.schema_reader import Document, schema_source
-from workbench.schema.write_values import Writing
+from workbench.schema.write_values import RuleWriter
 from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
@@ -30,13 +30,13 @@ from workbench.syntax.grammar_tree import (
 _HERE = Span(0, 0)
 _STATES = 5
 
-#: A state's edges: a letter or nothing, and how much further they lead (0: a loop).
+#: The edges of a state: a letter or nothing, and the distance of the target (0: a loop).
 _Edges = dict[int, list[tuple[str, int]]]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A graph without circles but loops; nothing leads to its first state."""
+    """A graph whose only cycles are loops; no edge leads to its first state."""
 
     its: _Edges
     finals: frozenset[int]
@@ -54,7 +54,7 @@ class Drawn:
         return f"state_{state}"
 
     def accepts(self, text: str) -> bool:
-        """One after the other, by sets of states."""
+        """Simulates the graph with sets of states."""
         here = self._closed({0})
         for letter in text:
             read = Literal(letter.encode(), _HERE)
@@ -84,8 +84,8 @@ TEXTS = ["".join(letters) for size in range(5) for letters in product("ab", repe
 def test_rules_read_what_the_graph_reads(graph: Drawn) -> None:
     root = Document(schema_source("true")).root
     spacing = Spacing.of(SchemaOptions(whitespace="compact"), _HERE)
-    writing = Writing(cast("Any", None), spacing, LIMITS)
-    inside, may_be_empty = written_graph(graph, 0, writing, root)
+    writing = RuleWriter(cast("Any", None), spacing, LIMITS)
+    inside, may_be_empty = write_graph(graph, 0, writing, root)
     if inside is None:
         assert [text for text in TEXTS if graph.accepts(text)] == [""] * may_be_empty
         return

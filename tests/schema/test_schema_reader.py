@@ -1,4 +1,4 @@
-"""Schema text to nodes: the same values json.loads reads, and where they stand."""
+"""Schema text to nodes: the values of json.loads, with spans."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def read(text: str) -> Node:
 
 
 @given(values, st.sampled_from([None, 2]), st.booleans())
-def test_reads_what_json_reads(value: object, indent: int | None, ascii_only: bool) -> None:
+def test_same_values_as_json(value: object, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    assert read(text).plain() == value
+    assert read(text).json_value() == value
 
 
 @given(values)
-def test_every_node_stands_where_its_text_is(value: object) -> None:
+def test_spans_of_nodes(value: object) -> None:
     text = json.dumps(value)
     waiting = [read(text)]
     while waiting:
         node = waiting.pop()
-        assert json.loads(text[node.start : node.end]) == node.plain()
+        assert json.loads(text[node.start : node.end]) == node.json_value()
         waiting += (node.members or {}).values()
         waiting += node.items or []
 
 
-def test_a_keyword_is_pointed_at_by_its_name_and_its_pointer() -> None:
+def test_keywords_have_a_name_span_and_a_pointer() -> None:
     text = '{"properties": {"a/b~c": {"type" : 5}}}'
     named = read(text)
     for step in ("properties", "a/b~c", "type"):
@@ -75,28 +75,28 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("text", "place", "why"), ERRORS)
-def test_error_points_at_the_place(text: str, place: int, why: str) -> None:
+def test_error_has_a_span(text: str, place: int, why: str) -> None:
     with pytest.raises(ParseError) as caught:
         read(text)
     assert caught.value.span.start == place, why
 
 
-def test_a_python_value_has_its_json_text_as_source() -> None:
+def test_the_source_of_a_python_value_is_its_json_text() -> None:
     assert schema_source({"type": "string"}).text == '{\n  "type": "string"\n}'
     assert schema_source(True).text == "true"
     assert schema_source('{"a":1}').text == '{"a":1}'
 
 
 @pytest.mark.parametrize("value", [{"a": {1, 2}}, {"minimum": float("nan")}])
-def test_error_when_python_has_it_and_json_does_not(value: dict[str, object]) -> None:
+def test_error_python_value_that_is_not_json(value: dict[str, object]) -> None:
     with pytest.raises(ParseError):
         schema_source(value)
 
 
-#   text                             what to do
+#   text                             hint
 ELSEWHERE = [
-    ('{"type": "string",}',          "take the comma before it away"),
-    ('{"enum": [1, ]}',              "take the comma before it away"),
+    ('{"type": "string",}',          "remove the comma before it"),
+    ('{"enum": [1, ]}',              "remove the comma before it"),
     ("{'type': 'string'}",           "write double quotes"),
     ('{"const": \'a\'}',             "write double quotes"),
     ('{\n  // a name\n  "a": 1}',    "leave the comment out, or write it as a description"),
@@ -108,7 +108,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize(("text", "hint"), ELSEWHERE)
-def test_error_of_another_notation_tells_the_way_out(text: str, hint: str) -> None:
+def test_error_hints_for_other_notations(text: str, hint: str) -> None:
     with pytest.raises(ParseError) as raised:
         _ = Document(Source(text, "schema")).root
     assert raised.value.hint == hint

@@ -1,6 +1,6 @@
-"""Settling: in comes a normal form of the algebra, out comes the one that is written out.
+"""Simplifies a normal form before it is written as rules.
 
-What surely has no value is gone, and every condition that follows from the others.
+Removes shapes and properties that are known to be empty, and conditions that follow from others.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import combinations
 
 from workbench.schema.algebra.interface import SetAlgebra
-from workbench.schema.algebra.property_order import in_each_order
+from workbench.schema.algebra.property_order import ordered_variants
 from workbench.schema.normal_form import Arrays, Contains, Objects, Values, item_of
 
 
-def settled(algebra: SetAlgebra, values: Values) -> Values:
-    """The same set, ready to be written out."""
+def simplified(algebra: SetAlgebra, values: Values) -> Values:
+    """The same set in simplified form."""
     if not values.arrays and not values.objects:
         return values
     arrays = [_array(algebra, shape) for shape in values.arrays]
@@ -23,19 +23,19 @@ def settled(algebra: SetAlgebra, values: Values) -> Values:
     return replace(
         values,
         arrays=tuple(shape for shape in arrays if shape is not None),
-        objects=tuple(in_each_order(algebra, kept)),
+        objects=tuple(ordered_variants(algebra, kept)),
     )
 
 
 def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
-    """Without forbidden properties, and without counts that hold anyway; None if it is empty.
+    """Removes forbidden properties and redundant bounds; None if the shape is empty.
 
-    A question about a shape gives up earlier than those about its parts, so what they say counts.
+    The emptiness test of a shape gives up earlier than those of its parts, so both are used.
     """
     is_empty = algebra.is_empty
     if algebra.is_empty(shape):
         return None
-    properties = {name: later for name, later in shape.properties.items() if not is_empty(later)}
+    properties = {name: lazy for name, lazy in shape.properties.items() if not is_empty(lazy)}
     if not shape.required <= properties.keys():
         return None
     extras = tuple(extra for extra in shape.extras if not is_empty(extra[1]))
@@ -49,18 +49,18 @@ def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
 
 
 def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
-    """Without items that have no value, and without what asks nothing; None if it is empty."""
+    """Removes items without a value and redundant conditions; None if the shape is empty."""
     if algebra.is_empty(shape):
         return None
     prefix, rest = list(shape.prefix), shape.rest
-    asked: list[Contains] = []
+    condition: list[Contains] = []
     for one in shape.contains:
         if one.low == one.high == 0 and one.start <= len(prefix):
             none = algebra.complement(one.values)
-            prefix[one.start :] = [algebra.both(item, none) for item in prefix[one.start :]]
-            rest = algebra.both(rest, none)
+            prefix[one.start :] = [algebra.intersection(item, none) for item in prefix[one.start :]]
+            rest = algebra.intersection(rest, none)
         elif one.low or one.high is not None:
-            asked.append(one)
+            condition.append(one)
     high = shape.high
     for index, item in enumerate([*prefix, rest]):
         if (high is None or index < high) and algebra.is_empty(item):
@@ -69,8 +69,8 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
     if high is not None and high < shape.low:
         return None
     prefix = prefix if high is None else prefix[:high]
-    shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(asked))
-    if algebra.is_empty(shape):  # what is to be contained may have been among what is gone
+    shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(condition))
+    if algebra.is_empty(shape):  # ``contains`` may have needed the removed items
         return None
     if shape.unique is not None and _differ_anyway(algebra, shape):
         return replace(shape, unique=None)
@@ -78,9 +78,9 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
 
 
 def _differ_anyway(algebra: SetAlgebra, shape: Arrays) -> bool:
-    """Whether no two items can be equal: there is one at most, or no two have a value in common."""
+    """Whether no two items can be equal: at most one item, or pairwise disjoint sets."""
     length = shape.high
     if length is None or length > len(shape.prefix) + 1:
         return False
     items = [item_of(shape, index) for index in range(length)]
-    return all(algebra.is_empty(algebra.both(*pair)) for pair in combinations(items, 2))
+    return all(algebra.is_empty(algebra.intersection(*pair)) for pair in combinations(items, 2))

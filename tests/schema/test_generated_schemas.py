@@ -1,4 +1,4 @@
-"""What is written against the specification read by the letter, on generated schemas."""
+"""The rules of generated schemas compared with a simple validator."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from workbench.analysis.random_texts import samples
 from workbench.base.errors import BuildError, LimitError
 from workbench.grammar.grammar import Grammar
 
-#: Orders tried of the members of an instance.
+#: The number of member orders tried for an instance.
 _ORDERS = 200
 
 
 def _orders(value: Any) -> Iterator[Any]:
-    """A value with the members of its objects in every order."""
+    """A value with the members of its objects in all orders."""
     if isinstance(value, list):
         for items in product(*(list(_orders(item)) for item in value)):
             yield list(items)
@@ -46,7 +46,7 @@ def _grammar(schema: Any, whitespace: str) -> Grammar:
 @pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents, st.lists(instances, min_size=3, max_size=6))
-def test_an_instance_is_accepted_in_some_order_and_nothing_else_in_any(
+def test_valid_instances_in_some_order_and_invalid_ones_in_none(
     schema: Any, values: list[Any]
 ) -> None:
     grammar = _grammar(schema, "compact")
@@ -68,8 +68,10 @@ def test_samples_validate(schema: Any, seed: int) -> None:
     for text in samples(grammar, 4, seed=seed, longest=50):
         repeated: list[bool] = []
 
-        def members(pairs: list[tuple[str, Any]], told: list[bool] = repeated) -> dict[str, Any]:
-            told.append(len(dict(pairs)) < len(pairs))
+        def members(
+            pairs: list[tuple[str, Any]], is_repeated: list[bool] = repeated
+        ) -> dict[str, Any]:
+            is_repeated.append(len(dict(pairs)) < len(pairs))
             return dict(pairs)
 
         value = json.loads(text, object_pairs_hook=members)

@@ -1,4 +1,4 @@
-"""Definitions as text: what they mean, and where they are refused."""
+"""Definitions as text: their types, and the spans of errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _read(text: str, root: str = "") -> Types:
     return read_types(Source(text, "dataclass"), root)
 
 
-#: What stands before the class, the annotation of its field, what that means, why.
+#: Text before the class, the annotation of its field, its type, and the reason.
 ANNOTATIONS: list[tuple[str, str, Type, str]] = [
     ("", "int | str | None", Union((INT, STR, NONE)), "bars are read flat"),
     ("", "int | int", INT, "each type once"),
@@ -51,7 +51,7 @@ ANNOTATIONS: list[tuple[str, str, Type, str]] = [
     ("", "Literal[1, Literal['a', 1], None]", OneOf((1, "a", None)), "literals in literals"),
     ("Names = list[str]", "Names | None", Union((Many(Kind.LIST, STR), NONE)), "an alias"),
     ("Names: TypeAlias = 'list[str]'", "Names", Many(Kind.LIST, STR), "an alias that says so"),
-    ("Age = NewType('Age', int)", "Age", INT, "a type of its own is written as what it is made of"),
+    ("Age = NewType('Age', int)", "Age", INT, "a new type is replaced by its base type"),
     ("class list:\n  class A: pass", "Annotated[int, print()]", INT, "what it is annotated with is not read"),
 ]  # fmt: skip
 
@@ -120,11 +120,11 @@ def test_the_root_is_named_or_the_last() -> None:
     text = "@dataclass\nclass A:\n  class B:\n    pass\n@dataclass\nclass C(A): pass\n"
     assert _read(text).root == "C"
     assert _read(text, "A").root == "A"
-    # who derives from a class may stand before it, and a class holds those inside it
+    # a derived class may precede its base; nested classes come first
     assert _read("@dataclass\nclass A:\n  @dataclass\n  class B: pass\n").root == "A"
 
 
-def test_types_know_their_places() -> None:
+def test_spans_of_types() -> None:
     text = "@dataclass\r\nclass É:\r\n    é: 'int' | list[str]\r\n"
     record = _read(text).definitions["É"]
     assert isinstance(record, Record)
@@ -141,19 +141,19 @@ def test_types_know_their_places() -> None:
 
 
 A = "@dataclass\nclass A:\n  "
-#: A text, the kind of its error, what it points at, what it says.
+#: A text, the kind of its error, the marked text, and the message.
 WRONG = [
     ("", "no_dataclass", "", "expected a dataclass"),
     ("class C(Enum):\n  A = 1", "no_dataclass", "class C(Enum):\n  A = 1", "expected a dataclass"),
     ("x = (", "syntax", "(", "expected Python: '(' was never closed"),
     ("\0", "syntax", "\0", "expected Python: source code string cannot contain null bytes"),
-    ("a\ud800", "syntax", "\ud800", "expected text, and half of a surrogate pair is none"),
+    ("a\ud800", "syntax", "\ud800", "expected text, not half of a surrogate pair"),
     ("import os", "unsupported_import", "os", "expected an import from dataclasses, enum or typing, not os"),
     ("from . import typing", "unsupported_import", "typing", "expected an import from dataclasses, enum or typing, not typing"),
     ("from typing import *", "unsupported_import", "*", "expected an import from dataclasses, enum or typing, not *"),
-    ("print('x')", "unsupported_statement", "print('x')", "expected imports, names for types, enumerations and dataclasses"),
-    ("x = f()", "unsupported_statement", "x = f()", "expected imports, names for types, enumerations and dataclasses"),
-    ("def f(): pass", "unsupported_statement", "def f(): pass", "expected imports, names for types, enumerations and dataclasses"),
+    ("print('x')", "unsupported_statement", "print('x')", "expected imports, type aliases, enumerations and dataclasses"),
+    ("x = f()", "unsupported_statement", "x = f()", "expected imports, type aliases, enumerations and dataclasses"),
+    ("def f(): pass", "unsupported_statement", "def f(): pass", "expected imports, type aliases, enumerations and dataclasses"),
     ("class A:\n  x: int", "unsupported_class", "A", "expected a dataclass or an Enum, and A is neither"),
     ("class A(NamedTuple):\n  x: int", "unsupported_class", "A", "expected a dataclass or an Enum, and A is neither"),
     ("@dataclass(init=False)\nclass A: pass", "unsupported_class", "False", "a dataclass that makes no __init__ has no constructor calls"),
@@ -162,7 +162,7 @@ WRONG = [
     ("@dataclass\nclass A(Generic[T]): pass", "unsupported_class", "Generic[T]", "expected A to derive from dataclasses of the text alone"),
     ("@dataclass\nclass A(A): pass", "syntax", "A", "A derives from itself"),
     (A + "pass\nclass A: pass", "syntax", "A", "there are two classes A"),
-    (A + "def __post_init__(self): pass", "unsupported_class", "def", "__post_init__ would change what the constructor makes, and nothing is run"),
+    (A + "def __post_init__(self): pass", "unsupported_class", "def", "__post_init__ would change the constructor, and no code is executed here"),
     ("class O: pass\n@dataclass\nclass A(O): pass", "unsupported_class", "O", "expected A to derive from dataclasses of the text alone"),
     ("class O: pass\n" + A + "x: list[O]", "unsupported_type", "O", "O is neither a dataclass nor an Enum"),
     ("class O: pass\n" + A + "x: set[O]", "unsupported_type", "O", "O is neither a dataclass nor an Enum"),
@@ -172,8 +172,8 @@ WRONG = [
     ("@dataclass\nclass \ufb01:\n x: int\nclass fi: pass", "syntax", "fi", "there are two classes fi"),
     (A + "x = 1", "unsupported_statement", "x = 1", "expected a field, as in  age: int"),
     (A + "x: int = 1\n  y: int", "syntax", "y", "y has no default but follows x, which has one"),
-    (A + "x: list[int] = []", "syntax", "[]", "a default that can change would be shared by all instances"),
-    (A + "x: InitVar[int]", "unsupported_type", "InitVar[int]", "an InitVar is not kept, so no instance could be given back"),
+    (A + "x: list[int] = []", "syntax", "[]", "a mutable default would be shared by all instances"),
+    (A + "x: InitVar[int]", "unsupported_type", "InitVar[int]", "an InitVar is not stored, so instances could not be written"),
     (A + "x: Date", "undefined_name", "Date", "the type Date is not defined"),
     (A + "x: list['Date']", "undefined_name", "'Date'", "the type Date is not defined"),
     (A + "x: typing.Sequence[int]", "unsupported_type", "typing.Sequence", "expected int, float, bool, str, None, list, tuple, dict, set, a Literal, an Enum or a dataclass, not typing.Sequence"),
@@ -182,7 +182,7 @@ WRONG = [
     (A + "x: list[int, str]", "unsupported_type", "list[int, str]", "expected one type between the brackets of list"),
     (A + "x: dict[str]", "unsupported_type", "dict[str]", "expected two types between the brackets of dict"),
     (A + "x: int[str]", "unsupported_type", "int[str]", "expected int without brackets"),
-    (A + "x: A[str]", "unsupported_type", "A[str]", "generic classes are not read"),
+    (A + "x: A[str]", "unsupported_type", "A[str]", "generic classes are not supported"),
     (A + "x: Literal[1.5]", "unsupported_type", "1.5", "expected texts, whole numbers, True, False, None or members in Literal"),
     (A + "x: 'int |'", "unsupported_type", "'int |'", "expected a type in quotes, not 'int |'"),
     (A + "x: 5", "unsupported_type", "5", "expected a type, not 5"),
@@ -198,18 +198,18 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "kind", "place", "message"), WRONG)
-def test_error_at_its_place(text: str, kind: str, place: str, message: str) -> None:
-    with pytest.raises(ParseError) as told:
+def test_error_with_span(text: str, kind: str, place: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
         _read(text)
-    span = told.value.span
-    assert (told.value.message, told.value.kind) == (message, kind)
+    span = caught.value.span
+    assert (caught.value.message, caught.value.kind) == (message, kind)
     assert text[span.start : span.end] == place
 
 
 def test_error_in_full() -> None:
-    with pytest.raises(ParseError) as told:
+    with pytest.raises(ParseError) as caught:
         _read("@dataclass\nclass A:\n    when: list[datetime]\n")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "dataclass, line 3, column 16: expected int, float, bool, str, None, list, tuple, "
         "dict, set, a Literal, an Enum or a dataclass, not datetime\n"
         "3 |     when: list[datetime]\n"
@@ -218,7 +218,7 @@ def test_error_in_full() -> None:
     )
 
 
-#: Texts that would take for ever, or more memory than there is, if they were followed.
+#: Texts that would take too much time or memory without limits.
 LARGE = [
     ("@dataclass\nclass A:\n  x: " + "list[" * 150 + "int" + "]" * 150, "brackets in brackets"),
     ("@dataclass\nclass A:\n  x: " + "|".join(["int"] * 5000), "bars"),
@@ -232,8 +232,8 @@ LARGE = [
 ]  # fmt: skip
 
 
-def _told(text: str) -> str | None:
-    """What is said of a text that cannot be read; None of one that can."""
+def _error_of(text: str) -> str | None:
+    """The error of a text; None if it is valid."""
     try:
         _read(text)
     except ParseError as error:
@@ -242,12 +242,12 @@ def _told(text: str) -> str | None:
 
 
 @pytest.mark.parametrize(("text", "why"), LARGE)
-def test_large_texts_are_read_or_refused(text: str, why: str) -> None:
-    assert _told(text) != "", why
+def test_large_texts(text: str, why: str) -> None:
+    assert _error_of(text) != "", why
 
 
 @given(st.data())
-def test_what_is_damaged_is_read_or_refused(data: st.DataObject) -> None:
+def test_damaged_texts(data: st.DataObject) -> None:
     text = (
         "from enum import Enum\nclass C(Enum):\n  A = 1\n@dataclass(frozen=True)\nclass P:\n"
         "  x: int = 1\n  y: 'list[P] | None' = field(default=None)\n  z: Literal['a', C.A] = 'a'\n"
@@ -258,10 +258,10 @@ def test_what_is_damaged_is_read_or_refused(data: st.DataObject) -> None:
         text = (
             text[:start] + data.draw(st.text("CPxy()[]{}:=,.'|@# \n1é*", max_size=4)) + text[end:]
         )
-    assert _told(text) != ""
+    assert _error_of(text) != ""
 
 
-def test_nothing_is_run(tmp_path: Path) -> None:
+def test_nothing_is_executed(tmp_path: Path) -> None:
     touched = tmp_path / "touched"
     act = f"__import__('pathlib').Path({str(touched)!r}).touch()"
     before = set(sys.modules)
@@ -280,12 +280,12 @@ def test_nothing_is_run(tmp_path: Path) -> None:
         f"class C(Enum):\n  A = {act}\n{A}x: C",
     ]
     for text in texts:
-        assert _told(text) != ""
+        assert _error_of(text) != ""
     assert not touched.exists()
     assert "antigravity" not in set(sys.modules) - before
 
 
-def test_error_of_pydantic_tells_the_way_by_its_schema() -> None:
+def test_error_pydantic_hints_at_its_schema() -> None:
     with pytest.raises(ParseError) as raised:
         read_types(Source("from pydantic import BaseModel\n", "dataclass"))
     assert "model_json_schema()" in raised.value.hint

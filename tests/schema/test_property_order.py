@@ -1,4 +1,4 @@
-"""The order of names where a schema has options, and which of their shapes are kept."""
+"""The order of names in schemas with options, and which of their shapes are kept."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ORDERS = [
     (
         {**option("ca"), "allOf": [option("ba")]},
         ["cab"],
-        "which is the same where they stand first",
+        "the same if they are first",
     ),
     (
         {"allOf": [{"anyOf": [option("b", **CLOSED), option("ba")]}, option("ac")]},
@@ -59,7 +59,7 @@ ORDERS = [
             "else": option("c"),
         },
         None,
-        "only that the condition is told apart in its place",
+        "the condition only distinguishes the name, at its position",
     ),
 ]
 
@@ -73,7 +73,7 @@ def test_options_are_read_in_both_orders(schema: Any, orders: list[str] | None, 
         assert found == orders, why
 
 
-def test_the_order_of_very_many_names_is_left_to_each_option() -> None:
+def test_options_with_very_many_names_keep_their_order() -> None:
     options = [
         {"type": "object", "properties": {f"{letter}{n}": {} for n in range(150)}}
         for letter in "ab"
@@ -81,13 +81,13 @@ def test_the_order_of_very_many_names_is_left_to_each_option() -> None:
     assert [len(shape.properties) for shape in shapes_of({"anyOf": options})] == [150, 150]
 
 
-def test_a_shape_within_another_is_dropped() -> None:
+def test_a_shape_contained_in_another_is_dropped() -> None:
     options = [{"type": "object", "required": list(names)} for names in ("ab", "a", "ac", "abc")]
     (shape,) = shapes_of({"anyOf": options})
     assert shape.required == {"a"}
 
 
-def test_shapes_that_differ_in_anything_are_kept() -> None:
+def test_other_shapes_are_kept() -> None:
     options = [
         option("a", required=["a"]),
         option("a", minProperties=2),
@@ -98,7 +98,7 @@ def test_shapes_that_differ_in_anything_are_kept() -> None:
     assert len(shapes_of({"anyOf": options})) == len(options)
 
 
-def test_error_when_conditions_part_into_too_many_cases() -> None:
+def test_error_too_many_cases() -> None:
     asked = {f"a{n}": [f"b{n}"] for n in range(12)}
-    with pytest.raises(BuildError, match="/dependentRequired: its conditions part"):
+    with pytest.raises(BuildError, match="/dependentRequired: its conditions have"):
         shapes_of({"dependentRequired": asked})

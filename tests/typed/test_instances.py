@@ -1,4 +1,4 @@
-"""What texts stand for, and what is said of those that stand for nothing."""
+"""The instances that texts denote, and the errors of other texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Shape:
 SHAPES = text_tree(Source(TEXT, "dataclass"))
 
 REST = "sides=(), names={}, other=None, made=round(1.5))"
-#: A text, what it stands for, why.
+#: A text, its value, and the reason.
 READ = [
     (
         "Shape(at=Point(x=1))",
@@ -59,12 +59,12 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "told", "why"), READ)
-def test_what_a_text_stands_for(text: str, told: str, why: str) -> None:
-    assert repr(SHAPES.parse(text)) == told, why
+@pytest.mark.parametrize(("text", "expected", "why"), READ)
+def test_values_of_texts(text: str, expected: str, why: str) -> None:
+    assert repr(SHAPES.parse(text)) == expected, why
 
 
-def test_fields_may_be_called_anything() -> None:
+def test_fields_may_have_any_name() -> None:
     text = "@dataclass\nclass A:\n    _type: int\n    _fields: str = 'a'\n    __own: int = 3\n"
     made = text_tree(Source(text, "A")).parse("A(_type=1, _A__own=4)")
     assert repr(made) == "A(_type=1, _fields='a', _A__own=4)"
@@ -81,7 +81,7 @@ def test_a_record_has_its_fields() -> None:
         _ = made.z  # type: ignore[attr-defined]
 
 
-#: A text, the piece that is wrong, what is said of it.
+#: A text, the marked part, and the message.
 WRONG = [
     ("3", "3", "expected Shape"),
     ("Point(x=1)", "Point(x=1)", "expected Shape"),
@@ -98,17 +98,17 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "piece", "message"), WRONG)
-def test_error_at_its_place(text: str, piece: str, message: str) -> None:
-    with pytest.raises(ParseError) as told:
+def test_error_with_span(text: str, piece: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
         SHAPES.parse(text)
-    error = told.value
+    error = caught.value
     assert (error.message, error.kind) == (message, "mismatch")
     assert text[error.span.start : error.span.end] == piece
     assert error.span.start == text.rindex(piece)
 
 
 @pytest.mark.parametrize("value", ["0", "1", "1.0", "'True'", "None"])
-def test_words_are_no_numbers(value: str) -> None:
+def test_names_are_not_numbers(value: str) -> None:
     words = text_tree(Source("@dataclass\nclass T:\n  x: Literal[True, False]\n", "dataclass"))
     assert repr(words.parse("T(x=False)")) == "T(x=False)"
     with pytest.raises(ParseError, match="expected Literal"):
@@ -116,10 +116,10 @@ def test_words_are_no_numbers(value: str) -> None:
 
 
 def test_options_that_fail_late_are_tried_once() -> None:
-    # each level has two options that both read it up to the mistake at the bottom
+    # each level has two options that both accept it up to the innermost error
     text = "@dataclass\nclass T:\n  x: 'tuple[T] | tuple[T, ...] | None'\n"
     deep = text_tree(Source(text, "dataclass"))
     started = time.perf_counter()
     with pytest.raises(ParseError):
         deep.parse("T(x=(" * 60 + "T(x=1)" + ",))" * 60)
-    assert time.perf_counter() - started < 1  # 2⁶⁰ ways
+    assert time.perf_counter() - started < 1  # 2⁶⁰ combinations
