@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.analysis.earley import Places
+from workbench.analysis.earley import SourceRecognizer
 from workbench.analysis.explain import explain_each
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
@@ -23,7 +23,7 @@ array ::= '[' (value (',' value)*)? ']';
 string ::= '"' #'[^"\\\\x00-\\\\x1f]*' '"';
 number ::= #'[0-9]+';"""
 )
-JSON_PLACES = Places.of(JSON)
+JSON_PLACES = SourceRecognizer.of(JSON)
 DATE = Grammar.from_regex("[0-9]{4}-[0-9]{2}é?")
 
 #   grammar  so far          token       read      fails     said

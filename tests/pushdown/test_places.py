@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.grammar_oracle import GrammarOracle
-from workbench.analysis.earley import Places, Reached
+from workbench.analysis.earley import SourceRecognizer, Expected
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.source import Source
@@ -26,22 +26,22 @@ list ::= '[' (value (',' value)*)? ']';
 number ::= #'-?[0-9]+';"""
 
 
-def kbnf(text: str, limits: Limits | None = None) -> Places:
+def kbnf(text: str, limits: Limits | None = None) -> SourceRecognizer:
     tree = parse_kbnf(Source(text, "g"))
-    return Places.of_grammar(tree, limits=limits or Limits())
+    return SourceRecognizer.of_grammar(tree, limits=limits or Limits())
 
 
-def of_regex(pattern: str) -> Places:
-    return Places.of_regex(parse_regex(Source(pattern, "regex")))
+def of_regex(pattern: str) -> SourceRecognizer:
+    return SourceRecognizer.of_regex(parse_regex(Source(pattern, "regex")))
 
 
-def reached(places: Places, text: str | bytes) -> Reached:
+def reached(places: SourceRecognizer, text: str | bytes) -> Expected:
     found = places.after(text.encode() if isinstance(text, str) else text)
     assert found is not None
     return found
 
 
-def pieces(source: str, places: Places, text: str | bytes) -> list[str]:
+def pieces(source: str, places: SourceRecognizer, text: str | bytes) -> list[str]:
     return [source[p.span.start : p.span.end] for p in reached(places, text).places]
 
 
@@ -169,7 +169,7 @@ def test_a_text_is_read_on_from_where_the_last_one_ended() -> None:
 # -- against the machine: what all places read together is what it says may come ------------------
 
 
-def agree(built: Grammar, places: Places, data: bytes) -> None:
+def agree(built: Grammar, places: SourceRecognizer, data: bytes) -> None:
     found = places.after(data, Limits(seconds=30.0))
     assert (found is not None) == built.is_prefix(data)
     if found is None or character_start(data, len(data)) != len(data):
@@ -182,7 +182,7 @@ def agree(built: Grammar, places: Places, data: bytes) -> None:
 
 def wander(built: Grammar, random: Random, steps: int) -> None:
     """Read on at random, mostly what may come, now and then something else or half a character."""
-    places, data = Places.of(built), b""
+    places, data = SourceRecognizer.of(built), b""
     for _ in range(steps):
         agree(built, places, data)
         if not built.is_prefix(data):
@@ -220,7 +220,7 @@ def test_law_in_grammars_that_are_hard_to_read(name: str) -> None:
 @pytest.mark.parametrize("example", load_gallery().values(), ids=lambda example: str(example.name))
 def test_law_in_the_gallery(example: Example) -> None:
     built = Grammar.from_text(example.text, example.notation, example.start)
-    places = Places.of(built)
+    places = SourceRecognizer.of(built)
     for text in (*example.accepts[:2], *example.rejects[:2]):
         data = text.encode()
         for end in {*range(0, len(data), 1 + len(data) // 12), len(data)}:
@@ -238,7 +238,7 @@ def test_law_in_the_gallery(example: Example) -> None:
 def test_against_the_oracle(text: str) -> None:
     """Every text of up to five letters: whether it is read, may end, and may go on with each."""
     tree = parse_kbnf(Source(text, "g"))
-    places = Places.of_grammar(tree)
+    places = SourceRecognizer.of_grammar(tree)
     waiting = [b""]
     for data in waiting:  # grows while it is read
         oracle = GrammarOracle(tree, data)

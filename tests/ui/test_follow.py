@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.analysis.run_tracing import NOWHERE, Follower
+from workbench.analysis.run_tracing import OUTSIDE, RunTracer
 from workbench.app.pipeline import compile_text
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 
 
-def follower(text: str, notation: Notation = Notation.REGEX) -> Follower:
+def follower(text: str, notation: Notation = Notation.REGEX) -> RunTracer:
     return compile_text(text, notation).follower()
 
 
@@ -41,7 +41,7 @@ def test_outside_the_language_it_is_nowhere() -> None:
     run = follower("ab")
     assert run.take(b"ax").path["characters"] == [["0"], ["1"]]
     after = run.take(b"b")
-    assert (after.state, after.path, after.stack) == (NOWHERE, {}, ())
+    assert (after.state, after.path, after.stack) == (OUTSIDE, {}, ())
 
 
 def test_error_a_grammar_that_cannot_be_read() -> None:

@@ -20,8 +20,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.analysis.position_automata import END, FirstMatch, Position, Positions, RulePieces
-from workbench.analysis.source_pieces import Call, Leaf, Memory, OneOf, Piece, leaves, regex_piece
+from workbench.analysis.position_automata import END, FirstMatchMatcher, Position, Positions, RulePieces
+from workbench.analysis.source_pieces import Call, Leaf, MatcherState, SetMatcher, Piece, leaves, regex_piece
 from workbench.automata.code_points import character_edges
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.source import Span
@@ -40,7 +40,7 @@ _ITEMS = 256
 
 
 @dataclass(slots=True, eq=False)
-class Reading:
+class Invocation:
     """A rule being read from one place of the text on, whoever called it there."""
 
     rule: str
@@ -55,7 +55,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Situation:
+class ItemSet:
     """All that may be going on between two bytes."""
 
     #: What is left of a rule, and the reading of that rule; those alone that read on.
@@ -66,7 +66,7 @@ class Situation:
     bytes_read: int
 
 
-class Situations:
+class EarleyRecognizer:
     """Reads texts from one situation to the next; situations never change.
 
     Cost:   the items of each situation: a few dozen for grammars in use, up to the length of
@@ -79,14 +79,14 @@ class Situations:
     def __init__(self, rules: Mapping[str, Piece], start: str, positions: Positions) -> None:
         self._positions = positions
         self._begins = {name: positions.before(piece) for name, piece in rules.items()}
-        self.root = Reading(start, 0, 0)
+        self.root = Invocation(start, 0, 0)
 
-    def initial(self, clock: Clock) -> Situation:
+    def initial(self, clock: Clock) -> ItemSet:
         """Before anything is read."""
         first = (self._begins[self.root.rule], self.root)
         return self._closed({first: None}, {self.root.rule: self.root}, 0, clock)
 
-    def step(self, here: Situation, byte: int, clock: Clock) -> Situation | None:
+    def step(self, here: ItemSet, byte: int, clock: Clock) -> ItemSet | None:
         """After one more byte, or None where nothing can read it.
 
         Raises: LimitError when the time of the clock is over.
@@ -99,8 +99,8 @@ class Situations:
         return self._closed(found, {}, here.bytes_read + 1, clock) if found else None
 
     def _closed(
-        self, items: dict[_Item, None], begun: dict[str, Reading], bytes_read: int, clock: Clock
-    ) -> Situation:
+        self, items: dict[_Item, None], begun: dict[str, Invocation], bytes_read: int, clock: Clock
+    ) -> ItemSet:
         """The items with all that calls and returns lead to; ``begun`` are rules begun here."""
         ends = False
         waiting = list(items)
@@ -123,20 +123,20 @@ class Situations:
                     items[one] = None
                     waiting.append(one)
         reading_on = [item for item in waiting if self._positions.open(item[0]).reads]
-        return Situation(tuple(reading_on), ends, bytes_read)
+        return ItemSet(tuple(reading_on), ends, bytes_read)
 
     @staticmethod
     def _called(
-        call: Call, rest: Position, caller: Reading, begun: dict[str, Reading], bytes_read: int
-    ) -> Reading:
+        call: Call, rest: Position, caller: Invocation, begun: dict[str, Invocation], bytes_read: int
+    ) -> Invocation:
         """The reading of a rule that begins here, which has one caller more."""
         reading = begun.get(call.rule)
         if reading is None:
-            reading = begun[call.rule] = Reading(call.rule, bytes_read, caller.depth + 1)
+            reading = begun[call.rule] = Invocation(call.rule, bytes_read, caller.depth + 1)
         reading.callers[rest, caller, call] = None
         return reading
 
-    def _returns(self, reading: Reading) -> tuple[_Return, ...]:
+    def _returns(self, reading: Invocation) -> tuple[_Return, ...]:
         """Where a rule returns to; callers that have nothing left to read have returned too."""
         if reading.returns is None:
             found: dict[_Return, None] = {}
@@ -176,13 +176,13 @@ Stack = tuple[Frame, ...]
 class _Way:
     """From a reading back to where the search began: the frames on it."""
 
-    at: Reading
+    at: Invocation
     frame: Span | None
     inner: _Way | None
     length: int
 
 
-def stacks_of(reading: Reading, root: Reading, defined: Span, most: int) -> Iterator[Stack]:
+def stacks_of(reading: Invocation, root: Invocation, defined: Span, most: int) -> Iterator[Stack]:
     """The shortest stacks, at most so many; the outermost rule first. None goes round in circles.
 
     Cost: that of the shortest one, and a bounded search for more.
@@ -205,7 +205,7 @@ def stacks_of(reading: Reading, root: Reading, defined: Span, most: int) -> Iter
                 heappush(queue, (longer.length + caller.depth, -number, longer))
 
 
-def _is_on(way: _Way, reading: Reading) -> bool:
+def _is_on(way: _Way, reading: Invocation) -> bool:
     """Whether the way has passed a reading.
 
     Those that began at one place of the text follow one another on a way.
@@ -246,7 +246,7 @@ Tried = TypeVar("Tried", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ExpectedPiece:
     """A piece of a grammar that could read next.
 
     A letter of a string, a class of a regex, or a whole terminal such as ``except!('…')``.
@@ -263,11 +263,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class Expected:
     """Where a text has led to."""
 
     #: In the order they are written.
-    places: tuple[Place, ...]
+    places: tuple[ExpectedPiece, ...]
     #: Whether the text may end here.
     may_end: bool
 
@@ -285,12 +285,12 @@ class _Reads:
     #: What it reads by itself.
     ranges: dict[Ranges, None] = field(default_factory=dict)
     #: The rules it is read in.
-    readings: dict[Reading, None] = field(default_factory=dict)
+    readings: dict[Invocation, None] = field(default_factory=dict)
     #: Where it reads bytes rather than characters: what is left to be read from there on.
-    tried: list[tuple[Position, Reading]] = field(default_factory=list)
+    tried: list[tuple[Position, Invocation]] = field(default_factory=list)
 
 
-class Places:
+class SourceRecognizer:
     """Tells of any text which places of one grammar could read next. Safe to share.
 
     Raises: LimitError from ``after`` where the text is too ambiguous for the time allowed.
@@ -302,23 +302,23 @@ class Places:
         self._rules = rules
         self._defined = defined
         self._positions = positions
-        self._situations = Situations(rules, start, positions)
+        self._situations = EarleyRecognizer(rules, start, positions)
         self._lock = threading.Lock()
-        self._last: tuple[bytes, Situation] | None = None
+        self._last: tuple[bytes, ItemSet] | None = None
 
     @staticmethod
-    def of(grammar: Grammar) -> Places:
+    def of(grammar: Grammar) -> SourceRecognizer:
         """Of any grammar.
 
         Raises: LimitError
         """
         if grammar.tree is not None:
-            return Places.of_grammar(grammar.tree, grammar.start, grammar.limits)
+            return SourceRecognizer.of_grammar(grammar.tree, grammar.start, grammar.limits)
         assert grammar.regex is not None, "a grammar has a tree or a regex"
-        return Places.of_regex(grammar.regex, grammar.limits)
+        return SourceRecognizer.of_regex(grammar.regex, grammar.limits)
 
     @staticmethod
-    def of_grammar(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> Places:
+    def of_grammar(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> SourceRecognizer:
         """Of a grammar that has been built: its start symbol derives a text.
 
         Raises: BuildError for what ``except!`` cannot except; LimitError.
@@ -326,16 +326,16 @@ class Places:
         positions = Positions(limits)
         rules = RulePieces(tree, start, positions, limits).rules
         defined = next(rule.name_span for rule in tree.rules if rule.name == start)
-        return Places(rules, start, defined, positions)
+        return SourceRecognizer(rules, start, defined, positions)
 
     @staticmethod
-    def of_regex(regex: Regex, limits: Limits = LIMITS) -> Places:
+    def of_regex(regex: Regex, limits: Limits = LIMITS) -> SourceRecognizer:
         """Of a regex."""
         piece = regex_piece(regex, regex.span)
         rules = {} if piece is None else {_REGEX: piece}
-        return Places(rules, _REGEX, regex.span, Positions(limits))
+        return SourceRecognizer(rules, _REGEX, regex.span, Positions(limits))
 
-    def after(self, text: bytes, limits: Limits = LIMITS) -> Reached | None:
+    def after(self, text: bytes, limits: Limits = LIMITS) -> Expected | None:
         """What could read on after a text, or None where no accepted text begins with this text.
 
         Cost:   some 10 µs a byte for a regex, 50 for grammars in use; a text that goes on where
@@ -347,12 +347,12 @@ class Places:
             here = self._run(text, clock)
             if here is None:
                 return None
-            return Reached(tuple(self._places(here, clock)), here.ends)
+            return Expected(tuple(self._places(here, clock)), here.ends)
 
-    def _run(self, text: bytes, clock: Clock) -> Situation | None:
+    def _run(self, text: bytes, clock: Clock) -> ItemSet | None:
         if not self._rules:
             return None
-        here: Situation | None
+        here: ItemSet | None
         if self._last is not None and text.startswith(self._last[0]):
             known, here = self._last
         else:
@@ -364,7 +364,7 @@ class Places:
         self._last = (text, here)
         return here
 
-    def _places(self, here: Situation, clock: Clock) -> Iterator[Place]:
+    def _places(self, here: ItemSet, clock: Clock) -> Iterator[ExpectedPiece]:
         """One for each piece, in the order they are written."""
         found: dict[Span, _Reads] = {}
         for position, reading in here.items:
@@ -379,12 +379,12 @@ class Places:
         for span in sorted(found, key=lambda span: (span.start, span.end)):
             reads = found[span]
             ranges = self._read(reads, here.bytes_read, clock)
-            yield Place(span, reads.leaf.whole, ranges, self._stacks(reads))
+            yield ExpectedPiece(span, reads.leaf.whole, ranges, self._stacks(reads))
 
-    def _pieces(self, leaf: Leaf, memory: Memory) -> Iterator[tuple[Leaf, Ranges]]:
+    def _pieces(self, leaf: Leaf, memory: MatcherState) -> Iterator[tuple[Leaf, Ranges]]:
         """The pieces of a leaf that read next, and the characters they read by themselves."""
         reader = leaf.reader
-        if isinstance(reader, FirstMatch):
+        if isinstance(reader, FirstMatchMatcher):
             for inner, its in reader.reading(memory):
                 yield from self._pieces(inner, its)
         else:
@@ -401,10 +401,10 @@ class Places:
             return alone
 
         # it may read half a character, and what follows it the other half
-        def step(here: Situation, byte: int) -> Situation | None:
+        def step(here: ItemSet, byte: int) -> ItemSet | None:
             return self._situations.step(here, byte, clock)
 
-        together = Situation(tuple(reads.tried), ends=False, bytes_read=bytes_read)
+        together = ItemSet(tuple(reads.tried), ends=False, bytes_read=bytes_read)
         return union(alone, _explored(step, together, self._classes))
 
     @cached_property
@@ -466,9 +466,9 @@ def _byte_classes(some: Iterable[Leaf]) -> npt.NDArray[np.uint16]:
     return np.cumsum(edges[:256]).astype(np.uint16)
 
 
-def _characters(leaf: Leaf, memory: Memory) -> Ranges | None:
+def _characters(leaf: Leaf, memory: MatcherState) -> Ranges | None:
     """The characters of a leaf that is about to read one out of a set; None for all others."""
     reader = leaf.reader
-    if isinstance(reader, OneOf) and memory == reader.initial:
+    if isinstance(reader, SetMatcher) and memory == reader.initial:
         return reader.characters
     return None

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from workbench.analysis.earley import MOST_STACKS, Frame, Place, Places, Stack
+from workbench.analysis.earley import MOST_STACKS, Frame, ExpectedPiece, SourceRecognizer, Stack
 from workbench.automata.describe import expected as in_words
 from workbench.automata.describe import in_brief, is_most, spoken
 from workbench.base.errors import LimitError, WorkbenchError
@@ -52,7 +52,7 @@ class Explanation:
     #: Whether the text could have ended there.
     may_end: bool
     #: The pieces of the grammar that could have read on, in the order they are written.
-    places: tuple[Place, ...] = ()
+    places: tuple[ExpectedPiece, ...] = ()
     #: Whether these are all places; False where none were searched, or time ran out.
     complete: bool = False
 
@@ -236,11 +236,11 @@ def _placed(found: Explanation, grammar: Grammar) -> Explanation:
     return replace(found, places=reached.places if reached else (), complete=True)
 
 
-def _places(grammar: Grammar) -> Places:
+def _places(grammar: Grammar) -> SourceRecognizer:
     """The recogniser of a grammar, kept as long as the grammar is."""
     if (known := _PLACES.get(grammar)) is None:
-        known = _PLACES[grammar] = Places.of(grammar)
+        known = _PLACES[grammar] = SourceRecognizer.of(grammar)
     return known
 
 
-_PLACES: WeakKeyDictionary[Grammar, Places] = WeakKeyDictionary()
+_PLACES: WeakKeyDictionary[Grammar, SourceRecognizer] = WeakKeyDictionary()

@@ -12,24 +12,24 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workbench.analysis.source_pieces import (
-    NOTHING,
-    AnyOf,
+    EMPTY_PIECE,
+    Alternation,
     Call,
     Leaf,
-    Loop,
-    Memory,
-    OfMachine,
+    Repeated,
+    MatcherState,
+    DfaMatcher,
     Piece,
-    Pieces,
-    Reader,
-    Row,
-    Without,
-    any_of,
+    SubstringMatcher,
+    Matcher,
+    Concatenation,
+    ExceptMatcher,
+    alternation,
     leaves,
     literal_piece,
-    loop,
+    repeated,
     regex_piece,
-    row,
+    concatenation,
 )
 from workbench.base.limits import Limits
 from workbench.base.source import Source
@@ -54,14 +54,14 @@ from workbench.syntax.grammar_tree import (
 class _From(NamedTuple):
     """A row from one of its parts on."""
 
-    row: Row
+    row: Concatenation
     first: int
 
 
 class _Copies(NamedTuple):
     """A repetition of which some copies are read; no more are counted than are needed."""
 
-    loop: Loop
+    loop: Repeated
     done: int
 
 
@@ -69,7 +69,7 @@ class _Begun(NamedTuple):
     """A leaf that has read something."""
 
     leaf: Leaf
-    memory: Memory
+    memory: MatcherState
 
 
 _Head = Piece | _From | _Copies | _Begun
@@ -90,7 +90,7 @@ class Opened:
     """What may come first."""
 
     #: Leaves, with what they remember and what is left after them.
-    reads: tuple[tuple[Leaf, Memory, Position], ...]
+    reads: tuple[tuple[Leaf, MatcherState, Position], ...]
     #: Rules, and what is left after them.
     calls: tuple[tuple[Call, Position], ...]
     #: Whether nothing has to come.
@@ -102,7 +102,7 @@ END = Position(None, None)
 
 
 class _Found(NamedTuple):
-    reads: dict[tuple[Leaf, Memory, Position], None]
+    reads: dict[tuple[Leaf, MatcherState, Position], None]
     calls: dict[tuple[Call, Position], None]
 
 
@@ -125,7 +125,7 @@ class Positions:
         """All of a piece is left."""
         return self._position(piece, END)
 
-    def begun(self, leaf: Leaf, memory: Memory, rest: Position) -> Position:
+    def begun(self, leaf: Leaf, memory: MatcherState, rest: Position) -> Position:
         """A leaf that remembers something, then the rest."""
         return self._position(_Begun(leaf, memory), rest)
 
@@ -172,19 +172,19 @@ class Positions:
                 found.reads[head, head.reader.initial, rest] = None
             case Call():
                 found.calls[head, rest] = None
-            case AnyOf(options=options):
+            case Alternation(options=options):
                 for option in options:
                     self._first(option, rest, found)
-            case Row():
+            case Concatenation():
                 self._first_of_row(head, 0, rest, found)
             case _From(row=row, first=first):
                 self._first_of_row(row, first, rest, found)
-            case Loop():
+            case Repeated():
                 self._first_copy(head, 0, rest, found)
             case _Copies(loop=loop, done=done):
                 self._first_copy(loop, done, rest, found)
 
-    def _first_of_row(self, row: Row, first: int, rest: Position, found: _Found) -> None:
+    def _first_of_row(self, row: Concatenation, first: int, rest: Position, found: _Found) -> None:
         last = len(row.parts) - 1
         for place in range(first, last + 1):
             after = rest if place == last else self._position(_From(row, place + 1), rest)
@@ -192,7 +192,7 @@ class Positions:
             if not row.parts[place].is_nullable:
                 return
 
-    def _first_copy(self, loop: Loop, done: int, rest: Position, found: _Found) -> None:
+    def _first_copy(self, loop: Repeated, done: int, rest: Position, found: _Found) -> None:
         if loop.high is None:
             after = self._position(_Copies(loop, min(done + 1, loop.low)), rest)
         elif done + 1 < loop.high:
@@ -216,17 +216,17 @@ def _may_be_empty(head: _Head) -> bool:
             return head.is_nullable
 
 
-class FirstMatch:
+class FirstMatchMatcher:
     """The first match of a regex, not empty (``#e'…'``); it remembers all ways to read it."""
 
     def __init__(self, piece: Piece, positions: Positions) -> None:
         self._piece, self._positions = piece, positions
-        self.initial: Memory = frozenset((positions.before(piece),))
+        self.initial: MatcherState = frozenset((positions.before(piece),))
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
+    def step(self, memory: MatcherState, byte: int) -> MatcherState | None:
         return frozenset(_after(self._positions, memory, byte)) or None
 
-    def ends(self, memory: Memory) -> bool:
+    def ends(self, memory: MatcherState) -> bool:
         return memory != self.initial and _any_ends(self._positions, memory)
 
     is_over = ends
@@ -234,35 +234,35 @@ class FirstMatch:
     def boundaries(self) -> list[int]:
         return [edge for leaf in leaves(self._piece) for edge in leaf.reader.boundaries()]
 
-    def reading(self, memory: Memory) -> list[tuple[Leaf, Memory]]:
+    def reading(self, memory: MatcherState) -> list[tuple[Leaf, MatcherState]]:
         """The leaves of the regex that read next."""
         opened = (self._positions.open(position) for position in _members(memory))
         return list(dict.fromkeys((leaf, inner) for one in opened for leaf, inner, _ in one.reads))
 
 
-class NoMatch:
+class NoMatchMatcher:
     """Some bytes, no piece of which a regex matches (``#ex'…'``).
 
     It remembers all ways in which a match may have begun; None before anything is read.
     """
 
-    initial: Memory = "nothing read"
+    initial: MatcherState = "nothing read"
 
     def __init__(self, piece: Piece | None, positions: Positions) -> None:
         self._piece, self._positions = piece, positions
         self._begins = frozenset(() if piece is None else (positions.before(piece),))
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
+    def step(self, memory: MatcherState, byte: int) -> MatcherState | None:
         begun = self._begins if memory == self.initial else memory
         after = _after(self._positions, begun, byte)
         if _any_ends(self._positions, after):
             return None
         return frozenset(after | self._begins)
 
-    def ends(self, memory: Memory) -> bool:
+    def ends(self, memory: MatcherState) -> bool:
         return memory != self.initial
 
-    def is_over(self, memory: Memory) -> bool:
+    def is_over(self, memory: MatcherState) -> bool:
         return False
 
     def boundaries(self) -> list[int]:
@@ -271,16 +271,16 @@ class NoMatch:
         return [edge for leaf in leaves(self._piece) for edge in leaf.reader.boundaries()]
 
 
-def _members(memory: Memory) -> frozenset[Position]:
+def _members(memory: MatcherState) -> frozenset[Position]:
     assert isinstance(memory, frozenset)
     return memory
 
 
-def _after(positions: Positions, memory: Memory, byte: int) -> set[Position]:
+def _after(positions: Positions, memory: MatcherState, byte: int) -> set[Position]:
     return {there for here in _members(memory) for there in positions.step(here, byte)}
 
 
-def _any_ends(positions: Positions, memory: Memory | set[Position]) -> bool:
+def _any_ends(positions: Positions, memory: MatcherState | set[Position]) -> bool:
     members = memory if isinstance(memory, set) else _members(memory)
     return any(positions.open(position).ends for position in members)
 
@@ -331,11 +331,11 @@ class RulePieces:
                 known = name in self._productive
                 return Call(name, span, name in self._nullable) if known else None
             case Sequence(items=items):
-                return row([self._piece(item) for item in items])
+                return concatenation([self._piece(item) for item in items])
             case Choice(options=options):
-                return any_of([self._piece(option) for option in options])
+                return alternation([self._piece(option) for option in options])
             case Repetition(item=item, low=low, high=high):
-                return loop(self._piece(item), low, high)
+                return repeated(self._piece(item), low, high)
             case Literal():
                 return literal_piece(body, self._source)
             case _:
@@ -353,14 +353,14 @@ class RulePieces:
             case Pattern():
                 return self._pattern(terminal)
             case Substrings(value=value, span=span):
-                return Leaf(Pieces(value), span, span, is_nullable=True) if value else NOTHING
+                return Leaf(SubstringMatcher(value), span, span, is_nullable=True) if value else EMPTY_PIECE
             case Except(limit=limit, span=span):
                 strings = excepted_strings(terminal, self._written, self._source, self._limits)
-                return _if_it_reads(Leaf(Without(strings, limit), span, span))
+                return _if_it_reads(Leaf(ExceptMatcher(strings, limit), span, span))
             case Automaton(machine=machine, span=span):
                 if not machine.is_empty:
                     empty = machine.is_final(machine.initial)
-                    return Leaf(OfMachine(machine), span, span, is_nullable=empty)
+                    return Leaf(DfaMatcher(machine), span, span, is_nullable=empty)
                 return None
 
     def _pattern(self, pattern: Pattern) -> Piece | None:
@@ -370,10 +370,10 @@ class RulePieces:
         if pattern.stop is Stop.BEFORE_MATCH:
             if piece is not None and piece.is_nullable:
                 return None
-            return _if_it_reads(Leaf(NoMatch(piece, self._positions), pattern.span, pattern.span))
+            return _if_it_reads(Leaf(NoMatchMatcher(piece, self._positions), pattern.span, pattern.span))
         if piece is None or not any(leaves(piece)):
             return None
-        reader: Reader = FirstMatch(piece, self._positions)
+        reader: Matcher = FirstMatchMatcher(piece, self._positions)
         return Leaf(reader, pattern.span, pattern.span)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.analysis.earley import Places
+from workbench.analysis.earley import SourceRecognizer
 from workbench.automata.components import circles
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State
@@ -35,18 +35,18 @@ from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 
 #: A state and the return states that wait below it, the innermost last.
-Standing = tuple[State, tuple[State, ...]]
+Configuration = tuple[State, tuple[State, ...]]
 
 #: Places are told apart by their configuration; past so many a byte is not followed further.
 _MAX_WAYS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TokenPath:
     """One way a token was read."""
 
-    before: Standing
-    after: Standing
+    before: Configuration
+    after: Configuration
     #: How many waiting states are not touched: those above were taken off, then others put on.
     kept: int
     #: What is passed in the picture of the rules: states and calls.
@@ -54,39 +54,39 @@ class Way:
 
 
 #: A way so far: where it began, what it left on the stack, and what it passed.
-_Trail = tuple[Standing, int, tuple[str, ...]]
+_Trail = tuple[Configuration, int, tuple[str, ...]]
 
 #: The configuration after a byte, the lowest the stack has been meanwhile, and what was passed.
-_Step = tuple[Standing, int, tuple[str, ...]]
+_Step = tuple[Configuration, int, tuple[str, ...]]
 
 
-def ways(network: Network, standing: Iterable[Standing], token: bytes) -> list[Way]:
+def token_paths(network: Network, standing: Iterable[Configuration], token: bytes) -> list[TokenPath]:
     """Every way to read a token, one for each place it ends at; none where there are too many.
 
     Cost: the configurations met, at most ``_MOST`` a byte.
     """
-    here: dict[Standing, _Trail] = {
+    here: dict[Configuration, _Trail] = {
         each: (each, len(each[1]), (str(each[0]),)) for each in standing
     }
     for position, byte in enumerate(token):
-        inside = stands_inside(token, position)
-        there: dict[Standing, _Trail] = {}
+        inside = is_inside_edge(token, position)
+        there: dict[Configuration, _Trail] = {}
         for at, (begun, kept, passed) in here.items():
             for end, low, more in _read(network, at, byte, inside=inside):
                 there.setdefault(end, (begun, min(kept, low), (*passed, *more)))
         if len(there) > _MAX_WAYS:
             return []
         here = there
-    return [Way(begun, end, kept, passed) for end, (begun, kept, passed) in here.items()]
+    return [TokenPath(begun, end, kept, passed) for end, (begun, kept, passed) in here.items()]
 
 
-def stands_inside(token: bytes, position: int) -> bool:
+def is_inside_edge(token: bytes, position: int) -> bool:
     """Whether a byte ends no character and no sign: it is inside an edge of every picture."""
     after = token[position + 1 : position + 2]
     return token[position] == LEAD or b"\x80" <= after < b"\xc0"
 
 
-def _read(network: Network, at: Standing, byte: int, *, inside: bool) -> Iterator[_Step]:
+def _read(network: Network, at: Configuration, byte: int, *, inside: bool) -> Iterator[_Step]:
     """Every configuration a byte leads to, with what is passed on the way."""
     column = network.classes[byte]
     for inner, stack, calls in _opened(network, *at):
@@ -113,7 +113,7 @@ def _opened(
             waiting.append((first, above, (*passed, f"call-{rule}-{back}", str(first))))
 
 
-def _settled(network: Network, at: Standing, passed: tuple[str, ...]) -> Iterator[_Step]:
+def _settled(network: Network, at: Configuration, passed: tuple[str, ...]) -> Iterator[_Step]:
     """The configuration after a byte, and every one it returns to without reading more."""
     (state, stack) = at
     low = len(stack)
@@ -135,7 +135,7 @@ def _settled(network: Network, at: Standing, passed: tuple[str, ...]) -> Iterato
 _MAX_PIECES = 40
 
 
-class ReadIn:
+class TextTracer:
     """Follows a generation in the text of a grammar, token by token."""
 
     def __init__(self, grammar: Grammar) -> None:
@@ -144,9 +144,9 @@ class ReadIn:
         self._lost = grammar.tree is not None and not grammar.notation.is_translated
 
     @cached_property
-    def _places(self) -> Places:
+    def _places(self) -> SourceRecognizer:
         """A separate copy that continues where the last token of this run ended."""
-        return Places.of(self._grammar)
+        return SourceRecognizer.of(self._grammar)
 
     def take(self, token: bytes) -> tuple[Span, ...]:
         """The pieces that could read before this token; none from where the text has left them.
@@ -181,10 +181,10 @@ def innermost(spans: Sequence[Span]) -> tuple[Span, ...]:
 
 #: The moments of a token in a picture, from before it to after it. A moment names states: first
 #: the one of the way that is told, then those of all other ways the text can still be read.
-Path = list[list[str]]
+Moments = list[list[str]]
 
 #: What the inspector says of a place that no picture knows.
-NOWHERE = "outside"
+OUTSIDE = "outside"
 
 #: The name of the stack before and after a token among the paths.
 STACKS = "stacks"
@@ -194,7 +194,7 @@ _OTHERS = 3
 _BOXES = 60
 
 
-class Followed(StrEnum):
+class PicturedMachine(StrEnum):
     """The machine whose states a picture shows."""
 
     CHARACTERS = "characters"
@@ -205,7 +205,7 @@ class Followed(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TracedToken:
     """Where a token was taken."""
 
     #: What the inspector calls it.
@@ -218,7 +218,7 @@ class Place:
     read_in: tuple[Span, ...] = ()
 
 
-class Follower:
+class RunTracer:
     """Runs the machines of a grammar beside a generation, token by token; labels by their signs.
 
     The constraint's own states are its own affair; pictures show the machines as they
@@ -231,7 +231,7 @@ class Follower:
         self,
         written: Grammar,
         characters: Dfa | LazyDfa | None,
-        numbers_of: Callable[[Followed], Mapping[str, str]],
+        numbers_of: Callable[[PicturedMachine], Mapping[str, str]],
     ) -> None:
         """``characters`` is the character automaton, None where the language is not regular.
 
@@ -245,31 +245,31 @@ class Follower:
         with suppress(LimitError):  # where they explode there is no picture of them to follow
             rules = grammar.rules
         if characters is not None:
-            self._characters = _Characters(characters, numbers_of(Followed.CHARACTERS))
+            self._characters = _Characters(characters, numbers_of(PicturedMachine.CHARACTERS))
         else:
             self._fewer = _Rules(grammar.network, Runner(grammar.network, grammar.limits), {})
         if rules is not None:
-            numbers = numbers_of(Followed.RULES)
+            numbers = numbers_of(PicturedMachine.RULES)
             self._rules = _Rules(rules, Runner(rules, grammar.limits), numbers)
         self._named = grammar.tree is not None
-        self._read_in = ReadIn(written)
+        self._read_in = TextTracer(written)
 
-    def take(self, token: bytes) -> Place:
+    def take(self, token: bytes) -> TracedToken:
         """The place a token is taken at; the follower moves on past it."""
         path: dict[str, list[Any]] = {}
-        name = NOWHERE
+        name = OUTSIDE
         stack: tuple[str, ...] = ()
         if self._rules is not None and (read := self._rules.take(token)) is not None:
-            path[Followed.RULES.value] = read.passed
+            path[PicturedMachine.RULES.value] = read.passed
             path[STACKS] = read.stacks
             stack = read.named if self._named else ()
             name = read.name
         if self._fewer is not None and (fewer := self._fewer.take(token)) is not None:
-            path[Followed.NETWORK.value] = fewer.passed
+            path[PicturedMachine.NETWORK.value] = fewer.passed
         if self._characters is not None and (passed := self._characters.take(token)):
-            path[Followed.CHARACTERS.value] = passed
+            path[PicturedMachine.CHARACTERS.value] = passed
             name = self._characters.number(passed[0][0])
-        return Place(name, path, stack, self._read_in.take(token))
+        return TracedToken(name, path, stack, self._read_in.take(token))
 
 
 def _number(numbers: Mapping[str, str], state: str) -> str:
@@ -289,14 +289,14 @@ class _Characters:
         """The number a reader knows a state by."""
         return _number(self._numbers, state)
 
-    def take(self, token: bytes) -> Path:
+    def take(self, token: bytes) -> Moments:
         """The states between the characters of a token; half a character ends where it ends."""
         passed = [self._state]
         for position, byte in enumerate(token):
             if self._state == DEAD:
                 break
             self._state = self._machine.step(self._state, byte)
-            if not stands_inside(token, position):
+            if not is_inside_edge(token, position):
                 passed.append(self._state)
         return [[str(state)] for state in passed if state != DEAD]
 
@@ -306,7 +306,7 @@ class _Read:
     """What became of a token in a network."""
 
     name: str
-    passed: Path
+    passed: Moments
     stacks: list[dict[str, Any]]
     named: tuple[str, ...]
 
@@ -330,17 +330,17 @@ class _Rules:
         except LimitError:
             # too ambiguous to be told which rules are read: the run itself goes on
             self._situation = DEAD
-        found = ways(self._network, before, token) if token else []
+        found = token_paths(self._network, before, token) if token else []
         if not found or self._situation == DEAD:
             return self._told(_staying(before[0]), before, before)
         return self._told(min(found, key=_by_place), before, self._standing())
 
-    def _standing(self) -> list[Standing]:
+    def _standing(self) -> list[Configuration]:
         """Every way the text so far can have been read."""
         runner = self._runner
         return [(s, runner.stack(n)) for s, n in runner.configurations(self._situation)]
 
-    def _told(self, way: Way, before: list[Standing], after: list[Standing]) -> _Read:
+    def _told(self, way: TokenPath, before: list[Configuration], after: list[Configuration]) -> _Read:
         state, waiting = way.before
         owner, names = self._network.owner, self._network.names
         named = tuple(names[int(owner[at])] for at in (*waiting, state))
@@ -354,7 +354,7 @@ class _Rules:
             named,
         )
 
-    def _stack(self, told: Standing, all_ways: list[Standing]) -> dict[str, Any]:
+    def _stack(self, told: Configuration, all_ways: list[Configuration]) -> dict[str, Any]:
         """A stack as boxes, the bottom first: what waits, then what is being read."""
         others = [other for other in all_ways if other != told]
         return {
@@ -364,7 +364,7 @@ class _Rules:
             "others": [self._boxes(other) for other in others[:_OTHERS]],
         }
 
-    def _boxes(self, standing: Standing) -> list[dict[str, str]]:
+    def _boxes(self, standing: Configuration) -> list[dict[str, str]]:
         state, waiting = standing
         owner, names = self._network.owner, self._network.names
         shown = (*waiting, state)[-_BOXES:]
@@ -378,17 +378,17 @@ class _Rules:
         ]
 
 
-def _staying(at: Standing) -> Way:
+def _staying(at: Configuration) -> TokenPath:
     """No way on: the end, or a token that is not read to its end."""
-    return Way(at, at, len(at[1]), (str(at[0]),))
+    return TokenPath(at, at, len(at[1]), (str(at[0]),))
 
 
-def _by_place(way: Way) -> tuple[int, Standing]:
+def _by_place(way: TokenPath) -> tuple[int, Configuration]:
     """Of several ways the one with the shortest stack is told, for its picture is the calmest."""
     return len(way.before[1]) + len(way.after[1]), way.before
 
 
-def _moments(passed: tuple[str, ...], before: list[Standing], after: list[Standing]) -> Path:
+def _moments(passed: tuple[str, ...], before: list[Configuration], after: list[Configuration]) -> Moments:
     """One way in a picture, with the other places the text may stand at in both ends."""
     moments = [[state] for state in passed]
     for moment, standing in ((moments[0], before), (moments[-1], after)):
@@ -405,9 +405,9 @@ _MOST_STATES = 20_000
 _Path = list[list[str]]
 
 
-def circle(grammar: Grammar, path: Mapping[str, _Path]) -> int | None:
+def token_cycle(grammar: Grammar, path: Mapping[str, _Path]) -> int | None:
     """The cycle a token does not leave, named by its first state; None without a cycle."""
-    kind = next((k for k in (Followed.CHARACTERS.value, Followed.NETWORK.value) if k in path), "")
+    kind = next((k for k in (PicturedMachine.CHARACTERS.value, PicturedMachine.NETWORK.value) if k in path), "")
     moments = path.get(kind, [])
     if not moments:
         return None
@@ -424,7 +424,7 @@ def _circles(grammar: Grammar, kind: str) -> dict[str, int]:
     """The cycle of every state that is on one."""
     try:
         pictured = signed(grammar)
-        machine = pictured.dfa if kind == Followed.CHARACTERS.value else pictured.network
+        machine = pictured.dfa if kind == PicturedMachine.CHARACTERS.value else pictured.network
     except LimitError:
         return {}
     if machine is None or len(machine) > _MOST_STATES:

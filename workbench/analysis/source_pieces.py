@@ -40,23 +40,23 @@ from workbench.syntax.regex.tree import (
 _BYTES = 256
 
 #: What a reader remembers of what it has read.
-Memory = Hashable
+MatcherState = Hashable
 
 
-class Reader(Protocol):
+class Matcher(Protocol):
     """A machine over bytes. Whatever it reads can be finished: it never runs into a dead end."""
 
     @property
-    def initial(self) -> Memory:
+    def initial(self) -> MatcherState:
         """Before anything is read."""
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
+    def step(self, memory: MatcherState, byte: int) -> MatcherState | None:
         """What it remembers after one more byte; None where it cannot read it."""
 
-    def ends(self, memory: Memory) -> bool:
+    def ends(self, memory: MatcherState) -> bool:
         """Whether what it has read is a whole text of its own."""
 
-    def is_over(self, memory: Memory) -> bool:
+    def is_over(self, memory: MatcherState) -> bool:
         """Whether it is known that it reads nothing more."""
 
     def boundaries(self) -> Iterable[int]:
@@ -64,7 +64,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OneOf:
+class SetMatcher:
     """One character out of a set, or one byte out of a set."""
 
     #: For each node what is read and where it leads; node 0 is the end.
@@ -73,14 +73,14 @@ class OneOf:
     characters: Ranges | None
     initial: int
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
+    def step(self, memory: MatcherState, byte: int) -> MatcherState | None:
         assert isinstance(memory, int)
         for low, high, target in self.edges[memory]:
             if low <= byte <= high:
                 return target
         return None
 
-    def ends(self, memory: Memory) -> bool:
+    def ends(self, memory: MatcherState) -> bool:
         return memory == 0
 
     is_over = ends
@@ -90,44 +90,44 @@ class OneOf:
 
 
 @lru_cache(maxsize=1024)
-def character(ranges: Ranges) -> OneOf:
+def character_matcher(ranges: Ranges) -> SetMatcher:
     """The reader of a set of characters, which is not empty."""
     edges = character_machine(ranges).edges
-    return OneOf(edges, ranges, len(edges) - 1)
+    return SetMatcher(edges, ranges, len(edges) - 1)
 
 
 @lru_cache(maxsize=1024)
-def one_byte(ranges: Ranges) -> OneOf:
+def byte_matcher(ranges: Ranges) -> SetMatcher:
     """The reader of a set of bytes, which is not empty."""
-    return OneOf(((), tuple((low, high, 0) for low, high in ranges)), None, 1)
+    return SetMatcher(((), tuple((low, high, 0) for low, high in ranges)), None, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class SubstringMatcher:
     """Any contiguous piece of a byte string (``#substrs``): it remembers where that may end."""
 
     value: bytes
 
     @property
-    def initial(self) -> Memory:
+    def initial(self) -> MatcherState:
         return frozenset(range(len(self.value) + 1))
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
+    def step(self, memory: MatcherState, byte: int) -> MatcherState | None:
         assert isinstance(memory, frozenset)
         value = self.value
         return frozenset(i + 1 for i in memory if i < len(value) and value[i] == byte) or None
 
-    def ends(self, memory: Memory) -> bool:
+    def ends(self, memory: MatcherState) -> bool:
         return True
 
-    def is_over(self, memory: Memory) -> bool:
+    def is_over(self, memory: MatcherState) -> bool:
         return memory == frozenset((len(self.value),))
 
     def boundaries(self) -> Iterable[int]:
         return (edge for byte in self.value for edge in (byte, byte + 1))
 
 
-class Without:
+class ExceptMatcher:
     """A byte string in which none of some strings occurs, not empty (``except!``).
 
     It remembers the longest end of what it has read that one of them begins with, and how
@@ -140,7 +140,7 @@ class Without:
         #: Nothing has been read where the first is None.
         self.initial: tuple[bytes | None, int | None] = (None, limit)
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
+    def step(self, memory: MatcherState, byte: int) -> MatcherState | None:
         assert isinstance(memory, tuple)
         kept, left = memory
         if left == 0:
@@ -152,11 +152,11 @@ class Without:
             tail = tail[1:]
         return tail, None if left is None else left - 1
 
-    def ends(self, memory: Memory) -> bool:
+    def ends(self, memory: MatcherState) -> bool:
         assert isinstance(memory, tuple)
         return memory[0] is not None
 
-    def is_over(self, memory: Memory) -> bool:
+    def is_over(self, memory: MatcherState) -> bool:
         assert isinstance(memory, tuple)
         return bool(memory[1] == 0)
 
@@ -165,25 +165,25 @@ class Without:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OfMachine:
+class DfaMatcher:
     """The texts of a byte machine: it remembers the state."""
 
     machine: Dfa
 
     @property
-    def initial(self) -> Memory:
+    def initial(self) -> MatcherState:
         return self.machine.initial
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
+    def step(self, memory: MatcherState, byte: int) -> MatcherState | None:
         assert isinstance(memory, int)
         there = self.machine.step(memory, byte)
         return None if there == DEAD else there
 
-    def ends(self, memory: Memory) -> bool:
+    def ends(self, memory: MatcherState) -> bool:
         assert isinstance(memory, int)
         return self.machine.is_final(memory)
 
-    def is_over(self, memory: Memory) -> bool:
+    def is_over(self, memory: MatcherState) -> bool:
         assert isinstance(memory, int)
         return not (self.machine.table[memory] != DEAD).any()
 
@@ -192,7 +192,7 @@ class OfMachine:
         return (byte + 1 for byte in changes)
 
 
-class OfNfa:
+class NfaMatcher:
     """The texts of a machine that is not deterministic: it remembers the states it may be in."""
 
     def __init__(self, nfa: Nfa) -> None:
@@ -215,7 +215,7 @@ class OfNfa:
                     waiting.append(target)
         return frozenset(found)
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
+    def step(self, memory: MatcherState, byte: int) -> MatcherState | None:
         assert isinstance(memory, frozenset)
         edges = self._nfa.edges
         reached = [
@@ -223,11 +223,11 @@ class OfNfa:
         ]
         return self._closed(reached) or None
 
-    def ends(self, memory: Memory) -> bool:
+    def ends(self, memory: MatcherState) -> bool:
         assert isinstance(memory, frozenset)
         return not self._nfa.finals.isdisjoint(memory)
 
-    def is_over(self, memory: Memory) -> bool:
+    def is_over(self, memory: MatcherState) -> bool:
         assert isinstance(memory, frozenset)
         edges = self._nfa.edges
         return not any(self._alive[target] for s in memory for _, _, target in edges[s])
@@ -242,7 +242,7 @@ class OfNfa:
 class Leaf:
     """Something that reads, and where it is written."""
 
-    reader: Reader
+    reader: Matcher
     span: Span
     #: The terminal, or the regex, it is a piece of.
     whole: Span
@@ -261,7 +261,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class Concatenation:
     """One part after the other; no part: the empty text."""
 
     parts: tuple[Piece, ...]
@@ -272,7 +272,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnyOf:
+class Alternation:
     """One of the options."""
 
     options: tuple[Piece, ...]
@@ -283,7 +283,7 @@ class AnyOf:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class Repeated:
     """From ``low`` to ``high`` copies of a part; of a part that may be empty none is needed."""
 
     part: Piece
@@ -295,35 +295,35 @@ class Loop:
         return self.low == 0
 
 
-Piece = Leaf | Call | Row | AnyOf | Loop
+Piece = Leaf | Call | Concatenation | Alternation | Repeated
 
 #: The empty text.
-NOTHING = Row(())
+EMPTY_PIECE = Concatenation(())
 
 
-def row(parts: list[Piece | None]) -> Piece | None:
+def concatenation(parts: list[Piece | None]) -> Piece | None:
     """One after the other; None, no text at all, where one of them has none."""
     kept = [part for part in parts if part is not None]
     if len(kept) < len(parts):
         return None
-    return kept[0] if len(kept) == 1 else Row(tuple(kept))
+    return kept[0] if len(kept) == 1 else Concatenation(tuple(kept))
 
 
-def any_of(options: list[Piece | None]) -> Piece | None:
+def alternation(options: list[Piece | None]) -> Piece | None:
     """Whichever has texts; None where none has any."""
     kept = tuple(option for option in options if option is not None)
     if len(kept) > 1:
-        return AnyOf(kept)
+        return Alternation(kept)
     return kept[0] if kept else None
 
 
-def loop(part: Piece | None, low: int, high: int | None) -> Piece | None:
+def repeated(part: Piece | None, low: int, high: int | None) -> Piece | None:
     """Copies of a part; None where a copy is needed and there is none."""
     if high == 0 or (part is None and low == 0):
-        return NOTHING
+        return EMPTY_PIECE
     if part is None:
         return None
-    return Loop(part, 0 if part.is_nullable else low, high)
+    return Repeated(part, 0 if part.is_nullable else low, high)
 
 
 def regex_piece(regex: Regex, whole: Span, groups: tuple[Group, ...] = ()) -> Piece | None:
@@ -333,19 +333,19 @@ def regex_piece(regex: Regex, whole: Span, groups: tuple[Group, ...] = ()) -> Pi
     """
     match regex:
         case Characters(ranges=ranges, span=span):
-            return Leaf(character(ranges), span, whole, groups) if ranges else None
+            return Leaf(character_matcher(ranges), span, whole, groups) if ranges else None
         case Bytes(ranges=ranges, span=span):
-            return Leaf(one_byte(ranges), span, whole, groups) if ranges else None
+            return Leaf(byte_matcher(ranges), span, whole, groups) if ranges else None
         case Concat(parts=parts):
-            return row([regex_piece(part, whole, groups) for part in parts])
+            return concatenation([regex_piece(part, whole, groups) for part in parts])
         case Alternate(options=options):
-            return any_of([regex_piece(option, whole, groups) for option in options])
+            return alternation([regex_piece(option, whole, groups) for option in options])
         case Repeat(part=part, low=low, high=high):
-            return loop(regex_piece(part, whole, groups), low, high)
+            return repeated(regex_piece(part, whole, groups), low, high)
         case Group(part=part, name=name):
             return regex_piece(part, whole, groups if name is None else (*groups, regex))
         case Extension(span=span):
-            reader = OfNfa(thompson(regex))
+            reader = NfaMatcher(thompson(regex))
             empty = reader.ends(reader.initial)
             return Leaf(reader, span, whole, groups, empty) if reader.initial else None
 
@@ -355,8 +355,8 @@ def literal_piece(literal: Literal, source: Source) -> Piece | None:
     text = literal.value.decode("utf-8")
     letters: list[Piece | None] = []
     for letter, span in zip(text, _letters(literal, text, source), strict=True):
-        letters.append(Leaf(character(((ord(letter), ord(letter)),)), span, literal.span))
-    return row(letters)
+        letters.append(Leaf(character_matcher(((ord(letter), ord(letter)),)), span, literal.span))
+    return concatenation(letters)
 
 
 def _letters(literal: Literal, text: str, source: Source) -> list[Span]:
@@ -379,10 +379,10 @@ def leaves(piece: Piece) -> Iterator[Leaf]:
     match piece:
         case Leaf():
             yield piece
-        case Row(parts=parts) | AnyOf(options=parts):
+        case Concatenation(parts=parts) | Alternation(options=parts):
             for part in parts:
                 yield from leaves(part)
-        case Loop(part=part):
+        case Repeated(part=part):
             yield from leaves(part)
         case Call():
             pass

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from workbench.analysis.run_tracing import Followed
+from workbench.analysis.run_tracing import PicturedMachine
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
@@ -74,7 +74,7 @@ class Drawn:
     """A machine that can be drawn, and whose states it shows: None where no run can follow."""
 
     parts: Parts
-    followed: Followed | None = None
+    followed: PicturedMachine | None = None
     #: For a state that is drawn as another, which.
     names: Mapping[str, str] = field(default_factory=dict)
     #: The number a reader knows each state by; empty where that is its id.
@@ -126,13 +126,13 @@ def draw(grammar: Grammar, machine: Machine) -> Drawn:
         drawn = draw_network(network, leaves=leaves, written=written_classes(grammar))
         graph = numbered(drawn, stack=machine is Machine.STACK)
         states = leaf_states(network, leaves)
-        return Drawn(Whole(graph), Followed.RULES, states, _numbers(graph))
+        return Drawn(Whole(graph), PicturedMachine.RULES, states, _numbers(graph))
     characters = characters_of(grammar)
     assert characters is not None, "missing() speaks for the others"
     if isinstance(characters, LazyDfa) or len(characters) > _MANY:
-        return Drawn(LazyParts(characters), Followed.CHARACTERS)
+        return Drawn(LazyParts(characters), PicturedMachine.CHARACTERS)
     graph = numbered(draw_dfa(characters, written=written_classes(grammar)))
-    return Drawn(Whole(graph), Followed.CHARACTERS, numbers=_numbers(graph))
+    return Drawn(Whole(graph), PicturedMachine.CHARACTERS, numbers=_numbers(graph))
 
 
 def _numbers(graph: Graph) -> dict[str, str]:
@@ -143,17 +143,17 @@ def draw_tokens(grammar: Grammar, under: Drawn, vocabulary: Vocabulary, limits: 
     """The machine over tokens; ``under`` is the machine over characters, or the rules."""
     if labels_of(grammar):
         grammar, vocabulary = signed(grammar), signed_vocabulary(vocabulary)
-    if under.followed is Followed.RULES:
+    if under.followed is PicturedMachine.RULES:
         rules = RuleTokens(
             grammar.rules, vocabulary, limits, lambda: _token_pda(grammar, vocabulary, limits)
         )
-        return Drawn(rules, Followed.RULES, under.names, under.numbers)
+        return Drawn(rules, PicturedMachine.RULES, under.names, under.numbers)
     if isinstance(under.parts, LazyParts):
-        return Drawn(LazyTokenParts(under.parts, vocabulary), Followed.CHARACTERS)
+        return Drawn(LazyTokenParts(under.parts, vocabulary), PicturedMachine.CHARACTERS)
     dfa = grammar.dfa
     assert dfa is not None, "it was drawn"
     parts = TokenFsaParts(compose(dfa, vocabulary, limits), dfa, under.graph)
-    return Drawn(parts, Followed.CHARACTERS, parts.feet, under.numbers)
+    return Drawn(parts, PicturedMachine.CHARACTERS, parts.feet, under.numbers)
 
 
 def _token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> TokenPdaParts:

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from workbench.analysis.run_tracing import Place
+from workbench.analysis.run_tracing import TracedToken
 from workbench.constraint.labels import Labelled
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
@@ -43,7 +43,7 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
         return {"id": token_id, "hex": token.hex()}
 
 
-def step_record(step: Step, place: Place, circle: int | None, vocabulary: Vocabulary) -> Record:
+def step_record(step: Step, place: TracedToken, circle: int | None, vocabulary: Vocabulary) -> Record:
     """Everything the page shows of one token.
 
     ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
@@ -78,7 +78,7 @@ def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Rec
     return {} if label is None else {"label": label.name}
 
 
-def turn_record(turn: Turn, index: int, place: Place, top: int) -> Record:
+def turn_record(turn: Turn, index: int, place: TracedToken, top: int) -> Record:
     """The same for a token that is not chosen yet, with the fields known before the choice."""
     wanted = turn.wanted(top)
     return {
@@ -105,7 +105,7 @@ def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
     }
 
 
-def _standing(place: Place) -> Record:
+def _standing(place: TracedToken) -> Record:
     """Where in the machines it is."""
     return {
         "state": place.state,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from workbench.analysis.run_tracing import Follower, circle
+from workbench.analysis.run_tracing import RunTracer, token_cycle
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
@@ -165,7 +165,7 @@ def steps(
 
     def of_step(step: Step) -> Record:
         place = follower.take(read_as(constraint, step.state, step.token_id))
-        record = step_record(step, place, circle(grammar, place.path), model.vocabulary)
+        record = step_record(step, place, token_cycle(grammar, place.path), model.vocabulary)
         return record | label_record(constraint, step.state, step.token_id)
 
     started = time.perf_counter()
@@ -178,7 +178,7 @@ def steps(
     yield {**record, **closing(model, compiled, request, taken, generation.stop)}
 
 
-def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> Follower:
+def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:
     """A follower that has passed these tokens."""
     follower = compiled.follower()
     for data in read_by(constraint, taken):
@@ -326,7 +326,7 @@ class _Standing:
     prompt: list[TokenId]
     taken: list[TokenId]
     state: State
-    follower: Follower
+    follower: RunTracer
     #: Whether the end token was taken.
     ended: bool = False
 
@@ -359,7 +359,7 @@ class _Standing:
         step = found.taken(token_id, index, TOP, since(started))
         self.taken.append(token_id)
         place = self.follower.take(read)
-        around = circle(self.compiled.grammar, place.path)
+        around = token_cycle(self.compiled.grammar, place.path)
         record = step_record(step, place, around, self.model.vocabulary)
         return record | label_record(self.constraint, step.state, token_id)
 
