@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from workbench.analysis.earley import Frame, ExpectedPiece
+from workbench.analysis.earley import ExpectedPiece, Frame
 from workbench.analysis.explain import Explanation, explain, explain_each
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers

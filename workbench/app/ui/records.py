@@ -43,7 +43,9 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
         return {"id": token_id, "hex": token.hex()}
 
 
-def step_record(step: Step, place: TracedToken, circle: int | None, vocabulary: Vocabulary) -> Record:
+def step_record(
+    step: Step, place: TracedToken, circle: int | None, vocabulary: Vocabulary
+) -> Record:
     """Everything the page shows of one token.
 
     ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``

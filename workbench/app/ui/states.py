@@ -67,7 +67,11 @@ def find_states(handlers: Handlers, sent: Record) -> Record:
 def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) -> Graph:
     """The graph that is looked through: for tokens the one over characters, with all labels."""
     if machine is Machine.TOKENS:
-        under = Machine.RULES if drawn.followed is not PicturedMachine.CHARACTERS else Machine.CHARACTERS
+        under = (
+            Machine.RULES
+            if drawn.followed is not PicturedMachine.CHARACTERS
+            else Machine.CHARACTERS
+        )
         try:
             _, drawn, _ = handlers.drawn({**sent, "tab": str(under)})
         except WorkbenchError:
@@ -197,7 +201,7 @@ def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Recor
         return told
     told["may_end"] = reached.may_end
     told["reads"] = describe(reached.reads) if reached.reads else ""
-    told["places"] = [_place(compiled, place.span) for place in reached.places[:_PLACES]]
+    told["places"] = [_place(compiled, place.span) for place in reached.pieces[:_PLACES]]
     return told
 
 
