@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.lint import lint
-from workbench.analysis.unspellable import Speller
+from workbench.analysis.unspellable import TokenCoverage
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -38,7 +38,7 @@ PIECES = [
 
 
 def held_by_hand(tokens: list[bytes], piece: bytes, most: int) -> bool:
-    """Whether any sequence of a few tokens holds the piece."""
+    """Whether some sequence of a few tokens contains the piece."""
     return any(
         piece in b"".join(row) for n in range(1, most + 1) for row in product(tokens, repeat=n)
     )
@@ -46,9 +46,9 @@ def held_by_hand(tokens: list[bytes], piece: bytes, most: int) -> bool:
 
 @pytest.mark.parametrize(("piece", "held", "why"), PIECES)
 def test_pieces_by_hand(piece: str, held: bool, why: str) -> None:
-    assert Speller(WORDS).holds(piece.encode()) is held, why
+    assert TokenCoverage(WORDS).holds(piece.encode()) is held, why
     tokens = [token for token in WORDS.tokens if token]
-    assert Speller(WORDS).holds(piece.encode()) == (
+    assert TokenCoverage(WORDS).holds(piece.encode()) == (
         not piece or held_by_hand(tokens, piece.encode(), 4)
     )
 
@@ -59,10 +59,10 @@ def test_pieces_by_hand(piece: str, held: bool, why: str) -> None:
 )
 @settings(max_examples=150, deadline=None)
 def test_holding_is_standing_in_some_sequence(tokens: list[str], piece: str) -> None:
-    speller = Speller(vocabulary(*tokens))
+    coverage = TokenCoverage(vocabulary(*tokens))
     spelt = [token.encode() for token in tokens]
     # a piece of n bytes touches at most n tokens
-    assert speller.holds(piece.encode()) == (
+    assert coverage.holds(piece.encode()) == (
         not piece or held_by_hand(spelt, piece.encode(), max(1, len(piece)))
     )
 
@@ -90,5 +90,5 @@ def test_error_what_cannot_be_spelled(
 
 def test_a_vocabulary_of_all_bytes_spells_everything() -> None:
     everything = Vocabulary((*(bytes([byte]) for byte in range(256)), None), end=256)
-    assert Speller(everything).spells_all
+    assert TokenCoverage(everything).covers_all
     assert lint(Grammar.from_regex("\U0001f600é\x00"), everything).advice == ()

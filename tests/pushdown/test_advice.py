@@ -80,7 +80,7 @@ KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
          "write it as a regex with an end, such as #'…{0,8}'", None),
     ]),
     ("start ::= 'x' '-'+ ('+' '-')*;", [
-        ("'-'+", "unbounded_loop", f"this repetition of signs {UNENDING}",
+        ("'-'+", "unbounded_loop", f"this repetition of punctuation {UNENDING}",
          "write it as a regex with an end, such as #'-{1,8}'", "#'-{1,8}'"),
     ]),
     ("start ::= 'x' #'[a-z]*' #'.'* #'[0-9]{3}' #'(1,)*' #'[0-9]?';", []),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
-from workbench.analysis.ambiguity import Derivations, Search, ambiguity
+from workbench.analysis.ambiguity import AmbiguitySearch, Derivations, ambiguity
 from workbench.base.limits import Limits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import context_free
@@ -27,7 +27,7 @@ from workbench.syntax.grammar_tree import (
 LIMITS = Limits(seconds=2.0)
 
 
-def search(text: str, limits: Limits = LIMITS) -> Search:
+def search(text: str, limits: Limits = LIMITS) -> AmbiguitySearch:
     grammar = Grammar.from_kbnf(text)
     assert grammar.tree is not None
     return ambiguity(context_free(grammar.tree, "start"), grammar.rules, limits)

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import assume, given, reject
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
-from workbench.analysis.conflicts import Conflict, characters, clashes, conflicts, shown
+from workbench.analysis.conflicts import (
+    Conflict,
+    characters_beginning_with,
+    conflict_sites,
+    conflicts,
+    quoted_end,
+)
 from workbench.base.dfa import DEAD
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
@@ -120,7 +126,7 @@ def test_no_time_no_advice() -> None:
     late = Limits(seconds=1e-9)
     assert conflicts(grammar.network, limits=late) == ()
     with pytest.raises(LimitError):
-        clashes(grammar.network, late)
+        conflict_sites(grammar.network, late)
 
 
 @pytest.mark.parametrize("name", [n for n, e in load_gallery().items() if e.notation == "kbnf"])
@@ -160,12 +166,12 @@ BEGINNINGS = [
 
 @pytest.mark.parametrize(("data", "ranges"), BEGINNINGS)
 def test_characters_by_their_first_byte(data: bytes, ranges: tuple[tuple[int, int], ...]) -> None:
-    assert characters(list(data)) == ranges
+    assert characters_beginning_with(list(data)) == ranges
 
 
 def test_long_texts_are_cut_on_the_left() -> None:
-    assert shown(b"ab\n") == r"'ab\n'"
-    assert shown(b"a" * 100) == repr("…" + "a" * 60)
+    assert quoted_end(b"ab\n") == r"'ab\n'"
+    assert quoted_end(b"a" * 100) == repr("…" + "a" * 60)
 
 
 def settled(
@@ -207,7 +213,7 @@ def successors(network: Network, text: bytes, byte: int) -> int:
 @given(trees(), texts)
 def test_without_conflicts_every_text_is_read_in_one_way(tree: GrammarTree, text: bytes) -> None:
     network = grammar_of(tree).network
-    assume(not clashes(network))
+    assume(not conflict_sites(network))
     for end, byte in enumerate(text):
         assert successors(network, text[:end], byte) <= 1
 
@@ -219,7 +225,7 @@ def test_every_conflict_has_its_example(tree: GrammarTree) -> None:
     """The machine stands where the example says, and two configurations go on."""
     grammar = grammar_of(tree)
     network = grammar.network
-    for clash in clashes(network)[:8]:
+    for clash in conflict_sites(network)[:8]:
         for members in clash.columns:
             assert successors(network, clash.text, members[0]) > 1
     assert len(conflicts(network, lambda: grammar.rules, tree, LIMITS)) <= 10

@@ -23,7 +23,7 @@ from itertools import pairwise, product
 import numpy as np
 import numpy.typing as npt
 
-from workbench.analysis.unspellable import written
+from workbench.analysis.unspellable import literals_and_sets
 from workbench.automata.code_points import fold
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError
@@ -117,7 +117,7 @@ def written_classes(grammar: Grammar) -> Mapping[Ranges, str]:
     are longer than ``MAX_LABEL``, that hold a single character or one that cannot be printed, and
     those that by themselves read another set, such as ``[a-z]`` where case is ignored.
     """
-    sets = (piece for piece in written(grammar) if isinstance(piece, Characters))
+    sets = (piece for piece in literals_and_sets(grammar) if isinstance(piece, Characters))
     found: dict[Ranges, str] = {}
     for one in sorted(sets, key=lambda one: one.span.start):
         if one.ranges in found or size(one.ranges) < 2:

@@ -30,7 +30,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.analysis.random_texts import rests
+from workbench.analysis.random_texts import distances_to_end
 from workbench.base import dfa as machines
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import TokenNotAllowed
@@ -170,7 +170,7 @@ class NestedRows(Searching):
         super().__init__(bpe, limits)
         self.runner = Runner(network, limits)
         self._reader = Reader(OfRunner(self.runner), bpe.vocabulary)
-        self._rests = rests(network, limits)
+        self._rests = distances_to_end(network, limits)
         self._left: dict[State, int] = {}
 
     @property
