@@ -17,7 +17,7 @@ from workbench.decoding.model import ToyModel
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.retokenize import heal
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Forced, standing
+from workbench.decoding.speculative import Forced, state_key
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.decoding.transformers_model import TransformersModel
 from workbench.grammar.label_encoding import signed
@@ -105,7 +105,7 @@ def test_forced_text_is_proposed_up_to_a_label() -> None:
 def test_where_a_run_stands_is_told_of_the_machine_below() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= '(' start ')' | #'(?P<TEXT_TOKEN>)';")
     constraint = wb.compile(grammar, toy(["(", ")", "((", "x"]))
-    key = standing(constraint)
+    key = state_key(constraint)
     two = constraint.advance(constraint.initial, 2)
     three = constraint.advance(two, 0)
     # one deep both stand alike: that is what a count model learns from

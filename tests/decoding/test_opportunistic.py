@@ -11,7 +11,7 @@ from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel
-from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.opportunistic import LazyMask, Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason, Trace
 from workbench.vocabulary.toy import toy
@@ -57,7 +57,7 @@ def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
 
 
 def test_a_late_mask_is_the_mask() -> None:
-    late, mask = LateMask(FREE, b"ab"), FREE.mask(b"ab")
+    late, mask = LazyMask(FREE, b"ab"), FREE.mask(b"ab")
     assert [i in late for i in range(5)] == [i in mask for i in range(5)]
     assert not late.is_made
     assert late == mask
@@ -80,7 +80,7 @@ def test_opportunistic_without_an_end_token_and_in_a_dead_end() -> None:
 
 
 def test_a_constraint_that_cannot_tell_is_asked_by_advancing() -> None:
-    late = LateMask(FREE, b"ab")  # it has no ``allows``
+    late = LazyMask(FREE, b"ab")  # it has no ``allows``
     assert 2 in late
     assert 0 not in late
     assert not late.is_made
@@ -90,7 +90,7 @@ def test_a_constraint_that_cannot_tell_is_asked_by_advancing() -> None:
 def test_what_the_mask_did_is_measured_when_it_is_read() -> None:
     step = next(iter(generate(TableModel(LETTERS, USUAL), FREE, [0], strategy=Opportunistic())))
     mask = step.mask
-    assert isinstance(mask, LateMask)
+    assert isinstance(mask, LazyMask)
     assert step.logprob == pytest.approx(math.log(0.3))
     assert (step.rank, step.favourite_id) == (1, 2)
     assert not mask.is_made

@@ -12,7 +12,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Counts, Forced, standing
+from workbench.decoding.speculative import Counts, Forced, state_key
 from workbench.decoding.strategy import PLAIN, Proposer, Speculating, Strategy
 from workbench.decoding.trace import Trace
 from workbench.vocabulary.toy import toy
@@ -78,7 +78,7 @@ def trace_of(constraint: Constraint, ids: list[int]) -> Trace:
 
 def test_places_that_differ_in_depth_alone_are_counted_together() -> None:
     constraint = nested()
-    key = standing(constraint)
+    key = state_key(constraint)
 
     def after(text: str) -> object:
         state = constraint.initial
@@ -96,7 +96,7 @@ def test_places_that_differ_in_depth_alone_are_counted_together() -> None:
 def test_inserted_text_is_counted_with_what_is_still_to_be_inserted() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= 'a(b' ('a' | start) ')';")
     constraint = wb.compile(grammar, WORDS, method="template")
-    key, states = standing(constraint), [constraint.initial]
+    key, states = state_key(constraint), [constraint.initial]
     for token_id in WORDS.ids(*"a(ba(ba"):
         states.append(constraint.advance(states[-1], token_id))
     keys = [key(state) for state in states]
@@ -112,11 +112,11 @@ def test_counts_are_taken_of_what_a_constraint_calls_alpha_and_beta() -> None:
         def parser_substate(self, state: int) -> int:
             return state % 3
 
-    key = standing(Told())  # type: ignore[arg-type]
+    key = state_key(Told())  # type: ignore[arg-type]
     assert key(1) == key(7) == (1, 1)
     assert key(1) != key(3)
     regular = wb.compile(wb.Grammar.from_regex("a*b"), WORDS)
-    assert standing(regular)(regular.initial) == regular.initial
+    assert state_key(regular)(regular.initial) == regular.initial
 
 
 @pytest.mark.parametrize(

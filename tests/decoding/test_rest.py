@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint
-from workbench.decoding.forced_suffix import only_rest
+from workbench.decoding.forced_suffix import forced_suffix
 from workbench.vocabulary.toy import toy
 
 TEXTS = st.frozensets(
@@ -29,7 +29,7 @@ def test_tokens_for_the_one_text_that_is_left(
     left = [other[len(state) :] for other in texts if other.startswith(state)]
     if vocabulary.end is None:  # the loop goes on while it can
         left = [one for one in left if not any(o != one and o.startswith(one) for o in left)]
-    found = only_rest(constraint, state)
+    found = forced_suffix(constraint, state)
     if len(left) > 1:
         assert found == ()
         return
@@ -51,10 +51,10 @@ def test_tokens_for_the_one_text_that_is_left(
 )
 def test_nothing_is_left_for_certain(pattern: str, because: str) -> None:
     constraint = wb.compile(wb.Grammar.from_regex(pattern), toy(["a", "b", "ab", "aa"]))
-    assert only_rest(constraint, constraint.initial) == (), because
+    assert forced_suffix(constraint, constraint.initial) == (), because
 
 
 def test_the_longest_tokens_are_taken() -> None:
     vocabulary = toy(["a", "b", "ab", "aba", "ba"])
     constraint = wb.compile(wb.Grammar.from_regex("abab"), vocabulary)
-    assert only_rest(constraint, constraint.initial) == (3, 1, vocabulary.end)
+    assert forced_suffix(constraint, constraint.initial) == (3, 1, vocabulary.end)

@@ -14,7 +14,7 @@ from tests.decoding.worlds import TableModel
 from workbench.base.errors import VocabularyError
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
-from workbench.decoding.retokenize import naturalised, perplexity_of, retokenized
+from workbench.decoding.retokenize import perplexity_of, retokenized, retokenized_perplexity
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -32,7 +32,7 @@ def test_it_is_the_greedy_loop_under_the_text_alone(text: str, seed: int) -> Non
     assert WORDS.decode(found) == text.encode()
     expected = run.trace.perplexity
     assert perplexity_of(model, "a", found) == pytest.approx(expected)
-    assert naturalised(model, "a", text) == pytest.approx(expected)
+    assert retokenized_perplexity(model, "a", text) == pytest.approx(expected)
 
 
 def test_another_spelling_has_another_perplexity() -> None:

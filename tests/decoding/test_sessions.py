@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from workbench.base.errors import ModelError
-from workbench.decoding.model import Forgetful, Logits, ToyModel
-from workbench.decoding.sessions import Sessions, common
+from workbench.decoding.model import Logits, StatelessSession, ToyModel
+from workbench.decoding.sessions import SessionPool, common_prefix
 from workbench.vocabulary.toy import toy
 
 MODEL = ToyModel(toy(["a", "b", "c"]))
@@ -24,11 +24,11 @@ MODEL = ToyModel(toy(["a", "b", "c"]))
     ],
 )
 def test_common(left: list[int], right: list[int], shared: int) -> None:
-    assert common(left, right) == shared
+    assert common_prefix(left, right) == shared
 
 
 def test_who_goes_on_gets_the_same_conversation() -> None:
-    sessions = Sessions()
+    sessions = SessionPool()
     with sessions.lent(MODEL, [0, 1]) as first:
         first.logits([0, 1])
     with sessions.lent(MODEL, [0, 1, 2]) as second:
@@ -38,7 +38,7 @@ def test_who_goes_on_gets_the_same_conversation() -> None:
 
 
 def test_no_two_askers_hold_the_same_conversation() -> None:
-    sessions = Sessions()
+    sessions = SessionPool()
     with sessions.lent(MODEL, [0, 1]) as first:
         first.logits([0, 1])
     with sessions.lent(MODEL, [0, 1]) as second, sessions.lent(MODEL, [0, 1]) as third:
@@ -47,7 +47,7 @@ def test_no_two_askers_hold_the_same_conversation() -> None:
 
 
 def test_few_are_kept_the_latest() -> None:
-    sessions = Sessions(kept=2)
+    sessions = SessionPool(kept=2)
     lent = []
     for context in ([0], [1], [2]):
         with sessions.lent(MODEL, context) as session:
@@ -60,15 +60,15 @@ def test_few_are_kept_the_latest() -> None:
 
 
 def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
-    class Failing(Forgetful):
+    class Failing(StatelessSession):
         def judge(self, token_ids: Sequence[int], last: int) -> Logits:
             raise ModelError("no")
 
     class Model(ToyModel):
-        def session(self) -> Forgetful:
+        def session(self) -> StatelessSession:
             return Failing(self.logits)
 
-    sessions = Sessions()
+    sessions = SessionPool()
     model = Model(MODEL.vocabulary)
     with pytest.raises(ModelError), sessions.lent(model, [0]) as session:
         session.logits([0])
@@ -76,7 +76,7 @@ def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
 
 
 def test_places_are_judged_as_they_are_asked() -> None:
-    sessions = Sessions()
+    sessions = SessionPool()
     context = [0, 1, 2, 3]
     with sessions.lent(MODEL, context) as session:
         rows = session.judge(context, 3)

@@ -17,7 +17,7 @@ from workbench.constraint.mask import TokenMask
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Acceptance, Drafting, Shares, speculative
+from workbench.decoding.speculative import Acceptance, Drafting, Probabilities, speculative
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -53,7 +53,7 @@ class Told:
     chance: float = 1.0
     ways: list[list[int]] = field(default_factory=list)
 
-    def draw(self, shares: Shares) -> int:
+    def draw(self, shares: Probabilities) -> int:
         shares = shares / shares.sum()
         return self._fall({i: float(share) for i, share in enumerate(shares) if share > 0})
 

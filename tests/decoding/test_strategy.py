@@ -16,7 +16,7 @@ from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.base.errors import ModelError
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import Generation, generate
-from workbench.decoding.model import Forgetful, Logits, ToyModel
+from workbench.decoding.model import Logits, StatelessSession, ToyModel
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
@@ -93,7 +93,7 @@ def passes(
     """How often the model is asked."""
     asked = 0
 
-    class Counted(Forgetful):
+    class Counted(StatelessSession):
         def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             nonlocal asked
             asked += 1
@@ -242,7 +242,7 @@ def test_an_end_is_skipped_where_one_text_is_left(
 
 
 def test_a_draft_too_long_for_the_model_is_left_out() -> None:
-    class Short(Forgetful):
+    class Short(StatelessSession):
         def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             if len(token_ids) > 4:
                 raise ModelError("too long")

@@ -6,7 +6,7 @@ from workbench.analysis.random_texts import samples
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import METHODS
-from workbench.decoding.contenders import CONTENDERS, STRATEGIES, chosen, program_of
+from workbench.decoding.contenders import CONTENDERS, STRATEGIES, contenders_named, program_of
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculating
@@ -36,10 +36,10 @@ def test_the_register_is_keyed_by_name_and_whole() -> None:
 
 def test_error_names() -> None:
     with pytest.raises(WorkbenchError, match="there is no method 'x' to compare"):
-        chosen("automaton,x")
+        contenders_named("automaton,x")
     with pytest.raises(WorkbenchError, match="expected at least one method"):
-        chosen(" , ")
-    twice = [c.name for c in chosen("automaton, automaton,unconstrained")]
+        contenders_named(" , ")
+    twice = [c.name for c in contenders_named("automaton, automaton,unconstrained")]
     assert twice == ["automaton", "unconstrained"]
 
 

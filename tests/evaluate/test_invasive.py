@@ -5,8 +5,8 @@ import pytest
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.contenders import CONTENDERS, Prepared
-from workbench.decoding.invasive import alone, forbidden_at, searched, tried
+from workbench.decoding.contenders import CONTENDERS, PreparedContender
+from workbench.decoding.invasive import forbidden_at, model_outputs, search_spellings, try_outputs
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
@@ -36,8 +36,8 @@ def likes(*ids: int) -> TableModel:
     return TableModel(VOCABULARY, [0.0, 0.0, 0.0, 9.0], after)
 
 
-def prepared(model: TableModel, constraint: Constraint) -> Prepared:
-    return Prepared(CONTENDERS["automaton"], model, constraint, 0.0)
+def prepared(model: TableModel, constraint: Constraint) -> PreparedContender:
+    return PreparedContender(CONTENDERS["automaton"], model, constraint, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def prepared(model: TableModel, constraint: Constraint) -> Prepared:
 )
 def test_outputs_that_count_are_valid_ones(written: tuple[int, ...], valid: int, why: str) -> None:
     model = likes(*written)
-    outputs = alone(model, GRAMMAR, [""], [Sampling()], max_tokens=5)
-    found = tried(prepared(model, exact()), outputs, max_tokens=5)
+    outputs = model_outputs(model, GRAMMAR, [""], [Sampling()], max_tokens=5)
+    found = try_outputs(prepared(model, exact()), outputs, max_tokens=5)
     assert (found.outputs, found.valid, found.kept) == (1, valid, ()), why
     assert found.holds is (True if valid else None)
 
@@ -60,7 +60,9 @@ def test_outputs_that_count_are_valid_ones(written: tuple[int, ...], valid: int,
 def test_a_forbidden_token_is_a_counterexample_with_what_came_instead() -> None:
     model = likes(0, 2, 3)
     constraint = WithoutBridges(VOCABULARY, (b"ab", b"aab"))
-    found = tried(prepared(model, constraint), alone(model, GRAMMAR, [""], [Sampling()]))
+    found = try_outputs(
+        prepared(model, constraint), model_outputs(model, GRAMMAR, [""], [Sampling()])
+    )
     assert found.holds is False
     (kept,) = found.kept
     assert (kept.output.token_ids, kept.index) == ((0, 2), 1)
@@ -76,14 +78,14 @@ def test_tokens_forbidden_at() -> None:
 
 
 def test_the_search_proves_or_gives_the_shortest_forbidden_spelling() -> None:
-    assert searched(exact(), exact()).complete
-    found = searched(exact(), WithoutBridges(VOCABULARY, (b"ab", b"aab")))
+    assert search_spellings(exact(), exact()).complete
+    found = search_spellings(exact(), WithoutBridges(VOCABULARY, (b"ab", b"aab")))
     assert found.forbidden is not None
     assert (found.forbidden.before, found.forbidden.token_id, found.forbidden.after) == ((), 2, ())
 
 
 def test_a_search_that_was_cut_off_is_no_proof() -> None:
-    found = searched(exact(), exact(), most=2)
+    found = search_spellings(exact(), exact(), most=2)
     assert found.forbidden is None
     assert not found.complete
 
@@ -97,7 +99,7 @@ class NeverEnds(FiniteConstraint):
 
 
 def test_an_end_that_is_forbidden_is_found_too() -> None:
-    found = searched(exact(), NeverEnds(VOCABULARY, (b"ab", b"aab"))).forbidden
+    found = search_spellings(exact(), NeverEnds(VOCABULARY, (b"ab", b"aab"))).forbidden
     assert found is not None
     assert (found.token_id, found.after) == (3, ())
     assert VOCABULARY.decode(found.before) == b"ab"

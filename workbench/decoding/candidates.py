@@ -21,7 +21,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class TokenDistribution:
     """The next token before it is chosen: every token's probability before the mask and after it.
 
     What only measures need is computed when it is first asked for.
@@ -48,14 +48,16 @@ class Turn:
         state: State,
         mask: TokenMask,
         mask_ms: float,
-    ) -> Turn:
+    ) -> TokenDistribution:
         """Ask the model what comes after ``context`` and lay the mask over it.
 
         Raises: ModelError.
         """
         started = time.perf_counter()
         rows = session.logits(context)
-        return Turn.of(vocabulary, state, (mask, mask_ms), rows, since(started))
+        return TokenDistribution.of(
+            vocabulary, state, (mask, mask_ms), rows, milliseconds_since(started)
+        )
 
     @staticmethod
     def of(
@@ -64,7 +66,7 @@ class Turn:
         masked: tuple[TokenMask, float],
         rows: Logits,
         model_ms: float,
-    ) -> Turn:
+    ) -> TokenDistribution:
         """A mask, with its milliseconds, laid over what a model has said.
 
         Models pad their output to round sizes. Rows that are no token count in the
@@ -77,7 +79,7 @@ class Turn:
                 "the model's logits are not numbers",
                 "load it in float32, or use another checkpoint",
             )
-        return Turn(vocabulary, state, masked[0], rows, model_ms, masked[1])
+        return TokenDistribution(vocabulary, state, masked[0], rows, model_ms, masked[1])
 
     @property
     def logits(self) -> Logits:
@@ -186,6 +188,6 @@ class Turn:
         )
 
 
-def since(started: float) -> float:
+def milliseconds_since(started: float) -> float:
     """Milliseconds since a moment of ``time.perf_counter``."""
     return (time.perf_counter() - started) * 1000.0

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.decoding.contenders import Contender, Prepared
-from workbench.decoding.measures import Measures, Spent, measured
+from workbench.decoding.contenders import Contender, PreparedContender
+from workbench.decoding.measures import Measures, TimeSpent, measure
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, Trace
@@ -31,7 +31,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class RunBegan:
     """A run is about to take its first token; its contender has compiled the grammar."""
 
     run: Run
@@ -39,7 +39,7 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Took:
+class RunStep:
     """A run took a token."""
 
     run: Run
@@ -47,7 +47,7 @@ class Took:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ended:
+class RunEnded:
     """A run is over, or was stopped (``trace.stop`` says which)."""
 
     run: Run
@@ -56,14 +56,14 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Failed:
+class RunFailed:
     """A run that could not be: the contender does not apply, or the model failed."""
 
     run: Run
     error: WorkbenchError
 
 
-Event = Began | Took | Ended | Failed
+Event = RunBegan | RunStep | RunEnded | RunFailed
 
 
 def compare(
@@ -84,19 +84,19 @@ def compare(
     ``sampling``    its seed is replaced by each of ``seeds``.
     ``top``         how many candidates a step remembers.
     ``stop``        asked before every token and every run; True ends the comparison, the run under
-                    way with ``Ended`` and ``StopReason.STOPPED``.
+                    way with ``RunEnded`` and ``StopReason.STOPPED``.
 
     A contender compiles the grammar once, before its first run, learns what it learns from these
     prompts and makes one run that is discarded, with a seed that is not among ``seeds``. One that
     cannot compile fails each of its runs with the same error, and the others continue.
     """
-    ready: dict[str, Prepared | WorkbenchError] = {}
+    ready: dict[str, PreparedContender | WorkbenchError] = {}
 
-    def teach(prepared: Prepared) -> Prepared:
+    def teach(prepared: PreparedContender) -> PreparedContender:
         taught = prepared.taught(prompts, sampling, max_tokens, stop)
         run = Run(prepared.contender, prompts[0], max(seeds) + 1)
         drawn = replace(sampling, seed=run.seed)
-        for _ in followed(run, taught, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop):
+        for _ in run_events(run, taught, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop):
             pass
         return taught
 
@@ -113,10 +113,10 @@ def compare(
                     if stop is not None and stop():
                         return
                 if isinstance(found, WorkbenchError):
-                    yield Failed(run, found)
+                    yield RunFailed(run, found)
                     continue
                 drawn = replace(sampling, seed=seed)
-                yield from followed(
+                yield from run_events(
                     run, found, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop
                 )
 
@@ -126,17 +126,17 @@ def _prepared(
     model: LanguageModel,
     grammar: Grammar,
     limits: Limits,
-    teach: Callable[[Prepared], Prepared],
-) -> Prepared | WorkbenchError:
+    teach: Callable[[PreparedContender], PreparedContender],
+) -> PreparedContender | WorkbenchError:
     try:
         return teach(contender.prepare(model, grammar, limits))
     except WorkbenchError as error:
         return error
 
 
-def followed(
+def run_events(
     run: Run,
-    prepared: Prepared,
+    prepared: PreparedContender,
     grammar: Grammar,
     sampling: Sampling,
     *,
@@ -149,11 +149,11 @@ def followed(
     try:
         session = model.session()
         session.logits(model.encode(run.prompt))
-        yield Began(run, prepared.compile_ms)
+        yield RunBegan(run, prepared.compile_ms)
         generation = prepared.start(
             run.prompt, sampling, max_tokens=max_tokens, top=top, stop=stop, session=session
         )
-        spent = Spent()
+        spent = TimeSpent()
         while True:
             started, used = time.perf_counter(), time.process_time()
             step = next(generation, None)
@@ -161,12 +161,14 @@ def followed(
             spent.cpu_seconds += time.process_time() - used
             if step is None:
                 break
-            yield Took(run, step)  # what the reader does with it is not on the clock
+            yield RunStep(run, step)  # what the reader does with it is not on the clock
     except WorkbenchError as error:
-        yield Failed(run, error)
+        yield RunFailed(run, error)
         return
     trace = generation.judged()  # off the clock: what was skipped at the end counts too
-    yield Ended(run, measured(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace)
+    yield RunEnded(
+        run, measure(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace
+    )
 
 
 def divergence(traces: Sequence[Trace]) -> int | None:
@@ -178,7 +180,7 @@ def divergence(traces: Sequence[Trace]) -> int | None:
     return next((i for i in range(shortest) if len({text[i] for text in texts}) > 1), shortest)
 
 
-def cut_differently(traces: Sequence[Trace]) -> int | None:
+def first_different_token(traces: Sequence[Trace]) -> int | None:
     """The first byte of a token that is not a token of all: where texts alike part in spelling.
 
     None where all took the same tokens.

@@ -17,7 +17,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.candidates import since
+from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import CountModel, LanguageModel, Prompt, Session, context_of
 from workbench.decoding.opportunistic import Opportunistic, Picard
@@ -94,7 +94,7 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 #: Those that draw from fewer tokens than the mask allows.
-CHOOSING_LESS = frozenset({"picard"})
+NARROWER_STRATEGIES = frozenset({"picard"})
 
 #: Where the seeds of warm-up runs begin, far from those anybody asks for.
 _WARM_UP_SEED = 1_000_000
@@ -133,7 +133,7 @@ def warm_up(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guessing:
+class CountGuesses:
     """Tokens guessed from counts, P(l | α, β); the text is the plain loop's.
 
     Source: DOMINO §3.6.
@@ -156,7 +156,7 @@ class Guessing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drafts:
+class CountDrafts:
     """Tokens drawn from a draft that counted, judged by rejection; the distribution is the same.
 
     Source: Koo et al. 2024, §5.3.
@@ -201,11 +201,13 @@ class Contender:
     #: Whether a template that somebody wrote for the grammar takes the grammar's place.
     program: bool = False
     #: What a strategy learns on warm-up runs before it is used; None for one that learns nothing.
-    learns: Guessing | Drafts | None = None
+    learns: CountGuesses | CountDrafts | None = None
     #: Who described it, and where.
     source: str
 
-    def prepare(self, model: LanguageModel, grammar: Grammar, limits: Limits = LIMITS) -> Prepared:
+    def prepare(
+        self, model: LanguageModel, grammar: Grammar, limits: Limits = LIMITS
+    ) -> PreparedContender:
         """Compile the grammar this way.
 
         Raises: WorkbenchError where the method does not apply to the grammar or the vocabulary
@@ -214,11 +216,13 @@ class Contender:
         started = time.perf_counter()
         read = program_of(grammar, limits) if self.program else grammar
         constraint = compile_grammar(read, model.vocabulary, self.method, limits, **self.options)
-        return Prepared(self, model, constraint, since(started), STRATEGIES[self.strategy])
+        return PreparedContender(
+            self, model, constraint, milliseconds_since(started), STRATEGIES[self.strategy]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class PreparedContender:
     """A contender that has compiled a grammar and may be started on any prompt."""
 
     contender: Contender
@@ -234,7 +238,7 @@ class Prepared:
         sampling: Sampling,
         max_tokens: int,
         stop: Callable[[], bool] | None = None,
-    ) -> Prepared:
+    ) -> PreparedContender:
         """The same after its warm-up (``learning.warm_up``); itself where it learns nothing."""
         learns = self.contender.learns
         if learns is None:
@@ -304,7 +308,7 @@ _ALL = (
         detail="The exact mask; guesses from counts of up to four tokens, checked in one pass",
         method="automaton",
         strategy="speculation",
-        learns=Guessing(memory=4, least=0.7),
+        learns=CountGuesses(memory=4, least=0.7),
         source=f"{_DOMINO}, §3.6, with longer contexts",
     ),
     Contender(
@@ -313,7 +317,7 @@ _ALL = (
         detail="The exact mask; a model of counted tokens proposes, the model checks in one pass",
         method="automaton",
         strategy="speculation",
-        learns=Drafts(),
+        learns=CountDrafts(),
         source=f"{_KOO}, §5.3",
     ),
     Contender(
@@ -353,7 +357,7 @@ _ALL = (
         detail="Trees of subterminals; up to 10 tokens guessed from counts, checked in one pass",
         method="domino",
         strategy="speculation",
-        learns=Guessing(),
+        learns=CountGuesses(),
         source=f"{_DOMINO}, §3.6",
     ),
     Contender(
@@ -464,7 +468,7 @@ _ALL = (
 CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}
 
 
-def chosen(names: str | Iterable[str]) -> tuple[Contender, ...]:
+def contenders_named(names: str | Iterable[str]) -> tuple[Contender, ...]:
     """The contenders named, in the order named; a text holds names separated by commas.
 
     Raises: WorkbenchError for a name nobody knows, or no name at all.

@@ -23,9 +23,9 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.contenders import CHOOSING_LESS, UNCONSTRAINED, Contender
-from workbench.decoding.measures import Canonical, spelling_of
-from workbench.decoding.model import Forgetful, LanguageModel, Logits, padded
+from workbench.decoding.contenders import NARROWER_STRATEGIES, UNCONSTRAINED, Contender
+from workbench.decoding.measures import CanonicalSpelling, canonical_spelling
+from workbench.decoding.model import LanguageModel, Logits, StatelessSession, padded
 from workbench.decoding.sampling import log_softmax
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -47,8 +47,8 @@ class ScoredModel:
         """One token, whatever the prompt."""
         return [0]
 
-    def session(self) -> Forgetful:
-        return Forgetful(self.logits)
+    def session(self) -> StatelessSession:
+        return StatelessSession(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logarithms of what goes on so, summed over the sequences (V,)."""
@@ -67,7 +67,7 @@ class ScoredModel:
 
 
 #: Beginnings of spellings a language may have: some seconds of the embedded model.
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +113,7 @@ class TokenTree:
 
 
 def token_tree(
-    model: LanguageModel, prompt: str, constraint: Constraint, most: int = MOST_NODES
+    model: LanguageModel, prompt: str, constraint: Constraint, most: int = MAX_NODES
 ) -> TokenTree:
     """The tree of an exact constraint over a finite language, judged by the model.
 
@@ -211,7 +211,7 @@ class Distance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exact:
+class ExactComparison:
     """A finite language under a model: its own conditional, and what methods make of it."""
 
     texts: tuple[bytes, ...]
@@ -259,16 +259,16 @@ class Exact:
         }
 
 
-def exact(
+def exact_comparison(
     model: LanguageModel,
     prompt: str,
     grammar: Grammar,
     contenders: Sequence[Contender],
     *,
     ended: bool = True,
-    most: int = MOST_NODES,
+    most: int = MAX_NODES,
     limits: Limits = LIMITS,
-) -> Exact:
+) -> ExactComparison:
     """What each contender's mask makes of the model's own conditional over a finite language.
 
     ``ended``  the model's own probability of a text is that of the text and the end token after
@@ -285,26 +285,26 @@ def exact(
     """
     vocabulary = model.vocabulary
     tree = token_tree(model, prompt, compile_grammar(grammar, vocabulary, limits=limits), most)
-    canonical = spelling_of(vocabulary)
-    everything = own(tree, ended=ended)
-    proper = None if canonical is None else own(tree, canonical, ended=ended)
+    canonical = canonical_spelling(vocabulary)
+    everything = model_distribution(tree, ended=ended)
+    proper = None if canonical is None else model_distribution(tree, canonical, ended=ended)
     methods: dict[str, Distribution] = {}
     failed: dict[str, WorkbenchError] = {}
     for contender in contenders:
         if contender.method == UNCONSTRAINED:
             continue  # alone, the model's conditional is its own
-        if contender.strategy in CHOOSING_LESS:
+        if contender.strategy in NARROWER_STRATEGIES:
             failed[contender.name] = WorkbenchError(
                 "it draws from fewer tokens than its masks allow; only masks are computed"
             )
             continue
         try:
             constraint = contender.prepare(model, grammar, limits).constraint
-            methods[contender.name] = induced(tree, constraint)
+            methods[contender.name] = masked_distribution(tree, constraint)
         except WorkbenchError as error:
             failed[contender.name] = error
     compared = methods if proper is None else {"own_proper": proper} | methods
-    return Exact(
+    return ExactComparison(
         texts=tree.texts,
         own=everything,
         own_proper=proper,
@@ -317,7 +317,9 @@ def exact(
     )
 
 
-def own(tree: TokenTree, canonical: Canonical | None = None, *, ended: bool = True) -> Distribution:
+def model_distribution(
+    tree: TokenTree, canonical: CanonicalSpelling | None = None, *, ended: bool = True
+) -> Distribution:
     """The model's own conditional over the language: over all spellings, or the proper ones."""
     mass = _masses(tree, canonical, ended)
     total = math.fsum(p for parts in mass.values() for p in parts)
@@ -331,7 +333,9 @@ def own(tree: TokenTree, canonical: Canonical | None = None, *, ended: bool = Tr
     )
 
 
-def _masses(tree: TokenTree, canonical: Canonical | None, ended: bool) -> dict[bytes, list[float]]:
+def _masses(
+    tree: TokenTree, canonical: CanonicalSpelling | None, ended: bool
+) -> dict[bytes, list[float]]:
     """For each text the probabilities of its spellings, of the proper one where asked for."""
     mass: dict[bytes, list[float]] = defaultdict(list)
     for ids, node, logprob in tree.spellings():
@@ -340,7 +344,7 @@ def _masses(tree: TokenTree, canonical: Canonical | None, ended: bool) -> dict[b
     return mass
 
 
-def _shares(tree: TokenTree, canonical: Canonical, ended: bool) -> dict[bytes, float]:
+def _shares(tree: TokenTree, canonical: CanonicalSpelling, ended: bool) -> dict[bytes, float]:
     whole, proper = _masses(tree, None, ended), _masses(tree, canonical, ended)
     return {
         text: math.fsum(proper.get(text, ())) / total
@@ -349,7 +353,7 @@ def _shares(tree: TokenTree, canonical: Canonical, ended: bool) -> dict[bytes, f
     }
 
 
-def induced(tree: TokenTree, constraint: Constraint) -> Distribution:
+def masked_distribution(tree: TokenTree, constraint: Constraint) -> Distribution:
     """The texts that sampling at temperature 1 under a constraint's masks ends in.
 
     Raises: WorkbenchError where the constraint allows a token after which no accepted text is

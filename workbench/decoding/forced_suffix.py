@@ -27,7 +27,7 @@ from workbench.syntax.grammar_tree import (
 from workbench.vocabulary.vocabulary import TokenId
 
 
-def endless(tree: GrammarTree, start: str) -> tuple[GrammarTree, str] | None:
+def unproductive_prefixes(tree: GrammarTree, start: str) -> tuple[GrammarTree, str] | None:
     """The beginnings that run into an unproductive rule, as a grammar and its start symbol.
 
     Of every rule there is a copy that stops inside an unproductive one: what stands
@@ -111,7 +111,7 @@ class _Opener:
 _MOST = 256
 
 
-def only_rest(constraint: Constraint, state: State) -> tuple[TokenId, ...]:
+def forced_suffix(constraint: Constraint, state: State) -> tuple[TokenId, ...]:
     """Tokens for all that may still be read, the end token last; none where texts differ.
 
     Every way to spell what is left is followed from mask to mask, so nothing but the protocol is

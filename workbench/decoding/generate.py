@@ -9,7 +9,7 @@ from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, 
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.model import LanguageModel, Prompt, Session, context_of
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Loop, Strategy
+from workbench.decoding.strategy import PLAIN, DecodingLoop, Strategy
 from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -50,7 +50,7 @@ def generate(
     same_tokens(model.vocabulary, constraint.vocabulary)
     if max_tokens < 0 or top < 0:
         raise WorkbenchError(f"expected counts of 0 or more, not {min(max_tokens, top)}")
-    loop = Loop(
+    loop = DecodingLoop(
         constraint=constraint,
         sampling=sampling,
         session=model.session() if session is None else session,
@@ -93,7 +93,7 @@ class Generation(Iterator[Step]):
     ``stop`` is None while it goes on, and known as soon as the last step is out.
     """
 
-    def __init__(self, loop: Loop, strategy: Strategy) -> None:
+    def __init__(self, loop: DecodingLoop, strategy: Strategy) -> None:
         self._loop = loop
         self._strategy = strategy
         self._coming: Iterator[Step] | None = None

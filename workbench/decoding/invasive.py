@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State, Unconstrained
-from workbench.decoding.contenders import Prepared
+from workbench.decoding.contenders import PreparedContender
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
@@ -28,7 +28,7 @@ _MOST_TRIED = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Alone:
+class ModelOutput:
     """What the model alone wrote, up to the last token after which the grammar accepts the text.
 
     Where it goes on beyond, a minimally invasive constraint ends (DOMINO §2). No tokens at all:
@@ -40,14 +40,14 @@ class Alone:
     token_ids: tuple[TokenId, ...]
 
 
-def alone(
+def model_outputs(
     model: LanguageModel,
     grammar: Grammar,
     prompts: Sequence[str],
     samplings: Iterable[Sampling],
     *,
     max_tokens: int = 128,
-) -> Iterator[Alone]:
+) -> Iterator[ModelOutput]:
     """The model's own outputs; a sampling of temperature 0 is greedy.
 
     Raises: ModelError, LimitError.
@@ -56,14 +56,14 @@ def alone(
     for sampling in samplings:
         for prompt in prompts:
             run = generate(model, free, prompt, sampling, max_tokens=max_tokens, top=0)
-            yield Alone(prompt, sampling, _valid(grammar, _trace(run)))
+            yield ModelOutput(prompt, sampling, _valid(grammar, _trace(run)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class Counterexample:
     """A valid output of the model alone which the constrained model does not generate."""
 
-    output: Alone
+    output: ModelOutput
     #: The first of its tokens the mask forbids, counted from 0.
     index: int
     #: What the method wrote instead, with the same seed; of the first counterexample alone, since
@@ -72,13 +72,13 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tried:
+class InvasiveTrial:
     """What was tried of definition 2.1, and what it came to."""
 
     #: Outputs of the model alone, and those of them that were valid.
     outputs: int
     valid: int
-    kept: tuple[Kept, ...]
+    kept: tuple[Counterexample, ...]
 
     @property
     def holds(self) -> bool | None:
@@ -86,7 +86,9 @@ class Tried:
         return False if self.kept else True if self.valid else None
 
 
-def tried(prepared: Prepared, outputs: Iterable[Alone], *, max_tokens: int = 128) -> Tried:
+def try_outputs(
+    prepared: PreparedContender, outputs: Iterable[ModelOutput], *, max_tokens: int = 128
+) -> InvasiveTrial:
     """Definition 2.1 on some outputs of the model alone.
 
     The constrained model *can* generate an output if the mask allows each of its tokens; with
@@ -96,15 +98,15 @@ def tried(prepared: Prepared, outputs: Iterable[Alone], *, max_tokens: int = 128
     Source: DOMINO, definition 2.1.
     """
     count, valid = 0, 0
-    kept: list[Kept] = []
+    kept: list[Counterexample] = []
     for output in outputs:
         count += 1
         valid += bool(output.token_ids)
         index = forbidden_at(prepared.constraint, output.token_ids)
         if index is not None:
             run = prepared.start(output.prompt, output.sampling, max_tokens=max_tokens, top=0)
-            kept.append(Kept(output, index, None if kept else _trace(run)))
-    return Tried(count, valid, tuple(kept))
+            kept.append(Counterexample(output, index, None if kept else _trace(run)))
+    return InvasiveTrial(count, valid, tuple(kept))
 
 
 def _trace(run: Generation) -> Trace:
@@ -137,7 +139,7 @@ def forbidden_at(constraint: Constraint, token_ids: Sequence[TokenId]) -> int | 
 
 
 @dataclass(frozen=True, slots=True)
-class Forbidden:
+class ForbiddenSpelling:
     """A spelling of an accepted text that a method's masks forbid, though the exact ones do not.
 
     ``before`` are the tokens that lead there, ``token_id`` the one forbidden (the end token where
@@ -150,16 +152,18 @@ class Forbidden:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SpellingSearch:
     """What a search for forbidden spellings found, over how many pairs of states."""
 
-    forbidden: Forbidden | None
+    forbidden: ForbiddenSpelling | None
     pairs: int
     #: Whether every pair that can be reached was looked at: with nothing found, a proof.
     complete: bool
 
 
-def searched(exact: Constraint, constraint: Constraint, most: int = _MOST_PAIRS) -> Searched:
+def search_spellings(
+    exact: Constraint, constraint: Constraint, most: int = _MOST_PAIRS
+) -> SpellingSearch:
     """The first forbidden spelling, breadth first over the pairs of states of both constraints.
 
     ``exact`` is any constraint of the same grammar that allows everything there is to allow.
@@ -175,8 +179,8 @@ def searched(exact: Constraint, constraint: Constraint, most: int = _MOST_PAIRS)
         missing = TokenMask(here.bits & ~there.bits, here.size)
         if len(missing):
             token_id = int(missing.ids[0])
-            return Searched(
-                Forbidden(before, token_id, _rest(exact, state, token_id)), len(seen), False
+            return SpellingSearch(
+                ForbiddenSpelling(before, token_id, _rest(exact, state, token_id)), len(seen), False
             )
         for token_id in here:
             tried_tokens += 1
@@ -185,10 +189,10 @@ def searched(exact: Constraint, constraint: Constraint, most: int = _MOST_PAIRS)
             pair = exact.advance(state, token_id), constraint.advance(other, token_id)
             if pair not in seen:
                 if len(seen) >= most or tried_tokens > _MOST_TRIED:
-                    return Searched(None, len(seen), False)
+                    return SpellingSearch(None, len(seen), False)
                 seen.add(pair)
                 waiting.append((*pair, (*before, token_id)))
-    return Searched(None, len(seen), True)
+    return SpellingSearch(None, len(seen), True)
 
 
 def _rest(exact: Constraint, state: State, token_id: TokenId) -> tuple[TokenId, ...] | None:

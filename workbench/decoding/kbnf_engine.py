@@ -23,7 +23,7 @@ from workbench.base.errors import BuildError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
-from workbench.decoding.forced_suffix import endless
+from workbench.decoding.forced_suffix import unproductive_prefixes
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
@@ -34,10 +34,10 @@ from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: Where the grammar stands, and where its beginnings without end do; None where it cannot be.
-Place = tuple[State | None, State | None]
+LanguageState = tuple[State | None, State | None]
 
 
-class Language:
+class EngineLanguage:
     """What clones share: the automata, and the rows of the strict rule."""
 
     def __init__(
@@ -51,18 +51,18 @@ class Language:
         self.sentences = sentences
         #: The beginnings that can be read and never finished; None where there are none.
         self.endless = endless
-        self.initial: Place = (
+        self.initial: LanguageState = (
             None if sentences is None else sentences.initial,
             None if endless is None else endless.initial,
         )
-        self._strict_rows: dict[Place, npt.NDArray[np.bool_]] = {}
+        self._strict_rows: dict[LanguageState, npt.NDArray[np.bool_]] = {}
 
-    def step(self, state: Place, byte: int) -> Place | None:
+    def step(self, state: LanguageState, byte: int) -> LanguageState | None:
         """The state after a byte, or None where it cannot be read."""
         there = (_step(self.sentences, state[0], byte), _step(self.endless, state[1], byte))
         return None if there == (None, None) else there
 
-    def is_final(self, state: Place) -> bool:
+    def is_final(self, state: LanguageState) -> bool:
         """Whether the text is a sentence."""
         return (
             self.sentences is not None
@@ -70,7 +70,7 @@ class Language:
             and self.sentences.is_final(state[0])
         )
 
-    def row(self, state: Place) -> npt.NDArray[np.bool_]:
+    def row(self, state: LanguageState) -> npt.NDArray[np.bool_]:
         """The tokens that can be read (V,)."""
         size = len(self.vocabulary)
         found = np.zeros(size, np.bool_)
@@ -81,7 +81,7 @@ class Language:
             found[self.vocabulary.end] = False
         return found
 
-    def strict_row(self, state: Place) -> npt.NDArray[np.bool_]:
+    def strict_row(self, state: LanguageState) -> npt.NDArray[np.bool_]:
         """The tokens that can be read and do not reach beyond the first finishing byte (V,)."""
         known = self._strict_rows.get(state)
         if known is None:
@@ -90,7 +90,7 @@ class Language:
             self._strict_rows[state] = known
         return known
 
-    def _strict_walk(self, initial: Place) -> list[TokenId]:
+    def _strict_walk(self, initial: LanguageState) -> list[TokenId]:
         """One walk of the trie; everything below a finishing byte is left out.
 
         Cost: a Python step for each node that can be read; no kernel, since this rule is
@@ -118,7 +118,9 @@ def _step(constraint: AutomatonConstraint | None, state: State | None, byte: int
     return constraint.step_bytes(state, bytes((byte,)))
 
 
-def language(text: str, start: str, vocabulary: Vocabulary, limits: Limits) -> Language:
+def compile_language(
+    text: str, start: str, vocabulary: Vocabulary, limits: Limits
+) -> EngineLanguage:
     """The automata of a grammar: of its sentences, and of what is read and never becomes one.
 
     Raises: ParseError, BuildError, LimitError.
@@ -140,16 +142,16 @@ def language(text: str, start: str, vocabulary: Vocabulary, limits: Limits) -> L
         return automaton(Grammar(source, Notation.KBNF, machine, start=name), spellable, limits)
 
     check_defined(tree, gathered(tree), start)
-    beyond = endless(tree, start)
+    beyond = unproductive_prefixes(tree, start)
     if beyond is None:
-        return Language(vocabulary, compiled(tree, start), None)
+        return EngineLanguage(vocabulary, compiled(tree, start), None)
     try:
         sentences = compiled(tree, start)
     except BuildError as error:
         if error.kind != "unproductive":
             raise
         sentences = None  # it is read for ever, as in the released engine
-    return Language(vocabulary, sentences, compiled(*beyond))
+    return EngineLanguage(vocabulary, sentences, compiled(*beyond))
 
 
 def _with_all_bytes(vocabulary: Vocabulary) -> Vocabulary:
@@ -203,7 +205,7 @@ class Engine:
     ) -> None:
         self.vocabulary = vocabulary
         self.strict = strict
-        self._language = language(grammar, start, vocabulary, limits)
+        self._language = compile_language(grammar, start, vocabulary, limits)
         self._state = self._language.initial
         self._finished = False
 

@@ -40,7 +40,7 @@ class Surprisal:
 
 
 @dataclass(slots=True)
-class Spent:
+class TimeSpent:
     """The time of a run so far, by the clock and of the processor."""
 
     seconds: float = 0.0
@@ -104,8 +104,12 @@ class Measures:
         }
 
 
-def measured(
-    trace: Trace, grammar: Grammar, vocabulary: Vocabulary, spent: Spent, compile_ms: float = 0.0
+def measure(
+    trace: Trace,
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    spent: TimeSpent,
+    compile_ms: float = 0.0,
 ) -> Measures:
     """The measures of a finished run."""
     told = [step for step in trace.steps if not step.is_end]
@@ -131,10 +135,10 @@ def measured(
 
 
 #: A text → the tokenizer's own spelling of it, standing alone; None for one it cannot spell.
-Canonical = Callable[[bytes], "list[TokenId] | None"]
+CanonicalSpelling = Callable[[bytes], "list[TokenId] | None"]
 
 
-def spelling_of(vocabulary: Vocabulary) -> Canonical | None:
+def canonical_spelling(vocabulary: Vocabulary) -> CanonicalSpelling | None:
     """How the vocabulary's tokenizer spells texts; None where that cannot be said exactly.
 
     Source: Tran-Thien 2024, proper token sequences.
@@ -158,7 +162,7 @@ def is_proper(vocabulary: Vocabulary, token_ids: Sequence[TokenId]) -> bool | No
 
     None for a vocabulary of which that cannot be said, and for half a character.
     """
-    canonical = spelling_of(vocabulary)
+    canonical = canonical_spelling(vocabulary)
     ids = [token_id for token_id in token_ids if token_id != vocabulary.end]
     spelt = canonical and canonical(vocabulary.decode(ids))
     return None if spelt is None else spelt == ids

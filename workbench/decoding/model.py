@@ -70,7 +70,7 @@ class LanguageModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Forgetful:
+class StatelessSession:
     """A conversation with a model that works out every answer anew."""
 
     #: The model's logits after a sequence.
@@ -139,8 +139,8 @@ class ToyModel:
             place += len(self.vocabulary.tokens[token_id] or b"")
         return found or [0 if self.vocabulary.end is None else self.vocabulary.end]
 
-    def session(self) -> Forgetful:
-        return Forgetful(self.logits)
+    def session(self) -> StatelessSession:
+        return StatelessSession(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logits after a sequence (V,)."""
@@ -221,9 +221,9 @@ class CountModel:
         """As the model whose tokens were counted."""
         return self.spells.encode(text)
 
-    def session(self) -> Forgetful:
+    def session(self) -> StatelessSession:
         """A conversation; there is nothing to remember."""
-        return Forgetful(self.logits)
+        return StatelessSession(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logarithms of the shares after a sequence (V,)."""

@@ -16,15 +16,15 @@ from typing import Any
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.candidates import Turn, since
+from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.model import Logits
 from workbench.decoding.sampling import SamplingError, likeliest
-from workbench.decoding.strategy import Loop
+from workbench.decoding.strategy import DecodingLoop
 from workbench.decoding.trace import Step
 from workbench.vocabulary.vocabulary import TokenId
 
 
-class LateMask(TokenMask):
+class LazyMask(TokenMask):
     """A mask that is made when somebody needs all of it; single tokens are asked of the constraint.
 
     It equals the constraint's own mask and can be used like it.
@@ -48,7 +48,7 @@ class LateMask(TokenMask):
             raise AttributeError(name)
         started = time.perf_counter()
         self.bits = self._constraint.mask(self._state).bits
-        self.ms += since(started)
+        self.ms += milliseconds_since(started)
         return self.bits
 
     def __contains__(self, token_id: int) -> bool:
@@ -56,7 +56,7 @@ class LateMask(TokenMask):
             return super().__contains__(token_id)
         started = time.perf_counter()
         found = allows(self._constraint, self._state, token_id)
-        self.ms += since(started)
+        self.ms += milliseconds_since(started)
         return found
 
 
@@ -72,7 +72,7 @@ def allows(constraint: Constraint, state: State, token_id: TokenId) -> bool:
     return True
 
 
-class LateStep(Step):
+class LazyStep(Step):
     """A step that measures what its mask did when somebody first reads it; the mask is made then.
 
     Cost: until then it keeps what the model said, 12 V bytes.
@@ -82,10 +82,15 @@ class LateStep(Step):
 
     @staticmethod
     def of(
-        turn: Turn, mask: LateMask, token_id: TokenId, index: int, top: int, advance_ms: float
-    ) -> LateStep:
+        turn: TokenDistribution,
+        mask: LazyMask,
+        token_id: TokenId,
+        index: int,
+        top: int,
+        advance_ms: float,
+    ) -> LazyStep:
         """The step of taking a token."""
-        made = object.__new__(LateStep)
+        made = object.__new__(LazyStep)
         known = {
             "index": index,
             "token_id": token_id,
@@ -133,11 +138,11 @@ class Opportunistic:
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5, which has it from llama.cpp.
     """
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """As ``Strategy`` says."""
         endless = loop.constraint.vocabulary.end is None
         while loop.stop is None:
-            mask = LateMask(loop.constraint, loop.state)
+            mask = LazyMask(loop.constraint, loop.state)
             # without an end token a complete text is one that nothing may follow
             whole = endless or loop.left <= 0
             if not (loop.opens(mask) if whole else loop.goes_on()):
@@ -150,7 +155,7 @@ class Opportunistic:
                 loop.end()
                 return
             index, advance_ms = loop.advance(token_id, mask)
-            yield LateStep.of(turn, mask, token_id, index, loop.top, advance_ms)
+            yield LazyStep.of(turn, mask, token_id, index, loop.top, advance_ms)
 
 
 def allowed_of_likeliest(constraint: Constraint, state: State, logits: Logits, k: int) -> TokenMask:
@@ -186,13 +191,13 @@ class Picard:
                 "set k to how many of the likeliest tokens are checked",
             )
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """As ``Strategy`` says, but for the text."""
         while loop.goes_on():
             rows, model_ms = loop.judge(())
             started = time.perf_counter()
             mask = allowed_of_likeliest(loop.constraint, loop.state, rows[0], self.k)
-            masked = mask, since(started)
+            masked = mask, milliseconds_since(started)
             if not loop.opens(mask):
                 return
             turn = loop.turn(masked, rows[0], model_ms)

@@ -20,7 +20,7 @@ from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.base.source import Span
 from workbench.decoding.model import LanguageModel, Prompt, Session, context_of, padded
 from workbench.decoding.sampling import log_softmax
-from workbench.decoding.sessions import common
+from workbench.decoding.sessions import common_prefix
 from workbench.decoding.trace import perplexity
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -158,7 +158,7 @@ def perplexity_of(
     )
 
 
-def naturalised(model: LanguageModel, prompt: Prompt, text: bytes | str) -> float:
+def retokenized_perplexity(model: LanguageModel, prompt: Prompt, text: bytes | str) -> float:
     """The perplexity of a text in the spelling the model prefers.
 
     Beside that of the tokens it was generated in it tells how much of the surprise is the spelling
@@ -177,7 +177,7 @@ _TOLD = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Improper:
+class ImproperToken:
     """Where a text is spelt otherwise than by the tokenizer."""
 
     #: The first token that differs, counted from 0 after the prompt.
@@ -188,7 +188,9 @@ class Improper:
     at_prompt: bool
 
 
-def improper(model: LanguageModel, prompt: str, taken: abc.Sequence[TokenId]) -> Improper | None:
+def first_improper(
+    model: LanguageModel, prompt: str, taken: abc.Sequence[TokenId]
+) -> ImproperToken | None:
     """The first difference from the tokenizer's own spelling; None where there is none.
 
     The prompt is read with it, because tokens may join over its end. Text that is not UTF-8
@@ -201,8 +203,8 @@ def improper(model: LanguageModel, prompt: str, taken: abc.Sequence[TokenId]) ->
         return None
     before = model.encode(prompt) if prompt else []
     whole = model.encode(prompt + text) if text else before
-    here = common([*before, *ids], whole)
+    here = common_prefix([*before, *ids], whole)
     if here >= len(before) + len(ids):
         return None
     index = max(0, here - len(before))
-    return Improper(index, tuple(whole[here : here + _TOLD]), here < len(before))
+    return ImproperToken(index, tuple(whole[here : here + _TOLD]), here < len(before))

@@ -17,7 +17,7 @@ from workbench.vocabulary.vocabulary import TokenId
 _KEPT = 4
 
 
-class LentSession:
+class PooledSession:
     """A session that remembers what it has read."""
 
     def __init__(self, session: Session) -> None:
@@ -37,22 +37,22 @@ class LentSession:
         return found
 
 
-class Sessions:
+class SessionPool:
     """The conversations of one model that nobody is using, the latest used last."""
 
     def __init__(self, kept: int = _KEPT) -> None:
         self._kept = kept
-        self._idle: list[LentSession] = []
+        self._idle: list[PooledSession] = []
         self._lock = threading.Lock()
 
     @contextmanager
-    def lent(self, model: LanguageModel, context: Sequence[TokenId]) -> Iterator[LentSession]:
+    def lent(self, model: LanguageModel, context: Sequence[TokenId]) -> Iterator[PooledSession]:
         """A session for whoever asks about ``context``; theirs alone until they are done.
 
         One that has read most of the text if there is any, else a new one: cropping another
         visitor's would cost them what it saves here.
         """
-        session = self._taken(list(context)) or LentSession(model.session())
+        session = self._taken(list(context)) or PooledSession(model.session())
         try:
             yield session
         finally:
@@ -60,16 +60,16 @@ class Sessions:
                 self._idle.append(session)
                 del self._idle[: -self._kept]
 
-    def _taken(self, context: list[TokenId]) -> LentSession | None:
+    def _taken(self, context: list[TokenId]) -> PooledSession | None:
         with self._lock:
-            shared = [common(session.read, context) for session in self._idle]
+            shared = [common_prefix(session.read, context) for session in self._idle]
             best = max(range(len(shared)), key=shared.__getitem__, default=None)
             if best is None or 2 * shared[best] < len(context):
                 return None
             return self._idle.pop(best)
 
 
-def common(left: list[TokenId], right: list[TokenId]) -> int:
+def common_prefix(left: list[TokenId], right: list[TokenId]) -> int:
     """How many tokens two texts begin with alike."""
     if right[: len(left)] == left:  # the usual case, compared at C speed
         return len(left)

@@ -22,11 +22,11 @@ from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import GREEDY, Generation, generate, same_tokens
 from workbench.decoding.model import LanguageModel, Prompt, Session
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import Loop, Masked
+from workbench.decoding.strategy import DecodingLoop, TimedMask
 from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId
 
-Shares = npt.NDArray[np.float64]
+Probabilities = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -44,10 +44,10 @@ class Acceptance:
         return self.accepted / self.judged if self.judged else float("nan")
 
 
-class Dice(Protocol):
+class RandomSource(Protocol):
     """Where chance comes from."""
 
-    def draw(self, shares: Shares) -> int:
+    def draw(self, shares: Probabilities) -> int:
         """An index, each with its share."""
         ...
 
@@ -60,7 +60,7 @@ class Dice(Protocol):
 class _Rolled:
     rng: np.random.Generator
 
-    def draw(self, shares: Shares) -> int:
+    def draw(self, shares: Probabilities) -> int:
         total = np.cumsum(shares)
         drawn = int(np.searchsorted(total, self.rng.random() * total[-1], side="right"))
         return min(drawn, len(total) - 1)  # rounding may reach the very end
@@ -75,9 +75,9 @@ class _Proposal:
     #: Its index among the allowed tokens.
     place: int
     #: The mask it was drawn under, which the target is penalised with too.
-    masked: Masked
+    masked: TimedMask
     #: The draft's shares of the allowed tokens.
-    shares: Shares
+    shares: Probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,16 +97,20 @@ class Drafting:
     draft: LanguageModel
     tokens: int = 4
     acceptance: Acceptance = field(default_factory=Acceptance)
-    dice: Callable[[Loop], Dice] = lambda loop: _Rolled(loop.sampling.rng(loop.index))
+    dice: Callable[[DecodingLoop], RandomSource] = lambda loop: _Rolled(
+        loop.sampling.rng(loop.index)
+    )
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """As ``Strategy`` says."""
         same_tokens(self.draft.vocabulary, loop.constraint.vocabulary)
         session, dice = self.draft.session(), self.dice(loop)
         while loop.opens(loop.masked(loop.state)[0]):
             yield from self._decided(loop, self._proposals(loop, session, dice), dice)
 
-    def _proposals(self, loop: Loop, session: Session, dice: Dice) -> list[_Proposal]:
+    def _proposals(
+        self, loop: DecodingLoop, session: Session, dice: RandomSource
+    ) -> list[_Proposal]:
         """Tokens drawn from the draft, one pass of it each."""
         end, state, read = loop.constraint.vocabulary.end, loop.state, list(loop.context)
         found: list[_Proposal] = []
@@ -130,7 +134,9 @@ class Drafting:
         self.acceptance.proposed += len(found)
         return found
 
-    def _decided(self, loop: Loop, proposals: Sequence[_Proposal], dice: Dice) -> Iterator[Step]:
+    def _decided(
+        self, loop: DecodingLoop, proposals: Sequence[_Proposal], dice: RandomSource
+    ) -> Iterator[Step]:
         """Accepted proposals, then one token of the target's own."""
         end = loop.constraint.vocabulary.end
         rows, model_ms = loop.judge([p.token_id for p in proposals if p.token_id != end])
@@ -150,7 +156,7 @@ class Drafting:
             if not accepted or loop.stop is not None:
                 return
 
-    def _accepted(self, proposal: _Proposal, shares: Shares, dice: Dice) -> bool:
+    def _accepted(self, proposal: _Proposal, shares: Probabilities, dice: RandomSource) -> bool:
         chance = float(shares[proposal.place] / proposal.shares[proposal.place])
         accepted = chance >= 1 or dice.accepts(chance)
         self.acceptance.judged += 1
@@ -158,7 +164,7 @@ class Drafting:
         return accepted
 
 
-def _excess(target: Shares, draft: Shares) -> Shares:
+def _excess(target: Probabilities, draft: Probabilities) -> Probabilities:
     """What the target gives tokens more than the draft does; all of it where that is rounding."""
     more = np.maximum(target - draft, 0.0)
     return more if more.any() else target
@@ -243,7 +249,7 @@ class Counts:
         ``memory``  so many tokens before are told apart too, and fewer where these were never met
                     together; the paper has none (0).
         """
-        key = standing(constraint)
+        key = state_key(constraint)
         seen: defaultdict[tuple[Hashable, tuple[TokenId, ...]], Counter[TokenId]]
         seen = defaultdict(Counter)
         for trace in traces:
@@ -302,7 +308,7 @@ class Forced:
         return constraint.forced(state)
 
 
-def standing(constraint: Constraint) -> Key:
+def state_key(constraint: Constraint) -> Key:
     """What of a state is likely to be met again: (α, β), the subterminal and the parser's substate.
 
     Of a ``StackConstraint`` α are the states of its automata and β the places that wait for them
@@ -311,10 +317,10 @@ def standing(constraint: Constraint) -> Key:
     from workbench.constraint.forced_text import Inserting  # it reads merge tables
 
     if isinstance(constraint, Inserting):
-        exact = standing(constraint.exact)
+        exact = state_key(constraint.exact)
         return lambda state: (exact(state[0]), *state[1:])
     if isinstance(constraint, Labelled):
-        return standing(constraint.signed)
+        return state_key(constraint.signed)
     if isinstance(constraint, StackConstraint):
         runner = constraint.runner
 

@@ -15,19 +15,19 @@ from typing import Protocol
 from workbench.base.errors import ModelError, TokenNotAllowed
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.candidates import Turn, since
-from workbench.decoding.forced_suffix import only_rest
+from workbench.decoding.candidates import TokenDistribution, milliseconds_since
+from workbench.decoding.forced_suffix import forced_suffix
 from workbench.decoding.model import Logits, Session
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Candidate, Step, StopReason
 from workbench.vocabulary.vocabulary import TokenId
 
 #: A mask and the milliseconds it took.
-Masked = tuple[TokenMask, float]
+TimedMask = tuple[TokenMask, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
+class DraftToken:
     """A token that somebody says comes next, before the model was asked."""
 
     token_id: TokenId
@@ -36,7 +36,7 @@ class Drafted:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Loop:
+class DecodingLoop:
     """A generation between two tokens. Strategies alone change it, by ``advance`` and its users."""
 
     constraint: Constraint
@@ -55,11 +55,11 @@ class Loop:
     #: Why the generation is over; None while it goes on.
     stop: StopReason | None = None
 
-    def masked(self, state: State) -> Masked:
+    def masked(self, state: State) -> TimedMask:
         """The mask of a state."""
         started = time.perf_counter()
         mask = self.constraint.mask(state)
-        return mask, since(started)
+        return mask, milliseconds_since(started)
 
     def opens(self, mask: TokenMask) -> bool:
         """Whether one more token is to be taken here; else ``stop`` says why not."""
@@ -94,17 +94,17 @@ class Loop:
             if not draft:
                 raise
             rows = self.session.judge(self.context, 1)
-        return rows, since(started)
+        return rows, milliseconds_since(started)
 
-    def turn(self, masked: Masked, row: Logits, model_ms: float) -> Turn:
+    def turn(self, masked: TimedMask, row: Logits, model_ms: float) -> TokenDistribution:
         """The next token before it is chosen. Raises: ModelError."""
-        return Turn.of(self.constraint.vocabulary, self.state, masked, row, model_ms)
+        return TokenDistribution.of(self.constraint.vocabulary, self.state, masked, row, model_ms)
 
-    def draw(self, turn: Turn) -> TokenId:
+    def draw(self, turn: TokenDistribution) -> TokenId:
         """What the plain loop takes at this place."""
         return turn.drawn(self.sampling, self.index)
 
-    def take(self, turn: Turn, token_id: TokenId, *, forward: bool = True) -> Step:
+    def take(self, turn: TokenDistribution, token_id: TokenId, *, forward: bool = True) -> Step:
         """Take a token the model was asked about; ``forward`` as ``Step`` says."""
         index, advance_ms = self.advance(token_id, turn.mask)
         return turn.taken(token_id, index, self.top, advance_ms, forward=forward)
@@ -112,10 +112,10 @@ class Loop:
     def judged(self, step: Step, row: Logits) -> Step:
         """A step that was skipped, as it would have been told of after this row of logits."""
         vocabulary, masked = self.constraint.vocabulary, (step.mask, step.mask_ms)
-        turn = Turn.of(vocabulary, step.state, masked, row, 0.0)
+        turn = TokenDistribution.of(vocabulary, step.state, masked, row, 0.0)
         return turn.taken(step.token_id, step.index, self.top, step.advance_ms, forward=False)
 
-    def skip(self, masked: Masked, token_id: TokenId) -> Step:
+    def skip(self, masked: TimedMask, token_id: TokenId) -> Step:
         """Take a token the model is never asked about; what it thinks of it is not known."""
         vocabulary, (mask, mask_ms), state = self.constraint.vocabulary, masked, self.state
         token = vocabulary.tokens[token_id]
@@ -153,9 +153,9 @@ class Loop:
         self.context.append(token_id)
         self.left -= 1
         self.index += 1
-        return self.index - 1, since(started)
+        return self.index - 1, milliseconds_since(started)
 
-    def run(self, draft: Sequence[Drafted]) -> Iterator[Step]:
+    def run(self, draft: Sequence[DraftToken]) -> Iterator[Step]:
         """Judge a draft in one pass and take what the plain loop takes, while both agree.
 
         One more token than drafted is taken where all of them are right. The first token that is
@@ -186,7 +186,7 @@ class Loop:
 class Strategy(Protocol):
     """A way through a generation."""
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """A step for each token, until ``loop.stop`` is known.
 
         Raises: ModelError, LimitError.
@@ -201,7 +201,7 @@ class Plain:
     Source: Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """As ``Strategy`` says."""
         while loop.stop is None:
             yield from loop.run(())
@@ -224,14 +224,14 @@ class Skipping:
     Source: Tran-Thien 2024, challenge 3.
     """
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """As ``Strategy`` says."""
         while loop.stop is None:
-            draft, state = single(loop, loop.state, loop.left)
+            draft, state = forced_tokens(loop, loop.state, loop.left)
             over = _is_over(loop, draft, state)
             if not over:
-                rest = only_rest(loop.constraint, state)[: loop.left - len(draft)]
-                draft += [Drafted(token_id, certain=True) for token_id in rest]
+                rest = forced_suffix(loop.constraint, state)[: loop.left - len(draft)]
+                draft += [DraftToken(token_id, certain=True) for token_id in rest]
                 over = bool(rest)
             yield from _skipped(loop, draft) if over else loop.run(draft)
 
@@ -271,16 +271,18 @@ class Speculating:
     tokens: int = 10
     least: float = 0.7
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """As ``Strategy`` says."""
         while loop.stop is None:
-            draft, state = single(loop, loop.state, loop.left)
+            draft, state = forced_tokens(loop, loop.state, loop.left)
             if _is_over(loop, draft, state):
                 yield from _skipped(loop, draft)
             else:
                 yield from loop.run(self._guessed(loop, draft, state))
 
-    def _guessed(self, loop: Loop, draft: list[Drafted], state: State) -> list[Drafted]:
+    def _guessed(
+        self, loop: DecodingLoop, draft: list[DraftToken], state: State
+    ) -> list[DraftToken]:
         """A draft and guesses after it, single allowed tokens among them."""
         constraint, end = loop.constraint, loop.constraint.vocabulary.end
         guesses, chance = 0, 1.0
@@ -294,35 +296,35 @@ class Speculating:
                 state = constraint.advance(state, guess[0])
             except TokenNotAllowed:
                 break
-            draft.append(Drafted(guess[0], certain=False))
+            draft.append(DraftToken(guess[0], certain=False))
             guesses, chance = guesses + 1, chance * guess[1]
-            sure, state = single(loop, state, loop.left - len(draft))
+            sure, state = forced_tokens(loop, state, loop.left - len(draft))
             draft += sure
             if sure and sure[-1].token_id == end:
                 break
         return draft
 
 
-def single(loop: Loop, state: State, room: int) -> tuple[list[Drafted], State]:
+def forced_tokens(loop: DecodingLoop, state: State, room: int) -> tuple[list[DraftToken], State]:
     """The tokens from a state on while one is allowed, at most ``room``, and the state after."""
-    found: list[Drafted] = []
+    found: list[DraftToken] = []
     while len(found) < room and len(mask := loop.masked(state)[0]) == 1:
         token_id = int(mask.ids[0])
-        found.append(Drafted(token_id, certain=True))
+        found.append(DraftToken(token_id, certain=True))
         if token_id == loop.constraint.vocabulary.end:
             break
         state = loop.constraint.advance(state, token_id)
     return found, state
 
 
-def _is_over(loop: Loop, draft: Sequence[Drafted], state: State) -> bool:
+def _is_over(loop: DecodingLoop, draft: Sequence[DraftToken], state: State) -> bool:
     """Whether a draft of single tokens is all there is to take: no pass is needed after it."""
     full = 0 < loop.left <= len(draft)
     ends = bool(draft) and draft[-1].token_id == loop.constraint.vocabulary.end
     return full or ends or not len(loop.masked(state)[0])
 
 
-def _skipped(loop: Loop, draft: Sequence[Drafted]) -> Iterator[Step]:
+def _skipped(loop: DecodingLoop, draft: Sequence[DraftToken]) -> Iterator[Step]:
     """The steps of a draft that no pass comes after."""
     masked = loop.masked(loop.state)
     while loop.opens(masked[0]) and draft:

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from workbench.base.tables import aligned, figure
-from workbench.decoding.compare import Ended, Failed
+from workbench.decoding.compare import RunEnded, RunFailed
 from workbench.decoding.contenders import UNCONSTRAINED, Contender
 from workbench.decoding.measures import Measures, Surprisal
 
@@ -101,9 +101,9 @@ class Summary:
         }
 
 
-def summaries(ended: Iterable[Ended]) -> list[Summary]:
+def summaries(ended: Iterable[RunEnded]) -> list[Summary]:
     """One summary a contender, in the order they first ended."""
-    by_name: dict[str, list[Ended]] = {}
+    by_name: dict[str, list[RunEnded]] = {}
     for end in ended:
         by_name.setdefault(end.run.contender.name, []).append(end)
     found = [
@@ -122,7 +122,7 @@ def summaries(ended: Iterable[Ended]) -> list[Summary]:
 # -- two sentences ---------------------------------------------------------------------------------
 
 
-def verdict(ended: Sequence[Ended], failed: Sequence[Failed] = ()) -> tuple[str, str]:
+def verdict(ended: Sequence[RunEnded], failed: Sequence[RunFailed] = ()) -> tuple[str, str]:
     """What a comparison shows: a line about the texts and a line about the cost.
 
     Contenders with a failed run are left out; ("", "") if no other remains.
@@ -151,7 +151,7 @@ def _valid_words(found: Sequence[Summary]) -> str:
     return f"{good} of {len(found)} methods wrote valid text {each}; {names} did not."
 
 
-def _alike_words(ended: Sequence[Ended], contenders: int) -> str:
+def _alike_words(ended: Sequence[RunEnded], contenders: int) -> str:
     if contenders < 2:
         return ""
     largest = max(alike(ended), key=len)
@@ -162,7 +162,7 @@ def _alike_words(ended: Sequence[Ended], contenders: int) -> str:
     return f"{_listed(largest)} wrote the same tokens."
 
 
-def alike(ended: Iterable[Ended]) -> list[list[str]]:
+def alike(ended: Iterable[RunEnded]) -> list[list[str]]:
     """The contenders' names, grouped by the tokens that they wrote in all their runs."""
     written: dict[str, list[tuple[object, ...]]] = {}
     for end in ended:

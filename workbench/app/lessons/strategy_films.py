@@ -20,7 +20,7 @@ from workbench.app.lessons.world import KnownModel, World
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits
-from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.opportunistic import LazyMask, Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import Drafting
 from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
@@ -328,7 +328,7 @@ def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
         world.model, constraint, "", max_tokens=_LONGEST, top=0, strategy=Opportunistic()
     )
     for step in run:
-        assert isinstance(step.mask, LateMask), "of an opportunistic run"
+        assert isinstance(step.mask, LazyMask), "of an opportunistic run"
         found.append((step, step.mask.is_made and not step.is_end))
     return found
 

@@ -34,10 +34,10 @@ from workbench.app.ui.streams import ahead
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.candidates import Turn, since
+from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.generate import after, generate
 from workbench.decoding.model import LanguageModel, Session
-from workbench.decoding.retokenize import Improper, improper
+from workbench.decoding.retokenize import ImproperToken, first_improper
 from workbench.decoding.trace import Step, StopReason
 from workbench.drawing.edge_labels import shorten
 from workbench.grammar.grammar import Grammar
@@ -197,13 +197,13 @@ def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
 
 def _improper(
     model: LanguageModel, request: RunRequest, taken: Sequence[TokenId]
-) -> Improper | None:
+) -> ImproperToken | None:
     """The first difference from the tokenizer's tokens, where it says something about the run.
 
     In small tokens every text differs. A difference at the end of the prompt depends on the prompt,
     not on the text, and is reported only for the methods that promise the tokenizer's tokens.
     """
-    found = None if request.small_tokens else improper(model, request.prompt, taken)
+    found = None if request.small_tokens else first_improper(model, request.prompt, taken)
     if found is not None and found.at_prompt and request.method not in _PROPER:
         return None
     return found
@@ -330,17 +330,17 @@ class _Standing:
     #: Whether the end token was taken.
     ended: bool = False
 
-    def ask(self) -> Turn | None:
+    def ask(self) -> TokenDistribution | None:
         """The next token's chances; None where nothing may follow."""
         started = time.perf_counter()
         mask = self.constraint.mask(self.state)
-        mask_ms = since(started)
+        mask_ms = milliseconds_since(started)
         if self.ended or not len(mask):
             return None
         vocabulary, context = self.constraint.vocabulary, [*self.prompt, *self.taken]
-        return Turn.ask(self.session, context, vocabulary, self.state, mask, mask_ms)
+        return TokenDistribution.ask(self.session, context, vocabulary, self.state, mask, mask_ms)
 
-    def take(self, found: Turn, token_id: TokenId | None) -> Record:
+    def take(self, found: TokenDistribution, token_id: TokenId | None) -> Record:
         """Take a token, what the model draws for None, and move on past it.
 
         Raises: TokenNotAllowed.
@@ -356,7 +356,7 @@ class _Standing:
         self.ended = token_id == self.constraint.vocabulary.end
         if not self.ended:
             self.state = self.constraint.advance(self.state, token_id)
-        step = found.taken(token_id, index, TOP, since(started))
+        step = found.taken(token_id, index, TOP, milliseconds_since(started))
         self.taken.append(token_id)
         place = self.follower.take(read)
         around = token_cycle(self.compiled.grammar, place.path)
