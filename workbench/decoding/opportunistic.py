@@ -82,7 +82,7 @@ class LazyStep(Step):
 
     @staticmethod
     def of(
-        turn: TokenDistribution,
+        scored: TokenDistribution,
         mask: LazyMask,
         token_id: TokenId,
         index: int,
@@ -94,18 +94,18 @@ class LazyStep(Step):
         known = {
             "index": index,
             "token_id": token_id,
-            "token": turn.vocabulary.tokens[token_id] or b"",
-            "state": turn.state,
+            "token": scored.vocabulary.tokens[token_id] or b"",
+            "state": scored.state,
             "mask": mask,
-            "logprob": min(0.0, float(turn.logprobs[token_id])),
-            "favourite_id": int(turn.logits.argmax()),
-            "rank": turn.rank(token_id),
+            "logprob": min(0.0, float(scored.logprobs[token_id])),
+            "favourite_id": int(scored.logits.argmax()),
+            "rank": scored.rank(token_id),
             "forward": True,
-            "model_ms": turn.model_ms,
+            "model_ms": scored.model_ms,
             "mask_ms": mask.ms,
             "advance_ms": advance_ms,
-            "is_end": token_id == turn.vocabulary.end,
-            "_late": (turn, top),
+            "is_end": token_id == scored.vocabulary.end,
+            "_late": (scored, top),
         }
         for name, value in known.items():
             object.__setattr__(made, name, value)
@@ -115,8 +115,8 @@ class LazyStep(Step):
         """Called for what has no value yet."""
         if name not in _MEASURES:
             raise AttributeError(name)
-        turn, top = self._late
-        measured = turn.taken(self.token_id, self.index, top, 0.0)
+        scored, top = self._late
+        measured = scored.taken(self.token_id, self.index, top, 0.0)
         for measure in _MEASURES:
             object.__setattr__(self, measure, getattr(measured, measure))
         object.__setattr__(self, "_late", None)
@@ -139,23 +139,23 @@ class Opportunistic:
     """
 
     def steps(self, loop: DecodingLoop) -> Iterator[Step]:
-        """As ``Strategy`` says."""
+        """Implements ``Strategy``."""
         endless = loop.constraint.vocabulary.end is None
         while loop.stop is None:
             mask = LazyMask(loop.constraint, loop.state)
             # without an end token a complete text is one that nothing may follow
             whole = endless or loop.left <= 0
-            if not (loop.opens(mask) if whole else loop.goes_on()):
+            if not (loop.can_continue(mask) if whole else loop.has_room()):
                 return
             rows, model_ms = loop.judge(())
-            turn = loop.turn((mask, 0.0), rows[0], model_ms)
+            scored = loop.distribution((mask, 0.0), rows[0], model_ms)
             try:
-                token_id = loop.draw(turn)
+                token_id = loop.draw(scored)
             except SamplingError:
                 loop.end()
                 return
             index, advance_ms = loop.advance(token_id, mask)
-            yield LazyStep.of(turn, mask, token_id, index, loop.top, advance_ms)
+            yield LazyStep.of(scored, mask, token_id, index, loop.top, advance_ms)
 
 
 def allowed_of_likeliest(constraint: Constraint, state: State, logits: Logits, k: int) -> TokenMask:
@@ -192,13 +192,13 @@ class Picard:
             )
 
     def steps(self, loop: DecodingLoop) -> Iterator[Step]:
-        """As ``Strategy`` says, but for the text."""
-        while loop.goes_on():
+        """Implements ``Strategy``; the text may differ from the plain loop's."""
+        while loop.has_room():
             rows, model_ms = loop.judge(())
             started = time.perf_counter()
             mask = allowed_of_likeliest(loop.constraint, loop.state, rows[0], self.k)
             masked = mask, milliseconds_since(started)
-            if not loop.opens(mask):
+            if not loop.can_continue(mask):
                 return
-            turn = loop.turn(masked, rows[0], model_ms)
-            yield loop.take(turn, loop.draw(turn))
+            scored = loop.distribution(masked, rows[0], model_ms)
+            yield loop.take(scored, loop.draw(scored))

@@ -36,7 +36,7 @@ _EVEN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """Dice that always fall alike, so that a film is the same for every reader."""
+    """Random decisions that are always the same, so that a film is the same for every reader."""
 
     def draw(self, shares: Shares) -> int:
         """The largest share; of equals the first."""
@@ -179,7 +179,7 @@ def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) ->
         case "speculating":
             return Speculating(counts_of(world, constraint), tokens, _LEAST)
         case "drafting":
-            return Drafting(world.drafter, tokens, dice=lambda _: Steady())
+            return Drafting(world.drafter, tokens, random=lambda _: Steady())
     raise LessonError(f"expected plain, skipping, speculating or drafting, not {name!r}")
 
 
