@@ -81,6 +81,6 @@ def test_error_a_grammar_nobody_wrote_a_program_for() -> None:
     with pytest.raises(WorkbenchError) as raised:
         CONTENDERS["template"].prepare(MODEL, GRAMMAR)
     assert str(raised.value) == (
-        "nobody wrote a template for this grammar\nhint: there are templates for domino_rpg,"
+        "there is no template for this grammar\nhint: there are templates for domino_rpg,"
         " domino_gsm8k, domino_xml; template-ws takes any grammar"
     )

@@ -173,6 +173,6 @@ def test_error_a_language_that_is_not_small(pattern: str) -> None:
             most=500,
         )
     assert str(raised.value) == (
-        "the language has more than 500 beginnings in tokens; expected a finite and small one\n"
+        "expected a finite language with at most 500 prefixes in tokens\n"
         "hint: exact distributions are for languages such as ( William)|( Theodore)"
     )
