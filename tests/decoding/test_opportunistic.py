@@ -59,9 +59,9 @@ def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
 def test_a_late_mask_is_the_mask() -> None:
     late, mask = LazyMask(FREE, b"ab"), FREE.mask(b"ab")
     assert [i in late for i in range(5)] == [i in mask for i in range(5)]
-    assert not late.is_made
+    assert not late.is_computed
     assert late == mask
-    assert late.is_made
+    assert late.is_computed
     assert list(late) == [2, 3]
     with pytest.raises(AttributeError):
         late.bytes  # noqa: B018
@@ -83,7 +83,7 @@ def test_a_constraint_that_cannot_tell_is_asked_by_advancing() -> None:
     late = LazyMask(FREE, b"ab")  # it has no ``allows``
     assert 2 in late
     assert 0 not in late
-    assert not late.is_made
+    assert not late.is_computed
     assert late.ms > 0
 
 
@@ -93,9 +93,9 @@ def test_what_the_mask_did_is_measured_when_it_is_read() -> None:
     assert isinstance(mask, LazyMask)
     assert step.logprob == pytest.approx(math.log(0.3))
     assert (step.rank, step.favourite_id) == (1, 2)
-    assert not mask.is_made
+    assert not mask.is_computed
     assert step.kept == pytest.approx(0.6)
-    assert mask.is_made
+    assert mask.is_computed
     assert [c.token_id for c in step.allowed] == [2, 1, 0]
     with pytest.raises(AttributeError):
         step.nothing  # noqa: B018

@@ -29,19 +29,19 @@ def test_common(left: list[int], right: list[int], shared: int) -> None:
 
 def test_who_goes_on_gets_the_same_conversation() -> None:
     sessions = SessionPool()
-    with sessions.lent(MODEL, [0, 1]) as first:
+    with sessions.borrow(MODEL, [0, 1]) as first:
         first.logits([0, 1])
-    with sessions.lent(MODEL, [0, 1, 2]) as second:
+    with sessions.borrow(MODEL, [0, 1, 2]) as second:
         assert second is first
-    with sessions.lent(MODEL, [2, 2, 2]) as other:
+    with sessions.borrow(MODEL, [2, 2, 2]) as other:
         assert other is not first, "another text would crop what was read"
 
 
 def test_no_two_askers_hold_the_same_conversation() -> None:
     sessions = SessionPool()
-    with sessions.lent(MODEL, [0, 1]) as first:
+    with sessions.borrow(MODEL, [0, 1]) as first:
         first.logits([0, 1])
-    with sessions.lent(MODEL, [0, 1]) as second, sessions.lent(MODEL, [0, 1]) as third:
+    with sessions.borrow(MODEL, [0, 1]) as second, sessions.borrow(MODEL, [0, 1]) as third:
         assert second is first
         assert third is not first
 
@@ -50,12 +50,12 @@ def test_few_are_kept_the_latest() -> None:
     sessions = SessionPool(kept=2)
     lent = []
     for context in ([0], [1], [2]):
-        with sessions.lent(MODEL, context) as session:
+        with sessions.borrow(MODEL, context) as session:
             session.logits(context)
             lent.append(session)
-    with sessions.lent(MODEL, [0]) as again:
+    with sessions.borrow(MODEL, [0]) as again:
         assert again not in lent
-    with sessions.lent(MODEL, [2]) as latest:
+    with sessions.borrow(MODEL, [2]) as latest:
         assert latest is lent[2]
 
 
@@ -70,7 +70,7 @@ def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
 
     sessions = SessionPool()
     model = Model(MODEL.vocabulary)
-    with pytest.raises(ModelError), sessions.lent(model, [0]) as session:
+    with pytest.raises(ModelError), sessions.borrow(model, [0]) as session:
         session.logits([0])
     assert session.read == []
 
@@ -78,7 +78,7 @@ def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
 def test_places_are_judged_as_they_are_asked() -> None:
     sessions = SessionPool()
     context = [0, 1, 2, 3]
-    with sessions.lent(MODEL, context) as session:
+    with sessions.borrow(MODEL, context) as session:
         rows = session.judge(context, 3)
         assert session.read == context
     for row, length in zip(rows, (2, 3, 4), strict=True):

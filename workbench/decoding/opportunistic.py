@@ -1,9 +1,10 @@
 """Opportunistic masking, and PICARD's check of the likeliest tokens.
 
-In comes a loop, out come the steps of ``Plain``; the first touch of a mask's bits makes it.
+``Opportunistic`` takes the steps of ``Plain`` but computes a mask only if it is needed: its bits
+are computed on first access.
 
-In comes a loop, out come steps that need not be those of ``Plain``: where no checked token is
-allowed the run ends there, however many others the grammar allows.
+``Picard`` checks only the k likeliest tokens, so its steps may differ from those of ``Plain``: if
+none of them is allowed the run ends, however many others the grammar allows.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from workbench.vocabulary.vocabulary import TokenId
 
 
 class LazyMask(TokenMask):
-    """A mask that is made when somebody needs all of it; single tokens are asked of the constraint.
+    """A mask that is computed when all of it is needed; single tokens are tested by the constraint.
 
-    It equals the constraint's own mask and can be used like it.
+    It equals the constraint's mask and can be used in its place.
     """
 
     def __init__(self, constraint: Constraint, state: State) -> None:
@@ -38,12 +39,12 @@ class LazyMask(TokenMask):
         self._state = state
 
     @property
-    def is_made(self) -> bool:
-        """Whether all of it is known."""
+    def is_computed(self) -> bool:
+        """Whether the whole mask is computed."""
         return "bits" in self.__dict__
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        """The bits, which are not there before somebody asks for them."""
+        """Compute the bits on first access."""
         if name != "bits":
             raise AttributeError(name)
         started = time.perf_counter()
@@ -52,7 +53,7 @@ class LazyMask(TokenMask):
         return self.bits
 
     def __contains__(self, token_id: int) -> bool:
-        if self.is_made:
+        if self.is_computed:
             return super().__contains__(token_id)
         started = time.perf_counter()
         found = allows(self._constraint, self._state, token_id)
@@ -61,10 +62,10 @@ class LazyMask(TokenMask):
 
 
 def allows(constraint: Constraint, state: State, token_id: TokenId) -> bool:
-    """Whether a token may come next, without the mask where the constraint can say so."""
-    asked = getattr(constraint, "allows", None)
-    if asked is not None:
-        return bool(asked(state, token_id))
+    """Whether a token may come next; without the mask if the constraint can test one token."""
+    test = getattr(constraint, "allows", None)
+    if test is not None:
+        return bool(test(state, token_id))
     try:
         constraint.advance(state, token_id)
     except TokenNotAllowed:
@@ -73,9 +74,9 @@ def allows(constraint: Constraint, state: State, token_id: TokenId) -> bool:
 
 
 class LazyStep(Step):
-    """A step that measures what its mask did when somebody first reads it; the mask is made then.
+    """A step that computes its mask and the measures that depend on it on first access.
 
-    Cost: until then it keeps what the model said, 12 V bytes.
+    Cost: until then it keeps the model's logits, 12 V bytes.
     """
 
     __slots__ = ("_late",)
@@ -89,7 +90,7 @@ class LazyStep(Step):
         top: int,
         advance_ms: float,
     ) -> LazyStep:
-        """The step of taking a token."""
+        """The step that takes a token."""
         made = object.__new__(LazyStep)
         known = {
             "index": index,
@@ -112,7 +113,7 @@ class LazyStep(Step):
         return made
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        """Called for what has no value yet."""
+        """Compute the measures that have no value yet."""
         if name not in _MEASURES:
             raise AttributeError(name)
         scored, top = self._late
@@ -123,28 +124,28 @@ class LazyStep(Step):
         return getattr(self, name)
 
 
-#: What depends on the whole mask.
+#: The fields that depend on the whole mask.
 _MEASURES = ("kept", "masked_logprob", "masked_rank", "wanted", "allowed")
 
 
 @dataclass(frozen=True, slots=True)
 class Opportunistic:
-    """The model draws first; only a draw that is refused makes the mask, for the draw that counts.
+    """The model draws first; the mask is computed only if that token is not allowed.
 
-    Texts are the plain loop's: it draws the same way (``Sampling.choose``). With top-k or top-p a
-    draw depends on all allowed tokens, so every mask is made; so it is where a text ends, since the
-    reason depends on it. Steps measure their masks when they are read.
+    Texts are the plain loop's, since it draws in the same way (``Sampling.choose``). With top-k or
+    top-p a draw depends on all allowed tokens, so every mask is computed; also where a text ends,
+    since the stop reason depends on it. Steps compute the measures of their masks on first access.
 
-    Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5, which has it from llama.cpp.
+    Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5, after llama.cpp.
     """
 
     def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """Implements ``Strategy``."""
-        endless = loop.constraint.vocabulary.end is None
+        no_end_token = loop.constraint.vocabulary.end is None
         while loop.stop is None:
             mask = LazyMask(loop.constraint, loop.state)
-            # without an end token a complete text is one that nothing may follow
-            whole = endless or loop.left <= 0
+            # without an end token a text is complete if no token is allowed
+            whole = no_end_token or loop.left <= 0
             if not (loop.can_continue(mask) if whole else loop.has_room()):
                 return
             rows, model_ms = loop.judge(())
@@ -159,10 +160,10 @@ class Opportunistic:
 
 
 def allowed_of_likeliest(constraint: Constraint, state: State, logits: Logits, k: int) -> TokenMask:
-    """The allowed ones of the k likeliest tokens, the lower id first among equals.
+    """The allowed tokens among the k likeliest; of equals the lower id is likelier.
 
     Shape: ``logits`` (V,) or longer.
-    Cost:  k tokens are put to the constraint; its mask is not made where it can say of one token.
+    Cost:  k tests; no mask if the constraint can test one token.
     """
     size = len(constraint.vocabulary)
     checked = map(int, likeliest(logits[:size], k))
@@ -171,13 +172,13 @@ def allowed_of_likeliest(constraint: Constraint, state: State, logits: Logits, k
 
 @dataclass(frozen=True, slots=True)
 class Picard:
-    """Draws from the allowed ones of the k likeliest tokens.
+    """Draws from the allowed tokens among the k likeliest.
 
-    Not minimally invasive in the wide sense of DOMINO's Table 1: a text whose next token is not
-    among the k likeliest is lost, and where none of them is allowed the run is at a dead end, or at
-    its end where the text is accepted. Which of them are allowed is the constraint's to say;
-    PICARD's own is a parser asked at every step (``method="online"``). The paper keeps several
-    beams, so that one that dies is replaced; here there is one.
+    It is not minimally invasive in the wide sense of DOMINO's Table 1: a text whose next token is
+    not among the k likeliest is lost, and if none of them is allowed the run is at a dead end, or
+    at its end if the text is accepted. Any constraint can test the tokens; PICARD's is a parser
+    that runs at every step (``method="online"``). The paper keeps several beams, so that a failed
+    one is replaced; here there is one.
 
     Source: Scholak, Schucher & Bahdanau 2021; Koo et al. 2024, §4.2.
     """

@@ -329,7 +329,7 @@ def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
     )
     for step in run:
         assert isinstance(step.mask, LazyMask), "of an opportunistic run"
-        found.append((step, step.mask.is_made and not step.is_end))
+        found.append((step, step.mask.is_computed and not step.is_end))
     return found
 
 

@@ -123,7 +123,7 @@ def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
     constraint = request.constraint(compiled, model.vocabulary)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.prompt), *request.prefix]
-    with handlers.room.sessions.lent(model, context) as session:
+    with handlers.room.sessions.borrow(model, context) as session:
         stop = partial(handlers.is_stopped, request.run)
         yield from steps(model, session, constraint, compiled, request, stop)
 
@@ -308,7 +308,7 @@ def _standing(
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)
     follower = following(compiled, constraint, taken)
-    with handlers.room.sessions.lent(model, [*prompt, *taken]) as session:
+    with handlers.room.sessions.borrow(model, [*prompt, *taken]) as session:
         yield _Standing(
             request, compiled, model, constraint, session, prompt, taken, state, follower
         )
