@@ -131,7 +131,7 @@ def test_masks_met_again_are_kept_and_the_oldest_forgotten(monkeypatch: pytest.M
     for row in ([[5]], [[5, 0]], [[5, 0, 0]], [[5, 0]]):
         processor(torch.tensor(row), torch.zeros(1, 3))
     assert len(processor._ceilings._kept) == 3
-    monkeypatch.setattr(logits_processor, "_KEPT", 4 * 3)
+    monkeypatch.setattr(logits_processor, "_MAX_CACHE_BYTES", 4 * 3)
     processor(torch.tensor([[5, 0, 0, 0]]), torch.zeros(1, 3))
     assert len(processor._ceilings._kept) == 2
     again = processor(torch.tensor([[5, 0]]), torch.zeros(1, 3))

@@ -103,7 +103,7 @@ def test_places_are_judged_in_one_pass(
 
 @pytest.mark.parametrize("last", [0, 4])
 def test_error_judging_what_is_not_there(tiny_model: TransformersModel, last: int) -> None:
-    with pytest.raises(ModelError, match=f"expected to judge 1 to 3 places, not {last}"):
+    with pytest.raises(ModelError, match=f"expected 1 to 3 positions, not {last}"):
         tiny_model.session().judge([1, 2, 3], last)
 
 
@@ -247,7 +247,7 @@ def test_error_code_of_its_own_is_never_run(tiny_folder: Path, tmp_path: Path) -
     (folder / "config.json").write_text(json.dumps(config))
     proof = tmp_path / "proof"
     (folder / "own.py").write_text(f"open({str(proof)!r}, 'w')\n")
-    with pytest.raises(ModelError, match="needs its own code, which is never run"):
+    with pytest.raises(ModelError, match="needs code from its repository, which is never run"):
         TransformersModel(str(folder))
     assert not proof.exists()
 

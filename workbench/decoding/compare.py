@@ -1,8 +1,8 @@
-"""compare: runs contenders on the same grammar, prompts and seeds, and yields events.
+"""Runs contenders on the same grammar, prompts and seeds, and yields events.
 
 The contenders are interleaved: all of them run on one prompt and seed before the next seed begins,
 so a change in the load of the machine reaches all of them. Before its first run each contender
-makes a warm-up run that is discarded: compiled kernels and caches cost nothing in what is measured.
+makes a warm-up run that is discarded, so that compiling kernels and filling caches is not measured.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RunStep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunEnded:
-    """A run is over, or was stopped (``trace.stop`` says which)."""
+    """A run ended or was stopped; see ``trace.stop``."""
 
     run: Run
     measures: Measures
@@ -57,7 +57,7 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunFailed:
-    """A run that could not be: the contender does not apply, or the model failed."""
+    """A run failed: the contender does not apply, or the model failed."""
 
     run: Run
     error: WorkbenchError
@@ -79,16 +79,16 @@ def compare(
     stop: Callable[[], bool] | None = None,
     limits: Limits = LIMITS,
 ) -> Iterator[Event]:
-    """Every contender on every prompt with every seed.
+    """Run every contender on every prompt with every seed.
 
     ``sampling``    its seed is replaced by each of ``seeds``.
-    ``top``         how many candidates a step remembers.
-    ``stop``        asked before every token and every run; True ends the comparison, the run under
-                    way with ``RunEnded`` and ``StopReason.STOPPED``.
+    ``top``         how many candidates a step records.
+    ``stop``        called before every token and every run; True ends the comparison, the current
+                    run with ``RunEnded`` and ``StopReason.STOPPED``.
 
-    A contender compiles the grammar once, before its first run, learns what it learns from these
-    prompts and makes one run that is discarded, with a seed that is not among ``seeds``. One that
-    cannot compile fails each of its runs with the same error, and the others continue.
+    Before its first run, a contender compiles the grammar, does its warm-up runs on these prompts
+    and makes one run that is discarded, with a seed that is not among ``seeds``. If it cannot
+    compile, each of its runs fails with the same error, and the others continue.
     """
     ready: dict[str, PreparedContender | WorkbenchError] = {}
 
@@ -144,7 +144,7 @@ def run_events(
     top: int = 8,
     stop: Callable[[], bool] | None = None,
 ) -> Iterator[Event]:
-    """One run. The prompt is read before the clock starts: it costs every contender the same."""
+    """The events of one run. The prompt's pass is not timed: it costs all contenders the same."""
     model = prepared.model
     try:
         session = model.session()
@@ -161,18 +161,18 @@ def run_events(
             spent.cpu_seconds += time.process_time() - used
             if step is None:
                 break
-            yield RunStep(run, step)  # what the reader does with it is not on the clock
+            yield RunStep(run, step)  # the consumer's time is not measured
     except WorkbenchError as error:
         yield RunFailed(run, error)
         return
-    trace = generation.judged()  # off the clock: what was skipped at the end counts too
+    trace = generation.judged()  # not timed: scores the tokens skipped at the end
     yield RunEnded(
         run, measure(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace
     )
 
 
 def divergence(traces: Sequence[Trace]) -> int | None:
-    """The first byte at which the texts differ, one that is over included; None where none does."""
+    """The first byte at which the texts differ (a shorter one at its end); None if equal."""
     texts = [trace.text for trace in traces]
     if len(set(texts)) < 2:
         return None
@@ -181,9 +181,9 @@ def divergence(traces: Sequence[Trace]) -> int | None:
 
 
 def first_different_token(traces: Sequence[Trace]) -> int | None:
-    """The first byte of a token that is not a token of all: where texts alike part in spelling.
+    """The first byte of the first token that not all runs took; None if all took the same tokens.
 
-    None where all took the same tokens.
+    Equal texts may differ in their tokens.
     """
     steps = [[step for step in trace.steps if not step.is_end] for trace in traces]
     begin = 0

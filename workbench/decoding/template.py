@@ -34,7 +34,7 @@ _NO_SPAN = Span(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Gen:
-    """A hole the model fills: a text that a regex matches, or any text that does not contain ``stop``.
+    """A hole the model fills: a match of a regex, or any text that does not contain ``stop``.
 
     ``stop`` is not part of the hole: write it at the start of the fixed text after the hole.
     """
