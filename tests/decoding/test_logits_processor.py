@@ -120,9 +120,9 @@ def test_infinite_scores_stay_what_they_are() -> None:
     assert out.tolist() == [[torch.inf, -torch.inf, -torch.inf, -torch.inf]]
 
 
-def test_masks_met_again_are_kept_and_the_oldest_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_are_cached_and_the_oldest_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     class Remembering(FiniteConstraint):
-        """One whose masks are remembered, as they are in all but the online methods."""
+        """A constraint that caches its masks, as all but the online methods do."""
 
         mask = functools.cache(FiniteConstraint.mask)
 
@@ -130,10 +130,10 @@ def test_masks_met_again_are_kept_and_the_oldest_forgotten(monkeypatch: pytest.M
     processor = LogitsProcessor(Remembering(toy("ab"), texts))
     for row in ([[5]], [[5, 0]], [[5, 0, 0]], [[5, 0]]):
         processor(torch.tensor(row), torch.zeros(1, 3))
-    assert len(processor._ceilings._kept) == 3
+    assert len(processor._ceilings._cached) == 3
     monkeypatch.setattr(logits_processor, "_MAX_CACHE_BYTES", 4 * 3)
     processor(torch.tensor([[5, 0, 0, 0]]), torch.zeros(1, 3))
-    assert len(processor._ceilings._kept) == 2
+    assert len(processor._ceilings._cached) == 2
     again = processor(torch.tensor([[5, 0]]), torch.zeros(1, 3))
     assert torch.isfinite(again).tolist() == [[True, False, False]]
 

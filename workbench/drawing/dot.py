@@ -1,10 +1,10 @@
 """Writes graphs as DOT and keeps one Graphviz process for their layout.
 
-Every text in a graph may come from a stranger. The package quotes and escapes; what it leaves to
-its caller (entities, characters no picture can hold) is dealt with here.
+Every text in a graph may be untrusted. The package graphviz quotes and escapes; entities and
+characters that a picture cannot hold are handled here.
 
-Graphviz cannot be interrupted, so it runs in a separate process that is killed at its time
-limit. Where pygraphviz is missing, the system's ``dot`` program does the same, a process a picture.
+Graphviz cannot be interrupted, so it runs in a separate process that is killed at its time limit.
+Without pygraphviz the system's ``dot`` program is used, one process per picture.
 """
 
 from __future__ import annotations
@@ -30,31 +30,30 @@ from workbench.drawing.graph import Edge, Graph, Node
 
 Direction = Literal["LR", "TB"]
 
-#: Lines one edge label may have, and letters a line, before the rest is left to the hover text.
-_LINES = 6
-_WIDTH = 28
+#: The most lines of an edge label and letters of a line; the hover text has the rest.
+_MAX_LINES = 6
+_MAX_WIDTH = 28
 
-#: Letters that fit into a circle; longer labels get a box.
-_IN_CIRCLE = 3
+#: The most letters in a circle; longer labels get a box.
+_MAX_IN_CIRCLE = 3
 
-#: Courier has the width of every monospaced font (0.6 em), so the layout fits whichever the
-#: browser has.
+#: Courier has the width of every monospaced font (0.6 em), so the layout fits the browser's font.
 _FONT = {"fontname": "Courier", "fontsize": "11"}
 
-#: Where a second loop at the same state goes, so that its label does not lie on the first one's.
+#: The side of a second loop at the same state, so that its label does not overlap the first one's.
 _OTHER_SIDE: dict[Direction, str] = {"LR": "s", "TB": "w"}
 
-#: What Graphviz would read as an entity even when its ampersand is escaped (2.43 does).
+#: Text that Graphviz reads as an entity even if its ampersand is escaped (2.43 does).
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 
-#: Keeps an ampersand and the name after it apart; the renderer takes it out again.
+#: Separates an ampersand from the name after it; the renderer removes it.
 WORD_JOINER = "\u2060"
 
 
 def dot(graph: Graph, direction: Direction = "LR") -> str:
     """The graph as DOT text."""
     drawn = graphviz.Digraph(
-        # not the graph's own name: Graphviz writes this one into a comment of the SVG
+        # not the graph's name: Graphviz writes this one into a comment of the SVG
         name="machine",
         graph_attr={
             "rankdir": direction,
@@ -91,7 +90,7 @@ def dot(graph: Graph, direction: Direction = "LR") -> str:
 
 
 def _draw_node(drawn: graphviz.Digraph, node: Node) -> None:
-    label = shorten(printable(node.label), _WIDTH)
+    label = shorten(printable(node.label), _MAX_WIDTH)
     attributes = {
         "id": node.element,
         "class": " ".join(("state", *node.kinds)),
@@ -108,7 +107,7 @@ def _draw_node(drawn: graphviz.Digraph, node: Node) -> None:
 def _shape(node: Node, label: str) -> dict[str, str]:
     if "call" in node.kinds:
         return {"shape": "box", "margin": "0.1,0.05", "height": "0.3"}
-    if len(label) <= _IN_CIRCLE:
+    if len(label) <= _MAX_IN_CIRCLE:
         return {"width": "0.42", "fixedsize": "true"}
     return {"shape": "box", "style": "rounded", "margin": "0.1,0.05", "height": "0.36"}
 
@@ -126,27 +125,27 @@ def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge, side: str) -> N
     if "skip" in edge.kinds:
         attributes["style"] = "dashed"
     elif "back" not in edge.kinds:
-        attributes["weight"] = "4"  # the plain way runs straight, the rest goes around it
+        attributes["weight"] = "4"  # plain edges run straight, the others around them
     if "bytes" in edge.kinds:
         attributes["style"] = "dotted"
     drawn.edge(edge.source, edge.target, **attributes)
 
 
 def _edge_label(edge: Edge) -> str:
-    """The labels under one another, no more than a reader takes in at once."""
-    # a chain and a token may read the same: a reader needs it once
+    """The labels one below the other, at most ``_MAX_LINES``."""
+    # a chain and a token may read the same: it is shown once
     labels = dict.fromkeys(edge.labels)
     lines = [line for label in labels for line in printable(label).split("\n")]
-    if len(lines) > _LINES:
-        lines = [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1:,} more"]
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[: _MAX_LINES - 1], f"and {len(lines) - _MAX_LINES + 1:,} more"]
     if edge.mark:
         lines.append(edge.mark)
-    # a margin on both sides, or the letters touch the line they stand at
-    return "\n".join(f" {shorten(line, _WIDTH)} " for line in lines)
+    # a margin on both sides, so that the letters do not touch the line
+    return "\n".join(f" {shorten(line, _MAX_WIDTH)} " for line in lines)
 
 
 def _text(text: str) -> str:
-    """The text so that Graphviz shows exactly it: no escapes, no HTML, no entities."""
+    """The text, escaped so that Graphviz shows it unchanged: no escapes, no HTML, no entities."""
     apart = _ENTITY.sub("&" + WORD_JOINER, printable(text))
     escaped: str = graphviz.escape(apart.replace("&", "&amp;"))
     return escaped
@@ -154,7 +153,7 @@ def _text(text: str) -> str:
 
 _PROGRAM = Path(__file__).with_name("layout_worker.py")
 
-#: Seconds a fresh process may take to import Graphviz (0.2 measured; a busy machine needs more).
+#: The seconds a new process may take to import Graphviz (0.2 measured; a busy machine needs more).
 _START_SECONDS = 30.0
 
 
@@ -163,12 +162,12 @@ class LayoutError(WorkbenchError):
 
 
 class LayoutTimeoutError(TimeoutError):
-    """The layout took longer than it may; the process is gone."""
+    """The layout exceeded its time limit; the process was killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One layout: the text, which of Graphviz's layouts, and graph attributes set on top."""
+    """One layout: the DOT text, the layout program, and additional graph attributes."""
 
     dot: str
     seconds: float
@@ -178,9 +177,9 @@ class Job:
 
 
 class Worker:
-    """The process with pygraphviz in it; started when first needed, and again after a kill.
+    """A process with pygraphviz, started when first needed and again after a kill.
 
-    Not for two threads together: ``render.Renderer`` hands each of its workers to one.
+    Not thread-safe: ``render.Renderer`` gives each of its workers to one thread at a time.
     """
 
     def __init__(self) -> None:
@@ -189,8 +188,8 @@ class Worker:
     def layout(self, job: Job) -> bytes:
         """The picture.
 
-        Raises: LayoutTimeoutError; LayoutError with Graphviz's own words; ImportError where
-                there is no pygraphviz, or it does not run.
+        Raises: LayoutTimeoutError; LayoutError with Graphviz's message; ImportError if
+                pygraphviz is missing or does not run.
         """
         process = self._running()
         message = {
@@ -219,7 +218,7 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.close()
-        # -P keeps this folder off the path: its modules have names other packages use too
+        # -P keeps this folder off the path: its modules have names that other packages also use
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-X", "utf8", str(_PROGRAM)],
             stdin=subprocess.PIPE,
@@ -251,7 +250,7 @@ class Worker:
             self.close()
             raise LayoutTimeoutError from None
         except BaseException:
-            # interrupted (Ctrl-C): the answer is still to come and would be taken for the next one
+            # interrupted (Ctrl-C): the pending answer would be taken for the next one
             self.close()
             raise
         finally:
@@ -281,7 +280,7 @@ def _read(process: subprocess.Popen[bytes]) -> bytes:
 def layout_by_program(job: Job) -> bytes:
     """The same picture from the system's Graphviz.
 
-    Raises: LayoutTimeoutError; LayoutError where there is no such program, or it refused.
+    Raises: LayoutTimeoutError; LayoutError if the program is missing or fails.
     """
     program = shutil.which("dot")
     if program is None:

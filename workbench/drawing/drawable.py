@@ -1,4 +1,4 @@
-"""The drawable parts of a grammar's machine of one kind."""
+"""Builds the drawable machine of a grammar for each kind of machine the page shows."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 
 class Machine(StrEnum):
-    """What can be drawn of a grammar."""
+    """The machines of a grammar that can be drawn."""
 
-    #: The automaton over characters; regular languages alone have one.
+    #: The automaton over characters; only regular languages have one.
     CHARACTERS = "characters"
     #: The automaton over a model's tokens.
     TOKENS = "tokens"
-    #: The same with the tokenizer's own spellings alone.
+    #: The automaton over the canonical tokenizations.
     PROPER = "proper"
-    #: The pushdown automaton: what is read over what is popped and pushed.
+    #: The pushdown automaton.
     STACK = "stack"
-    #: One small automaton a rule, with calls between them.
+    #: A small automaton for each rule, with calls between them.
     RULES = "rules"
     #: The vocabulary as a transducer from characters to tokens.
     DETOKENIZER = "detokenizer"
@@ -59,38 +59,38 @@ class Machine(StrEnum):
 OVER_TOKENS = frozenset({Machine.TOKENS, Machine.PROPER, Machine.DETOKENIZER})
 
 
-#: Rules one token may end in the picture of a machine in which it may end any number.
-_SHOWN_POPS = 2
+#: The most rules a token may end in the picture of a machine in which it may end any number.
+_MAX_SHOWN_POPS = 2
 
-#: Of machines with more states a part is made into a picture at a time; of all it takes seconds.
-_MANY = 10_000
+#: Of machines with more states only a part is drawn at a time; drawing all would take seconds.
+_MAX_WHOLE_STATES = 10_000
 
-#: Edges of the machine over proper tokens before it is made small; half a second's work.
-_SPELT_OUT = 20_000
+#: The most edges of the machine over proper tokens before it is minimized: half a second.
+_MAX_PROPER_EDGES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A machine that can be drawn, and whose states it shows: None where no run can follow."""
+    """A machine that can be drawn; ``followed`` is the traced machine whose states it shows."""
 
     parts: Parts
     followed: PicturedMachine | None = None
-    #: For a state that is drawn as another, which.
+    #: For a state that is drawn as another one, that state.
     names: Mapping[str, str] = field(default_factory=dict)
-    #: The number a reader knows each state by; empty where that is its id.
+    #: The number that the picture shows for each state; empty if it is the id.
     numbers: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def graph(self) -> Graph:
-        """All of it.
+        """The whole machine.
 
-        Raises: LimitError where it is too large.
+        Raises: LimitError if it is too large.
         """
         return self.parts.whole()
 
 
 def missing(grammar: Grammar, machine: Machine) -> str:
-    """Why a grammar has no such machine; empty where it has one."""
+    """Why a grammar has no such machine; empty if it has one."""
     if machine is Machine.PROPER and not grammar.is_regular:
         return "rules that nest have no finite machine: the method proper has its masks"
     if machine is Machine.PROPER and (labels := labels_of(grammar)):
@@ -105,9 +105,9 @@ def missing(grammar: Grammar, machine: Machine) -> str:
 
 
 def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
-    """The character automaton, made as it is read where it would explode; None without one.
+    """The character automaton, a lazy one if it would explode; None for nonregular grammars.
 
-    Terminal labels are read as their signs.
+    Terminal labels are read in their encoding.
     """
     grammar = signed(grammar)
     try:
@@ -119,7 +119,7 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
 
 
 def draw(grammar: Grammar, machine: Machine) -> Drawn:
-    """A machine that is the same for every vocabulary, one that is not ``missing``."""
+    """A machine that does not depend on the vocabulary, and is not ``missing``."""
     grammar = signed(grammar)
     if machine in (Machine.RULES, Machine.STACK):
         network, leaves = grammar.rules, grammar.leaf_rules
@@ -128,8 +128,8 @@ def draw(grammar: Grammar, machine: Machine) -> Drawn:
         states = leaf_states(network, leaves)
         return Drawn(Whole(graph), PicturedMachine.RULES, states, _numbers(graph))
     characters = characters_of(grammar)
-    assert characters is not None, "missing() speaks for the others"
-    if isinstance(characters, LazyDfa) or len(characters) > _MANY:
+    assert characters is not None, "missing() excludes the others"
+    if isinstance(characters, LazyDfa) or len(characters) > _MAX_WHOLE_STATES:
         return Drawn(LazyParts(characters), PicturedMachine.CHARACTERS)
     graph = numbered(draw_dfa(characters, written=written_classes(grammar)))
     return Drawn(Whole(graph), PicturedMachine.CHARACTERS, numbers=_numbers(graph))
@@ -157,37 +157,39 @@ def draw_tokens(grammar: Grammar, under: Drawn, vocabulary: Vocabulary, limits: 
 
 
 def _token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> TokenPdaParts:
-    """The machine over tokens of the rules as written; where that has no end, of fewer.
+    """The machine over tokens of the rules as written; if that is infinite, of inlined rules.
 
-    Where neither has an end, a machine without the edges that take most off the stack. All that
-    is tried shares the seconds: what fails for want of them would fail again.
+    If both are infinite, a machine without the edges that pop most. All attempts share the time
+    limit: one that fails for lack of time would fail again.
     """
     limits = limits.begun()
     for network in (grammar.rules, grammar.network):
         with suppress(LimitError):
             return TokenPdaParts(compose_pda(network, vocabulary, limits))
-    machine = compose_pda(grammar.rules, vocabulary, limits, _SHOWN_POPS)
-    note = f"tokens that end more than {_SHOWN_POPS} rules are left out: there is no end of them"
+    machine = compose_pda(grammar.rules, vocabulary, limits, _MAX_SHOWN_POPS)
+    note = (
+        f"tokens that end more than {_MAX_SHOWN_POPS} rules are left out: there is no end of them"
+    )
     return TokenPdaParts(machine, note)
 
 
 def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> SpeltOut:
-    """The machine over the tokenizer's own spellings of a regular grammar's texts.
+    """The machine over the canonical tokenizations of a regular grammar's texts.
 
-    Raises: VocabularyError where nobody can say how the tokenizer spells; LimitError where it is
-            too large to be looked at.
+    Raises: VocabularyError if the tokenizer is not known exactly; LimitError if the machine is too
+            large to be drawn.
     """
-    few = replace(limits, token_edges=min(limits.token_edges, _SPELT_OUT))
+    few = replace(limits, token_edges=min(limits.token_edges, _MAX_PROPER_EDGES))
     constraint = proper(grammar, vocabulary, few)
-    assert isinstance(constraint, ProperConstraint), "the method asked for"
+    assert isinstance(constraint, ProperConstraint), "proper() returns it for regular grammars"
     return spelt_out(constraint)
 
 
 def draw_proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:
-    """That machine; no run is followed in it."""
+    """The drawable machine over canonical tokenizations; no run is traced in it."""
     return Drawn(ProperParts(spelt_properly(grammar, vocabulary, limits)))
 
 
 def draw_vocabulary(vocabulary: Vocabulary) -> Drawn:
-    """The vocabulary itself, as the transducer from characters to tokens."""
+    """The vocabulary as the transducer from characters to tokens."""
     return Drawn(Whole(draw_detokenizer(vocabulary)))

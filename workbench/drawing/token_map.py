@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
-from workbench.drawing.connectors import BOX, CHAR, LONGEST, TOKEN, Point
+from workbench.drawing.connectors import BOX, CHAR, MAX_LABEL_LETTERS, TOKEN, Point
 from workbench.drawing.edge_labels import columns, count_of, fitted, printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
@@ -225,7 +225,10 @@ def _joined(group: Sequence[_Part]) -> _Part:
     count = sum(edge.count for edge in edges)
     labels = tuple(dict.fromkeys(label for edge in edges for label in edge.labels))
     examples = tuple(dict.fromkeys(text for edge in edges for text in edge.examples))
-    if any(len(edge.labels) < edge.count for edge in edges) or columns("  ".join(labels)) > LONGEST:
+    if (
+        any(len(edge.labels) < edge.count for edge in edges)
+        or columns("  ".join(labels)) > MAX_LABEL_LETTERS
+    ):
         labels = (f"{count:,} tokens: {fitting(examples)}",)
     joined = replace(
         edges[0],
@@ -240,9 +243,9 @@ def _joined(group: Sequence[_Part]) -> _Part:
 
 def _segment(number: int, edge: Edge, parts: tuple[int, ...]) -> _Segment:
     text = "  ".join(edge.labels)
-    if len(edge.labels) > 1 and columns(text) > LONGEST:
+    if len(edge.labels) > 1 and columns(text) > MAX_LABEL_LETTERS:
         text = f"{edge.count:,} tokens: {'  '.join(edge.labels)}"
-    return _Segment(number, fitted(text.replace("\n", " "), LONGEST), edge.mark, parts)
+    return _Segment(number, fitted(text.replace("\n", " "), MAX_LABEL_LETTERS), edge.mark, parts)
 
 
 def _parts_of(flags: Sequence[_Flag]) -> dict[int, tuple[int, ...]]:
@@ -394,7 +397,7 @@ def _drawn(layout: LaneLayout, slots: Mapping[tuple[str, int], _Slot], centre: s
 
 def _foot(layout: LaneLayout, flag: _Flag, state: Placed, centre: str) -> Point:
     """Where the arrow of a flag ends: at its state, or at the label in which the token ends."""
-    shown = fitted(printable(flag.inside).replace("\n", " "), LONGEST)
+    shown = fitted(printable(flag.inside).replace("\n", " "), MAX_LABEL_LETTERS)
     for lane in layout.lanes if flag.inside else ():
         for label in lane.labels:
             sources = {layout.graph.edges[number].source for number in label.edges}
