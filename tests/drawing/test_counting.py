@@ -5,7 +5,7 @@ import pytest
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
-from workbench.drawing.reductions import FEWEST, fold_counts, fold_tokens, foot_of
+from workbench.drawing.reductions import MIN_RUNGS, fold_counts, fold_tokens, foot_of
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
@@ -56,7 +56,7 @@ def test_how_often_is_what_the_machine_allows() -> None:
 
 
 def test_fewer_rungs_stay() -> None:
-    graph = drawn(f"x[a-m]{{0,{FEWEST - 2}}}y")
+    graph = drawn(f"x[a-m]{{0,{MIN_RUNGS - 2}}}y")
     assert fold_counts(graph) is graph
 
 

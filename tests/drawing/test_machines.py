@@ -15,7 +15,7 @@ from workbench.base.source import Source
 from workbench.constraint.engine.compose import TokenFsa, compose
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import draw_dfa, draw_nfa, draw_token_fsa
-from workbench.drawing.token_edges import EXAMPLES
+from workbench.drawing.token_edges import MAX_EXAMPLES
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -96,7 +96,7 @@ def test_many_tokens_are_counted() -> None:
     assert edge.count == 26 + 26 * 26
     assert edge.labels == ("702 tokens: aa  ab  ac …",)
     assert edge.examples[:3] == ("aa", "ab", "ac")
-    assert len(edge.examples) == EXAMPLES
+    assert len(edge.examples) == MAX_EXAMPLES
     assert edge.title.startswith("702 tokens: a  b  c")
     assert edge.detail.endswith("and 642 more")
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from workbench.drawing.railroad import MOST_PARTS, Railroad, draw_railroad
+from workbench.drawing.railroad import MAX_PARTS, Railroad, draw_railroad
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 
@@ -86,7 +86,7 @@ def test_a_regex_has_one_diagram() -> None:
 @pytest.mark.parametrize(
     ("text", "told", "why"),
     [
-        ("start ::= " + " ".join(["a b"] * MOST_PARTS) + "; a ::= 'x'; b ::= 'y';", "too large to draw", "too many boxes"),
+        ("start ::= " + " ".join(["a b"] * MAX_PARTS) + "; a ::= 'x'; b ::= 'y';", "too large to draw", "too many boxes"),
         ("start ::= " + "('x' " * 30 + "'y'" + ")?" * 30 + ";", "too deep to draw", "too many brackets"),
     ],
 )  # fmt: skip
