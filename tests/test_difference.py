@@ -89,7 +89,7 @@ def test_difference(
     assert (back.same, back.gained, back.lost) == (same, *reversed(wanted)), "the other way round"
 
 
-def test_labels_are_told_by_their_names() -> None:
+def test_labels_are_reported_by_their_names() -> None:
     found = equivalent(read("ab(?P<IMAGE>)"), read("a(?P<IMAGE>)b|a(?P<TEXT_TOKEN>)"))
     assert found.why.endswith("; labels were compared as the characters they may be")
     found = equivalent(read("ab(?P<IMAGE>)"), read("a(?P<IMAGE>)b"))
@@ -117,7 +117,9 @@ def test_a_difference_past_the_bound_is_found_by_samples() -> None:
     second = read("start ::= s; s ::= '(' s ')' | '<' s '>' | 'x' | '(((<<<x>>>)))y';")
     found = equivalent(first, second, limits=Limits(configurations=1_000, seconds=0.02))
     assert found.bound is not None
-    if found.gained is not None:  # a sample may miss it; what is told is a text of the one alone
+    if (
+        found.gained is not None
+    ):  # a sample may miss it; a reported text is accepted by only one of the two
         assert second.accepts(found.gained)
         assert not first.accepts(found.gained)
     assert found.lost is None

@@ -92,7 +92,7 @@ def test_what_is_allowed_has_no_reason() -> None:
     assert wb.explain(DATE, "2024-01", None).allowed
 
 
-def test_a_character_cut_between_two_tokens_is_told_whole() -> None:
+def test_a_character_cut_between_two_tokens_is_reported_whole() -> None:
     why = wb.explain(DATE, b"2024-01\xc3", b"\xa8")
     assert why.text == b"2024-01"
     assert (why.failing, why.reason) == ("è", "expected 'é' or the end")
@@ -119,7 +119,7 @@ def test_error_when_the_text_has_left_the_grammar() -> None:
             wb.explain(DATE, "2x", token)
 
 
-def test_without_the_time_for_places_the_rest_is_told() -> None:
+def test_without_the_time_for_places_the_rest_is_reported() -> None:
     grammar = Grammar.from_kbnf(
         "start ::= start start start | start start | 'a' #' *';", limits=Limits(seconds=0.02)
     )

@@ -1,4 +1,4 @@
-"""Outlines: what is said of a rule is so."""
+"""Outlines: the reported properties of rules are true."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_error_a_grammar_that_cannot_be_built_has_no_outline() -> None:
     tree = Grammar.from_kbnf("start ::= 'x';").tree
     assert tree is not None
     with pytest.raises(WorkbenchError):
-        outline(tree, "nobody")
+        outline(tree, "unused")
 
 
 @slow

@@ -65,7 +65,7 @@ Stacks = frozenset[tuple[str, ...]]
 
 
 def read(rules: dict[str, list[str]], text: str) -> str:
-    """The same by leftmost derivations: every way to go on, as the symbols that remain.
+    """The same by leftmost derivations: every continuation, as the symbols that remain.
 
     Rules must not be left-recursive, or this does not end.
     """

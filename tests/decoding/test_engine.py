@@ -144,7 +144,7 @@ def test_half_characters() -> None:
 
 
 @pytest.mark.parametrize("cloned", [Engine.clone, copy.copy, copy.deepcopy])
-def test_clones_go_their_own_way(cloned: Any) -> None:
+def test_clones_are_independent(cloned: Any) -> None:
     engine = Engine("start ::= 'ab' 'c';", LETTERS)
     engine.advance(0)
     other = cloned(engine)

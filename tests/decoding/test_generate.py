@@ -40,7 +40,7 @@ def run(
     return finished(generate(model, constraint, [0], **options))
 
 
-def test_protocols_are_met() -> None:
+def test_protocols_are_implemented() -> None:
     assert isinstance(TableModel(LETTERS, USUAL), LanguageModel)
     assert isinstance(ToyModel(LETTERS), LanguageModel)
     assert isinstance(FiniteConstraint(LETTERS, []), Constraint)
@@ -149,7 +149,7 @@ MANY = [bytes((a, b, c, d)) for a in b"abcd" for b in b"abcd" for c in b"abcd" f
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_a_prefix_goes_on_as_the_generation_would_have(temperature: float) -> None:
+def test_a_prefix_continues_as_the_generation_would_have(temperature: float) -> None:
     model, constraint = ToyModel(LETTERS, seed=5), FiniteConstraint(LETTERS, MANY)
     sampling = Sampling(temperature=temperature, seed=9)
     whole = finished(generate(model, constraint, "ab", sampling))

@@ -66,7 +66,7 @@ def test_strategies_write_what_the_plain_loop_writes(
         for one in (PLAIN, strategy)
     ]
     plain, other = (run.trace for run in runs)
-    if isinstance(strategy, Skipping):  # an end may be spelt in fewer tokens
+    if isinstance(strategy, Skipping):  # a suffix may have fewer tokens
         assert other.text.startswith(plain.text) or plain.text.startswith(other.text)
     else:
         assert other.token_ids == plain.token_ids
@@ -102,7 +102,7 @@ def test_forced_text_is_proposed_up_to_a_label() -> None:
     assert Forced().propose(constraint, before, ()) is None
 
 
-def test_where_a_run_stands_is_told_of_the_machine_below() -> None:
+def test_the_key_of_a_state_is_that_of_the_inner_machine() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= '(' start ')' | #'(?P<TEXT_TOKEN>)';")
     constraint = wb.compile(grammar, toy(["(", ")", "((", "x"]))
     key = state_key(constraint)

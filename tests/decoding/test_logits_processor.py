@@ -84,7 +84,7 @@ def test_one_processor_serves_one_generation_after_the_other() -> None:
     assert allowed(1) == [0, 1], "a shorter one"
 
 
-def test_beams_change_places_and_finished_rows_are_padded() -> None:
+def test_beams_are_reordered_and_finished_rows_padded() -> None:
     processor = LogitsProcessor(FiniteConstraint(toy("ab"), [b"ab", b"b"]))
 
     def allowed(*rows: list[int]) -> list[list[bool]]:

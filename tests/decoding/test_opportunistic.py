@@ -79,7 +79,7 @@ def test_opportunistic_without_an_end_token_and_in_a_dead_end() -> None:
     assert (stuck.text, stuck.stop) == (b"", StopReason.DEAD_END)
 
 
-def test_a_constraint_that_cannot_tell_is_asked_by_advancing() -> None:
+def test_a_constraint_without_allows_is_tested_by_advancing() -> None:
     late = LazyMask(FREE, b"ab")  # it has no ``allows``
     assert 2 in late
     assert 0 not in late

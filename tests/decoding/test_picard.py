@@ -57,7 +57,7 @@ class Asked(FiniteConstraint):
         return token_id in super().mask(state)
 
 
-def test_the_mask_is_never_made() -> None:
+def test_the_mask_is_never_computed() -> None:
     constraint = Asked(VOCABULARY, [b"b"])
     constraint.asked = []
     allowed_of_likeliest(constraint, b"", LOGITS, 3)

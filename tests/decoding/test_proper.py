@@ -33,7 +33,7 @@ def test_improper(
         assert (found.index, list(found.proper)) == (index, vocabulary.ids(*proper)), why
 
 
-def test_the_join_with_the_prompt_is_told_apart() -> None:
+def test_a_token_across_the_end_of_the_prompt_is_reported() -> None:
     ids = MODEL.vocabulary.ids
     assert first_improper(MODEL, "a", ids("b")).at_prompt  # type: ignore[union-attr]
     assert not first_improper(MODEL, "c", ids("a", "b")).at_prompt  # type: ignore[union-attr]

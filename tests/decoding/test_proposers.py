@@ -58,7 +58,7 @@ def test_a_longer_memory_falls_back_on_shorter_ones() -> None:
     assert counts.propose(constraint, here, [8, 0]) == (1, 1.0)
     assert counts.propose(constraint, here, [2, 8]) == (0, 1.0), "a comma was followed by a"
     assert counts.propose(constraint, here, [2, 2]) == (0, 0.5), "half of all tokens are a"
-    assert counts.propose(constraint, "nowhere", []) is None
+    assert counts.propose(constraint, "outside", []) is None
 
 
 def trace_of(constraint: Constraint, ids: list[int]) -> Trace:
@@ -76,7 +76,7 @@ def trace_of(constraint: Constraint, ids: list[int]) -> Trace:
     return run.trace
 
 
-def test_places_that_differ_in_depth_alone_are_counted_together() -> None:
+def test_states_that_differ_only_in_depth_are_counted_together() -> None:
     constraint = nested()
     key = state_key(constraint)
 

@@ -19,7 +19,7 @@ ALL = TokenMask.of(range(4), 4)
 
 
 def drawn(sampling: Sampling, allowed: TokenMask, count: int = 4000) -> dict[int, float]:
-    """How often each token comes out."""
+    """How often each token is drawn."""
     counts = Counter(sampling.choose(LOGITS, allowed, sampling.rng(i)) for i in range(count))
     return {token: n / count for token, n in counts.items()}
 
@@ -98,7 +98,7 @@ def test_rows_that_are_no_tokens_are_never_taken() -> None:
     }
 
 
-def test_the_own_draw_stands_where_it_is_allowed() -> None:
+def test_the_unconstrained_draw_is_kept_where_it_is_allowed() -> None:
     warm = Sampling(temperature=1.0)
     some = TokenMask.of([0, 2], 4)
     for index in range(200):

@@ -27,14 +27,14 @@ def test_common(left: list[int], right: list[int], shared: int) -> None:
     assert common_prefix(left, right) == shared
 
 
-def test_who_goes_on_gets_the_same_conversation() -> None:
+def test_a_continued_text_gets_the_same_session() -> None:
     sessions = SessionPool()
     with sessions.borrow(MODEL, [0, 1]) as first:
         first.logits([0, 1])
     with sessions.borrow(MODEL, [0, 1, 2]) as second:
         assert second is first
     with sessions.borrow(MODEL, [2, 2, 2]) as other:
-        assert other is not first, "another text would crop what was read"
+        assert other is not first, "another text would crop the cache"
 
 
 def test_no_two_askers_hold_the_same_conversation() -> None:
@@ -48,15 +48,15 @@ def test_no_two_askers_hold_the_same_conversation() -> None:
 
 def test_few_are_kept_the_latest() -> None:
     sessions = SessionPool(kept=2)
-    lent = []
+    borrowed = []
     for context in ([0], [1], [2]):
         with sessions.borrow(MODEL, context) as session:
             session.logits(context)
-            lent.append(session)
+            borrowed.append(session)
     with sessions.borrow(MODEL, [0]) as again:
-        assert again not in lent
+        assert again not in borrowed
     with sessions.borrow(MODEL, [2]) as latest:
-        assert latest is lent[2]
+        assert latest is borrowed[2]
 
 
 def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
@@ -75,7 +75,7 @@ def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
     assert session.read == []
 
 
-def test_places_are_judged_as_they_are_asked() -> None:
+def test_positions_are_scored_in_the_order_of_the_request() -> None:
     sessions = SessionPool()
     context = [0, 1, 2, 3]
     with sessions.borrow(MODEL, context) as session:

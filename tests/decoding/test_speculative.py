@@ -125,7 +125,7 @@ def statistic(
     return sum((counts[t] - runs * share) ** 2 / (runs * share) for t, share in shares.items())
 
 
-def test_masks_are_shared_and_made_once_a_place() -> None:
+def test_masks_are_shared_and_computed_once_per_position() -> None:
     asked: Counter[object] = Counter()
 
     class Watched(FiniteConstraint):

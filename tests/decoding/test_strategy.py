@@ -58,7 +58,7 @@ class Guessing:
 
 @dataclass(frozen=True)
 class Knowing:
-    """Guesses what it was told, place by place."""
+    """Proposes a given token at each position."""
 
     tokens: Sequence[TokenId]
     #: How many tokens the prompt has.
@@ -190,7 +190,7 @@ FREE = FiniteConstraint(LETTERS, [b"abcd", b"abdd", b"bbdc", b"ccccc"])
     ("guessed", "judged", "firsts", "because"),
     [
         ("ccccc", [6], [0], "five guesses and the end in one pass"),
-        ("", [1] * 6, [0, 1, 2, 3, 4, 5], "nobody guesses: the plain loop"),
+        ("", [1] * 6, [0, 1, 2, 3, 4, 5], "no proposals: the plain loop"),
         ("ccb", [3, 1, 1, 1], [0, 3, 4, 5], "the third is not allowed, so it is not asked about"),
         ("ca", [2, 1, 1, 1, 1], [0, 2, 3, 4, 5], "nor is the second"),
         ("accc", [5, 4, 1], [0, 1, 5], "abcd was guessed and a is wrong, then three are right"),
@@ -256,4 +256,4 @@ def test_a_draft_too_long_for_the_model_is_left_out() -> None:
             finished(run)
         assert len(run.steps) == 4  # the prompt and three of them can be read
         with pytest.raises(ModelError, match="too long"):
-            next(run)  # whoever asks again is told again
+            next(run)  # another call raises again

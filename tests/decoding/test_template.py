@@ -100,11 +100,11 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ERRORS)
-def test_errors(text: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "message"), ERRORS)
+def test_errors(text: str, message: str) -> None:
     with pytest.raises(ParseError) as caught:
         Template.parse(text)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_error_regex_and_values() -> None:

@@ -14,7 +14,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 class FiniteConstraint:
-    """The texts of a finite set, by trying every token; a state is the text so far."""
+    """A finite set of texts, by trying every token; a state is the text read."""
 
     def __init__(self, vocabulary: Vocabulary, texts: Iterable[bytes]) -> None:
         self.vocabulary = vocabulary

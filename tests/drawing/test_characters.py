@@ -88,7 +88,7 @@ def test_all_of_unicode_is_quick_and_one_label() -> None:
 
 
 @given(SETS, SETS)
-def test_both_ways_find_the_same_states_inside(left: Ranges, right: Ranges) -> None:
+def test_both_algorithms_find_the_same_states_inside(left: Ranges, right: Ranges) -> None:
     span = Span(0, 0)
     parts = (Characters(left, span), Characters(right, span))
     dfa = regex_dfa(Alternate((Concat(parts, span), parts[1]), span))

@@ -20,7 +20,7 @@ def drawn(pattern: str) -> Graph:
     ("pattern", "states", "said", "why"),
     [
         ('"[a-z]{1,20}"', 4, "≤ 19 times", "a string of bounded length"),
-        ("x[a-m]{0,20}y", 3, "≤ 20 times", "it may be left at once"),
+        ("x[a-m]{0,20}y", 3, "≤ 20 times", "it may be left immediately"),
         ("[0-9]{1,9}", 2, "≤ 8 times", "every state may end"),
         ("[0-9]{20}", 21, None, "an exact count has no way out on the way: a chain"),
         ("a{1,3}b", 5, None, "few enough to be drawn"),

@@ -83,7 +83,7 @@ def test_any_token_reaches_the_picture(token: bytes) -> None:
     assert "".join(spoken(svg, "edge-0")) == label[:28]
 
 
-def test_long_labels_are_cut_and_told_on_hover() -> None:
+def test_long_labels_are_cut_and_shown_on_hover() -> None:
     words = tuple(f"word{i}" for i in range(9))
     graph = Graph("g", (Node("0"), Node("1")), (Edge("0", "1", ("x" * 99,)), Edge("1", "0", words)))
     svg = renderer().draw(graph)

@@ -156,7 +156,7 @@ def test_a_layout_depends_on_graph_and_width_alone(name: str) -> None:
         assert svg(lay_out(drawn, 560)) != svg(lay_out(drawn, 760))
 
 
-def test_a_picture_is_as_wide_as_asked_unless_a_label_is_wider() -> None:
+def test_a_picture_has_the_requested_width_unless_a_label_is_wider() -> None:
     small = HAND_WRITTEN["a list"]
     assert [lay_out(small, width).width for width in WIDTHS] == list(WIDTHS)
     wide = lay_out(HAND_WRITTEN["a loop with a wide label at the first state"], 100)
@@ -226,7 +226,7 @@ def test_a_chain_keeps_its_order() -> None:
     assert [node.id for node in numbered(chain).nodes] == ["3", "0", "4", "1", "2"]
 
 
-def test_ways_back_do_not_change_the_order() -> None:
+def test_back_edges_do_not_change_the_order() -> None:
     chain = [(0, 1, "a"), (1, 2, "b"), (2, 3, "c")]
     assert reading_order(graph(4, [*chain, (3, 0, "d"), (2, 1, "e"), (1, 1, "f")], {3})) == list(
         "0123"

@@ -49,7 +49,7 @@ def test_what_a_picture_says(text: str, words: list[str], why: str) -> None:
     assert said(svg) == words, why
 
 
-def test_each_rule_and_each_call_knows_where_the_rule_is_defined() -> None:
+def test_each_rule_and_each_call_has_the_span_of_the_definition() -> None:
     text = "start ::= 'a' item;\nitem ::= 'b';"
     _, svg = drawn(text)
     rules = [group for group in svg.iter(f"{SVG}g") if group.get("class") == "rule"]
@@ -84,22 +84,22 @@ def test_a_regex_has_one_diagram() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "why"),
+    ("text", "message", "why"),
     [
         ("start ::= " + " ".join(["a b"] * MAX_PARTS) + "; a ::= 'x'; b ::= 'y';", "too large to draw", "too many boxes"),
         ("start ::= " + "('x' " * 30 + "'y'" + ")?" * 30 + ";", "too deep to draw", "too many brackets"),
     ],
 )  # fmt: skip
-def test_error_what_is_too_large_is_told(text: str, told: str, why: str) -> None:
+def test_error_too_large_rules_are_reported(text: str, message: str, why: str) -> None:
     made, svg = drawn(text)
     assert made.drawn == made.rules - 1, why
-    assert any(told in one for one in said(svg))
+    assert any(message in one for one in said(svg))
 
 
-@pytest.mark.parametrize(("branches", "told"), [(40, "and 16 more"), (3000, "and 2,976 more")])
-def test_many_branches_are_cut_and_counted(branches: int, told: str) -> None:
+@pytest.mark.parametrize(("branches", "message"), [(40, "and 16 more"), (3000, "and 2,976 more")])
+def test_many_branches_are_cut_and_counted(branches: int, message: str) -> None:
     _, svg = drawn("start ::= " + " | ".join(f"'w{i}'" for i in range(branches)) + ";")
-    assert said(svg)[-1] == told
+    assert said(svg)[-1] == message
 
 
 def test_many_rules_fill_the_picture_and_no_more() -> None:
@@ -127,7 +127,7 @@ def test_a_narrow_picture_breaks_its_lines() -> None:
 TOO_LARGE = "json_truncated"
 
 
-def test_an_example_that_is_too_large_is_told_so() -> None:
+def test_an_example_that_is_too_large_has_a_message() -> None:
     regex = Grammar.from_regex(GALLERY[TOO_LARGE].text).regex
     assert regex is not None
     made = draw_railroad(regex)

@@ -79,7 +79,7 @@ CHAINS: list[tuple[list[Arc], list[int], set[tuple[str, str, str]], str]] = [
     ([(0, 1, "a"), (1, 3, "b"), (0, 2, "a"), (2, 3, "b")], [3],  {("0", "3", "ab")},
      "two chains may read the same"),
     ([(0, 3, "e"), (1, 2, "a"), (2, 1, "b")], [3],  {("0", "3", "e"), ("1", "1", "ab")},
-     "a ring nobody enters does not vanish"),
+     "an isolated cycle does not vanish"),
 ]  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def test_reduce_takes_fewer_states_where_edges_crowd() -> None:
 
 
 def _rules(count: int, size: int) -> Graph:
-    """Rules r0, r1, … of so many states; each calls the one after the next."""
+    """Rules r0, r1, … with these numbers of states; each calls the one after the next."""
     nodes: list[Node] = []
     edges: list[Edge] = []
     for rule in range(count):

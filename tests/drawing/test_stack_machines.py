@@ -1,4 +1,4 @@
-"""Push-down machines as graphs: what is read, popped and pushed, and rules that call each other."""
+"""Push-down machines as graphs: inputs, pops and pushes, and rules that call each other."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SAMPLE = "ab ba ab ba"
 MODEL = ToyModel(words_of(SAMPLE), SAMPLE)
 GRAMMAR = Grammar.from_regex("(ab|ba)( (ab|ba)){0,3}")
 BOTH = contenders_named("unconstrained,automaton")
-NOBODY = Contender(name="nobody", title="", method="nobody", source="")
+NOBODY = Contender(name="unknown", title="", method="unknown", source="")
 
 
 def test_every_contender_runs_on_every_prompt_with_every_seed() -> None:
@@ -86,7 +86,7 @@ def test_one_that_does_not_apply_fails_alone() -> None:
     events = list(compare(MODEL, GRAMMAR, [""], [NOBODY, *BOTH], [0, 1], max_tokens=3))
     failed = [e for e in events if isinstance(e, RunFailed)]
     assert [f.run.seed for f in failed] == [0, 1]
-    assert all("no method 'nobody'" in f.error.message for f in failed)
+    assert all("no method 'unknown'" in f.error.message for f in failed)
     assert sum(isinstance(e, RunEnded) for e in events) == 4
 
 
@@ -121,7 +121,7 @@ def traces_of(*texts: str) -> list[Trace]:
     [
         (("ab", "ab"), None, "the same text"),
         (("ab ab", "ab ba"), 3, "the fourth byte"),
-        (("ab", "ab ba"), 2, "one is over where the other goes on"),
+        (("ab", "ab ba"), 2, "one ends and the other continues"),
         (("ab",), None, "alone"),
         ((), None, "none"),
     ],

@@ -77,7 +77,7 @@ def test_a_program_is_found_whatever_the_text_ends_with() -> None:
     assert program_of(edited, LIMITS).source.text == program_of(grammar, LIMITS).source.text
 
 
-def test_error_a_grammar_nobody_wrote_a_program_for() -> None:
+def test_error_a_grammar_without_a_template() -> None:
     with pytest.raises(WorkbenchError) as raised:
         CONTENDERS["template"].prepare(MODEL, GRAMMAR)
     assert str(raised.value) == (

@@ -25,7 +25,7 @@ from workbench.vocabulary.toy import toy
 
 # a=0 b=1 c=2 ab=3 ac=4 end=5
 VOCABULARY = toy(("a", "b", "c", "ab", "ac"))
-#: After "a" alone the model hardly goes on to "b" or "c": the spelling a·b is one it would not use.
+#: After "a" alone the model rarely continues with "b" or "c": it would not use the tokens a·b.
 CHANCES = {
     (0,): (0.6, 0.0, 0.0, 0.3, 0.1, 0.0),
     (0, 0): (0.5, 0.01, 0.03, 0.0, 0.0, 0.46),
@@ -76,7 +76,7 @@ def test_masks_token_by_token_boost_what_shares_a_likely_beginning(model: TableM
     assert found.lost == 0
 
 
-def test_the_end_is_a_choice_where_the_text_may_go_on(model: TableModel) -> None:
+def test_the_end_is_a_choice_if_the_text_may_continue(model: TableModel) -> None:
     both = FiniteConstraint(VOCABULARY, (b"a", b"ab"))
     found = masked_distribution(token_tree(model, "", both), both)
     goes_on = 0.01 / (0.01 + 0.46)
@@ -149,8 +149,8 @@ def test_exact_takes_contenders_and_leaves_the_model_alone_out() -> None:
     assert record["distances"]["automaton"]["total_variation"] > 0
 
 
-def test_what_does_not_apply_is_told_and_the_others_go_on() -> None:
-    nobody = Contender(name="nobody", title="", method="nobody", source="")
+def test_methods_that_do_not_apply_are_reported_and_the_others_run() -> None:
+    nobody = Contender(name="unknown", title="", method="unknown", source="")
     found = exact_comparison(
         ToyModel(toy("ab")),
         "a",
@@ -158,7 +158,7 @@ def test_what_does_not_apply_is_told_and_the_others_go_on() -> None:
         [nobody, *contenders_named("picard,automaton")],
     )
     assert "a method that draws from all allowed tokens" in found.failed["picard"].message
-    assert "no method 'nobody'" in found.failed["nobody"].message
+    assert "no method 'unknown'" in found.failed["unknown"].message
     assert found.methods.keys() == {"automaton"}
 
 

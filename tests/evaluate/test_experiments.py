@@ -81,7 +81,7 @@ def test_what_does_not_agree_is_said() -> None:
     assert "does not agree with the paper" in TABLE_2.section(records)
 
 
-def test_targets_are_met_or_not() -> None:
+def test_targets_are_reached_or_not() -> None:
     def one(ratio: float) -> Record:
         return {"relative": ratio, "low": ratio, "high": ratio, "passes_per_token": 0.5}
 

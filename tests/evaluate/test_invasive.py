@@ -44,7 +44,7 @@ def prepared(model: TableModel, constraint: Constraint) -> PreparedContender:
     ("written", "valid", "why"),
     [
         ((2, 3), 1, "it ends by itself"),
-        ((2, 1, 1, 3), 1, "it goes on, and is valid up to there"),
+        ((2, 1, 1, 3), 1, "it continues, and is valid up to there"),
         ((1, 3), 0, "no text of the language"),
         ((0, 0, 3), 0, "a beginning alone"),
     ],

@@ -48,7 +48,7 @@ def counting(done: list[str], *, fails_at: str = "") -> Experiment:
     return Experiment(
         name="counting",
         title="Counting",
-        source="nobody",
+        source="unknown",
         units=lambda _: [unit("one"), unit("two")],
         section=section,
     )
@@ -78,7 +78,7 @@ def test_the_page_tells_what_is_missing(tmp_path: Path) -> None:
     assert "## Counting" not in page([experiment], results, QUICK, MODEL)
     results.keep("one", {"value": 7})
     told = page([experiment], results, QUICK, MODEL)
-    assert "## Counting\n\n*nobody*\n\n*1 of 2 parts were done.*\n\none=7" in told
+    assert "## Counting\n\n*unknown*\n\n*1 of 2 parts were done.*\n\none=7" in told
     results.keep("two", {"value": 8})
     assert "parts were done" not in page([experiment], results, QUICK, MODEL)
 

@@ -1,4 +1,4 @@
-"""Summaries of a comparison: ratios agree with the rates beside them, sentences with the results."""
+"""Summaries of a comparison: ratios agree with the shown rates, sentences with the results."""
 
 from __future__ import annotations
 

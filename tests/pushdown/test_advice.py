@@ -1,4 +1,4 @@
-"""Advice read off a tree: what is said, where, and what could stand there instead."""
+"""Advice on a tree: the message, the span, and the fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.grammar.grammar import Grammar
 UNENDING = "has no end: a model may never leave it"
 
 #   grammar
-#   piece it is about, kind, message, hint, what could stand there instead
+#   piece it is about, kind, message, hint, fix
 KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
     ("start ::= 'a' b; b ::= 'b' | 'c'; c ::= 'd';", [
         ("c ::= 'd';", "unreachable_rule", "the rule 'c' is never used",

@@ -52,7 +52,7 @@ REGEXES = [
     ("(foo|four)+d",         "fo",       ["o", "u"],              "letters of words, one by one"),
     ("(foo|four)+d",         "foo",      ["f", "f", "d"],         "a loop may go round or out"),
     (r"\d+(\.\d+)?",         "1",        [r"\d", r"\."],          "escapes are shown as written"),
-    (r"(?i)ab",              "",         ["a"],                   "flags change what is read, not where"),
+    (r"(?i)ab",              "",         ["a"],                   "flags change the characters, not the span"),
     (r"a{,2}b",              "aa",       ["b"],                   "an upper bound is kept"),
     (r"(a?b?)*c",            "a",        ["a", "b", "c"],         "parts that may be empty"),
     (r"(?P<x>a)|b",          "",         ["a", "b"],              "groups are looked into"),
@@ -238,7 +238,7 @@ def test_law_in_the_gallery(example: Example) -> None:
     ],
 )
 def test_against_the_oracle(text: str) -> None:
-    """Every text of up to five letters: whether it is read, may end, and may go on with each."""
+    """Every text of up to five letters: whether it is read, may end, and may continue with each."""
     tree = parse_kbnf(Source(text, "g"))
     recognizer = SourceRecognizer.of_grammar(tree)
     waiting = [b""]
