@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from workbench.analysis.ambiguity import Ambiguity
 from workbench.analysis.cheap_loops import CheapLoop, cheap_loops, cheap_regex_loops
 from workbench.analysis.conflicts import conflicts
+from workbench.analysis.outline import reachable, references
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.problems import Advice
 from workbench.base.source import Source, Span
@@ -21,10 +22,8 @@ from workbench.pushdown.cfg import Terminal, derives, gathered, least, terminals
 from workbench.pushdown.network import Network
 from workbench.syntax.grammar_tree import (
     Choice,
-    Except,
     Expression,
     GrammarTree,
-    Nonterminal,
     Pattern,
     Repetition,
     Rule,
@@ -104,22 +103,14 @@ def _loop_advice(loop: CheapLoop) -> Advice:
 
 
 def _used(rules: Mapping[str, Expression], start: str) -> frozenset[str]:
-    """The rules the start symbol reaches, by calls and by ``except!``."""
-    found = dict.fromkeys([start] if start in rules else [])
-    waiting = list(found)
-    for name in waiting:  # extended in the loop
-        called = dict.fromkeys(_named(rules[name]))
-        waiting.extend(other for other in called if other not in found and other in rules)
-        found.update(dict.fromkeys(other for other in called if other in rules))
-    return frozenset(found)
-
-
-def _named(expression: Expression) -> Iterator[str]:
-    for call in calls(expression):
-        yield call.name
-    for terminal in terminals(expression):
-        if isinstance(terminal, Except) and isinstance(terminal.excepted, Nonterminal):
-            yield terminal.excepted.name
+    """The defined rules that the start symbol reaches, by calls and by ``except!``."""
+    if start not in rules:
+        return frozenset()
+    called = {
+        name: [other for other, _ in references(body) if other in rules]
+        for name, body in rules.items()
+    }
+    return frozenset(reachable(start, called))
 
 
 def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:

@@ -319,7 +319,7 @@ def conflicts(
             if len(found) >= _MAX_CONFLICTS:
                 break
     except LimitError:
-        pass  # out of time: the conflicts found so far are reported
+        pass  # out of time: the conflicts found until then are reported
     return tuple(found.values())[:_MAX_CONFLICTS]
 
 
@@ -367,9 +367,9 @@ def _sites(network: Network, shortest: Shortest) -> Iterator[ConflictSite]:
             yield _site(shortest, before, columns)
         if not network.finals[state] or not own or state not in shortest.arrived:
             continue
-        for way in shortest.ways_back(int(network.owner[state])):
-            place = way.chain[-1]
-            if way.chain[0] == state and network.stars[state]:
+        for back in shortest.ways_back(int(network.owner[state])):
+            place = back.chain[-1]
+            if back.chain[0] == state and network.stars[state]:
                 continue  # the runner never pushes such a state onto itself
             theirs = moves.get(place) or {}
             columns = [
@@ -377,14 +377,14 @@ def _sites(network: Network, shortest: Shortest) -> Iterator[ConflictSite]:
                 for column, found in own.items()
                 if column in theirs
                 and len(
-                    _settled_moves(network, found, way.chain[::-1])
+                    _settled_moves(network, found, back.chain[::-1])
                     | _settled_moves(network, theirs[column], ())
                 )
                 > 1
             ]
             if columns:
                 outer = shortest.before[int(network.owner[place])]
-                yield _site(shortest, outer + way.text + shortest.arrived[state], columns)
+                yield _site(shortest, outer + back.text + shortest.arrived[state], columns)
 
 
 def _states_between_bytes(network: Network, shortest: Shortest) -> list[State]:

@@ -41,7 +41,7 @@ _PREFERRED_BYTES = (0xC3, 0xA9)
 class Difference:
     """How two grammars differ; true if they are proven to accept the same texts."""
 
-    #: None: no difference was found up to ``bound``, and no proof that there is none.
+    #: None: no difference was found up to ``bound``, and no proof of equality.
     same: bool | None
     #: A text only the second grammar accepts, or None if none was found. It is the shortest, in
     #: characters, if it has at most ``bound`` of them. Bytes, since a language may not be UTF-8.

@@ -49,7 +49,7 @@ def tree_advice(grammar: Grammar) -> tuple[Advice, ...]:
 def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, seconds: float = 1.0) -> Lint:
     """All advice on a grammar; the ambiguity search takes at most ``seconds``.
 
-    All advice is certain, and optional: the grammar works as it is. ``vocabulary`` is the
+    All advice is certain, and optional: the grammar works unchanged. ``vocabulary`` is the
     vocabulary of the model that generates.
     """
     limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from workbench.automata.components import circles
@@ -60,13 +60,13 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
     Source: for regularity, the strongly regular grammars of Mohri & Nederhof 2001, §2.
     """
     cfg = context_free(tree, start)
-    called_at = {name: list(_references(body)) for name, body in cfg.written.items()}
+    called_at = {name: list(references(body)) for name, body in cfg.written.items()}
     called = {name: tuple(dict.fromkeys(n for n, _ in found)) for name, found in called_at.items()}
     callers: dict[str, list[str]] = {name: [] for name in cfg.written}
-    references: dict[str, list[Span]] = {name: [] for name in cfg.written}
+    spans: dict[str, list[Span]] = {name: [] for name in cfg.written}
     for name, found in called_at.items():
         for other, span in found:
-            references[other].append(span)
+            spans[other].append(span)
             if name not in callers[other]:
                 callers[other].append(name)
     cycles = circles({name: set(others) for name, others in called.items()})
@@ -75,27 +75,27 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
     edges = {name: list(_linear(cfg, reading, body)) for name, body in cfg.written.items()}
     nesting = {name for cycle in cycles if not _is_linear(cycle, edges) for name in cycle}
     left = circles({n: {e.name for e in found if not e.must_read} for n, found in edges.items()})
-    used = _reached(start, called)
+    used = reachable(start, called)
     return tuple(
         RuleFacts(
             name=name,
             definitions=tuple(rule.name_span for rule in tree.rules if rule.name == name),
-            references=tuple(sorted(references[name], key=lambda span: span.start)),
+            references=tuple(sorted(spans[name], key=lambda span: span.start)),
             calls=called[name],
             called_by=tuple(callers[name]),
             is_recursive=any(name in cycle for cycle in cycles),
             is_left_recursive=any(name in cycle for cycle in left),
             is_nullable=bool(texts[name] & EMPTY),
             is_productive=bool(texts[name]),
-            is_regular=nesting.isdisjoint(_reached(name, called)),
+            is_regular=nesting.isdisjoint(reachable(name, called)),
             is_used=name in used,
         )
         for name in cfg.written
     )
 
 
-def _references(expression: Expression) -> Iterator[tuple[str, Span]]:
-    """Calls, and the rules that exceptions name."""
+def references(expression: Expression) -> Iterator[tuple[str, Span]]:
+    """The rules that an expression calls or names in ``except!``, with the spans."""
     for call in calls(expression):
         yield call.name, call.span
     for terminal in terminals(expression):
@@ -103,7 +103,8 @@ def _references(expression: Expression) -> Iterator[tuple[str, Span]]:
             yield terminal.excepted.name, terminal.excepted.span
 
 
-def _reached(start: str, called: Mapping[str, tuple[str, ...]]) -> set[str]:
+def reachable(start: str, called: Mapping[str, Iterable[str]]) -> set[str]:
+    """The start symbol and all rules it reaches."""
     found = {start}
     waiting = [start]
     for name in waiting:  # extended in the loop

@@ -7,10 +7,11 @@ partly read. Equal lists are one object. Copies of a repetition are counted, not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from workbench.analysis.outline import reachable, references
 from workbench.analysis.source_pieces import (
     EMPTY_PIECE,
     Alternation,
@@ -47,7 +48,6 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
     Substrings,
-    calls,
 )
 
 
@@ -302,7 +302,10 @@ class RulePieces:
         self._source: Source = tree.source
         self._positions = positions
         self._limits = limits
-        self._written = _reached(gathered(tree), start)
+        rules = gathered(tree)
+        called = {name: [other for other, _ in references(body)] for name, body in rules.items()}
+        reached = reachable(start, called)
+        self._written = {name: body for name, body in rules.items() if name in reached}
         self._terminals: dict[int, Piece | None] = {}
         self._productive = least(self._written, self._derives)
         self._nullable = least(self._written, self._is_nullable)
@@ -394,27 +397,3 @@ def _unless_empty(leaf: Leaf) -> Leaf | None:
     """The leaf; None if it can read no byte."""
     matcher = leaf.matcher
     return leaf if any(matcher.step(matcher.initial, b) is not None for b in range(256)) else None
-
-
-def _reached(rules: Mapping[str, Expression], start: str) -> dict[str, Expression]:
-    """The rules reachable from a rule by calls and by ``except!``."""
-    found: dict[str, Expression] = {}
-    waiting = [start]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = rules[name]
-            waiting += [*_called(rules[name])]
-    return found
-
-
-def _called(body: Expression) -> list[str]:
-    match body:
-        case Except(excepted=Nonterminal(name=name)):
-            return [name]
-        case Sequence(items=parts) | Choice(options=parts):
-            return [name for part in parts for name in _called(part)]
-        case Repetition(item=item):
-            return _called(item)
-        case _:
-            return [call.name for call in calls(body)]

@@ -225,7 +225,7 @@ class _NetworkTracer:
         return self._step(min(paths, key=_by_depth), before, self._configurations())
 
     def _configurations(self) -> list[Configuration]:
-        """The configurations of all derivations of the text so far."""
+        """The configurations of all derivations of the text read."""
         runner = self._runner
         return [(s, runner.stack(n)) for s, n in runner.configurations(self._situation)]
 
@@ -280,7 +280,7 @@ class TokenPath:
     passed: tuple[str, ...]
 
 
-#: A path so far: where it began, the lowest height of the stack, and what it passed.
+#: The path up to a byte: where it began, the lowest height of the stack, and what it passed.
 _Trail = tuple[Configuration, int, tuple[str, ...]]
 
 #: The configuration after a byte, the lowest height of the stack meanwhile, and what was passed.

@@ -55,7 +55,7 @@ class Matcher(Protocol):
         """The state after one more byte; None if it cannot read the byte."""
 
     def is_final(self, state: MatcherState) -> bool:
-        """Whether the bytes read so far are a complete text."""
+        """Whether the bytes read are a complete text."""
 
     def is_exhausted(self, state: MatcherState) -> bool:
         """Whether it certainly reads no further byte."""

@@ -76,11 +76,11 @@ def program_of(grammar: Grammar, limits: Limits) -> Grammar:
 
     Raises: WorkbenchError if there is no template for this grammar.
     """
-    for name, made in _PROGRAMS.items():
+    for name, program in _PROGRAMS.items():
         if load_gallery()[name].text.rstrip() == grammar.source.text.rstrip():
-            if isinstance(made, Template):
-                return made.grammar
-            return Grammar.from_kbnf(made, limits=limits, name="template")
+            if isinstance(program, Template):
+                return program.grammar
+            return Grammar.from_kbnf(program, limits=limits, name="template")
     raise WorkbenchError(
         "there is no template for this grammar",
         f"there are templates for {', '.join(_PROGRAMS)}; template-ws takes any grammar",

@@ -88,7 +88,7 @@ def after(constraint: Constraint, prefix: Sequence[TokenId]) -> State:
 
 
 class Generation(Iterator[Step]):
-    """A running generation: iterate for steps; ``trace`` has the steps so far.
+    """A running generation: iterate for steps; ``trace`` has the steps taken.
 
     ``stop`` is None while it runs, and set as soon as the last step was returned.
     """
@@ -106,7 +106,7 @@ class Generation(Iterator[Step]):
 
     @property
     def trace(self) -> Trace:
-        """The steps of this call so far, and why it ended."""
+        """The steps taken in this call, and why it ended."""
         return Trace(tuple(self.steps), self.stop)
 
     def judged(self) -> Trace:

@@ -41,7 +41,7 @@ class Surprisal:
 
 @dataclass(slots=True)
 class TimeSpent:
-    """The wall-clock time and processor time of a run so far."""
+    """The wall-clock time and processor time spent in a run."""
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0

@@ -33,7 +33,7 @@ class LazyMask(TokenMask):
 
     def __init__(self, constraint: Constraint, state: State) -> None:
         self.size = len(constraint.vocabulary)
-        #: The milliseconds spent so far, on single tokens and on the whole.
+        #: The milliseconds spent on single tokens and on the whole mask.
         self.ms = 0.0
         self._constraint = constraint
         self._state = state
@@ -91,7 +91,7 @@ class LazyStep(Step):
         advance_ms: float,
     ) -> LazyStep:
         """The step that takes a token."""
-        made = object.__new__(LazyStep)
+        step = object.__new__(LazyStep)
         known = {
             "index": index,
             "token_id": token_id,
@@ -109,8 +109,8 @@ class LazyStep(Step):
             "_late": (scored, top),
         }
         for name, value in known.items():
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(step, name, value)
+        return step
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Compute the measures that have no value yet."""

@@ -190,7 +190,7 @@ class Speculation(Iterator[Step]):
 
     @property
     def trace(self) -> Trace:
-        """The steps so far, and why it ended."""
+        """The steps taken, and why it ended."""
         return self.generation.trace
 
     @property

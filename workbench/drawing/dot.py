@@ -34,7 +34,7 @@ Direction = Literal["LR", "TB"]
 _MAX_LINES = 6
 _MAX_WIDTH = 28
 
-#: The most letters in a circle; longer labels get a box.
+#: The most letters of a round state; longer labels get a box.
 _MAX_IN_CIRCLE = 3
 
 #: Courier has the width of every monospaced font (0.6 em), so the layout fits the browser's font.

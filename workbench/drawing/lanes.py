@@ -52,7 +52,7 @@ PADDING, STREET = 7.0, 10.0
 
 @dataclass(slots=True)
 class Placed:
-    """A state with the centre of its circle."""
+    """A state with the coordinates of its centre."""
 
     node: Node
     x: float

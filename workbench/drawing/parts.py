@@ -293,8 +293,8 @@ def cut(graph: Graph, kept: set[str], links: Links) -> Graph:
 def _marked(node: Node, missing: int) -> Node:
     if not missing:
         return node
-    told = f"{missing} more neighbour{'' if missing == 1 else 's'} not shown"
-    return replace(node, kinds=(*node.kinds, "more"), title=f"{node.title} · {told}")
+    note = f"{missing} more neighbour{'' if missing == 1 else 's'} not shown"
+    return replace(node, kinds=(*node.kinds, "more"), title=f"{node.title} · {note}")
 
 
 _NOTE = "too many states to {} them all: this is the part around one"
@@ -444,13 +444,13 @@ class LazyTokenParts:
         known = self._rows.get(state)
         if known is not None:
             return known
-        spelt, lengths = padded(self._vocabulary)
+        token_bytes, lengths = padded(self._vocabulary)
         machine = self._characters.machine
         alive = self._spelt
         here = np.full(len(alive), state, np.int64)
         ends = np.full(len(lengths), DEAD, np.int32)
-        for position in range(spelt.shape[1]):
-            here = self._stepped(machine, here, machine.classes[spelt[alive, position]])
+        for position in range(token_bytes.shape[1]):
+            here = self._stepped(machine, here, machine.classes[token_bytes[alive, position]])
             on = here != DEAD
             alive, here = alive[on], here[on]
             done = lengths[alive] == position + 1

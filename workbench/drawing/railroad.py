@@ -162,8 +162,8 @@ class Tracks:
             case kbnf.Nonterminal(name=name):
                 return self._call(name)
             case kbnf.Pattern(text=text, stop=stop):
-                sign, told = _STOPS[stop]
-                return _terminal(f"{sign} {text}", "pattern", f"{told}: {text}")
+                operator, meaning = _STOPS[stop]
+                return _terminal(f"{operator} {text}", "pattern", f"{meaning}: {text}")
             case kbnf.Substrings(value=value):
                 return _terminal(f"piece of {_text(value)}", "pattern")
             case kbnf.Except(excepted=excepted, limit=limit):
@@ -347,9 +347,9 @@ def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railr
     for number, rule in enumerate(titled):
         parts, deep = extent(rule.body)
         if number == MAX_RULES or (parts <= MAX_PARTS and deep <= MAX_DEPTH and parts > left):
-            told = f"{len(titled) - number:,} more rules are not drawn"
-            _say(svg, told, _MARGIN, top)
-            top, right = top + 2 * _BETWEEN, max(right, 8.0 * len(told))
+            sentence = f"{len(titled) - number:,} more rules are not drawn"
+            _draw_sentence(svg, sentence, _MARGIN, top)
+            top, right = top + 2 * _BETWEEN, max(right, 8.0 * len(sentence))
             break
         group = _group(svg, rule, number, top, width)
         if parts <= MAX_PARTS and deep <= MAX_DEPTH:
@@ -358,9 +358,9 @@ def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railr
             _copy(diagram.children[-1], group)
             across, down = float(diagram.attrs["width"]), float(diagram.attrs["height"])
         else:
-            told = _too_large(parts, deep)
-            _say(group, told, 0, 0)
-            across, down = 8.0 * len(told), 26.0
+            sentence = _too_large(parts, deep)
+            _draw_sentence(group, sentence, 0, 0)
+            across, down = 8.0 * len(sentence), 26.0
         right, top = (
             max(right, across, _LETTER * min(columns(rule.name), int(width / _LETTER))),
             top + _NAME + down + _BETWEEN,
@@ -385,10 +385,10 @@ def _too_large(parts: int, deep: int) -> str:
     return f"{parts:,} parts: too large to draw"
 
 
-def _say(group: ElementTree.Element, told: str, x: float, top: float) -> None:
+def _draw_sentence(group: ElementTree.Element, sentence: str, x: float, top: float) -> None:
     """A sentence in place of a diagram."""
     attributes = {"class": "toolarge", "x": f"{x:g}", "y": f"{top + 18:g}"}
-    ElementTree.SubElement(group, "text", attributes).text = told
+    ElementTree.SubElement(group, "text", attributes).text = sentence
 
 
 def _diagram(tracks: Item) -> Item:

@@ -213,7 +213,7 @@ def _loop(first: str, rungs: list[str], out: dict[str, list[Edge]]) -> Edge:
         (*steps[0].kinds, "repeat"),
         title=f"{label}, at most {len(rungs)} times: {len(rungs)} states stand inside",
         chains=((*steps, back),),
-        between=tuple(state for rung in rungs for way in out[rung] for state in way.between),
+        between=tuple(state for rung in rungs for chain in out[rung] for state in chain.between),
     )
 
 
@@ -273,9 +273,9 @@ def calm(graph: Graph) -> Graph:
 def spread(graph: Graph) -> Graph:
     """One edge per label: undoes the merging of parallel edges."""
     edges = (
-        replace(edge, labels=(label,), chains=(way,) if edge.chains else ())
+        replace(edge, labels=(label,), chains=(chain,) if edge.chains else ())
         for edge in graph.edges
-        for label, way in (_labelled_ways(edge) if edge.labels else [("", ())])
+        for label, chain in (_labelled_chains(edge) if edge.labels else [("", ())])
     )
     return replace(graph, edges=tuple(edges))
 
@@ -316,8 +316,8 @@ def _merged(group: list[Edge]) -> Edge:
         return group[0]
     # two folded paths may read the same (in an NFA); both are kept, so that their states are found
     folded = any(edge.chains for edge in group)
-    ways = [(label, way) for edge in group for label, way in _labelled_ways(edge)]
-    labels = [label for label, _ in ways]
+    chains_of_labels = [(label, chain) for edge in group for label, chain in _labelled_chains(edge)]
+    labels = [label for label, _ in chains_of_labels]
     return Edge(
         group[0].source,
         group[0].target,
@@ -327,12 +327,12 @@ def _merged(group: list[Edge]) -> Edge:
         tuple(dict.fromkeys(text for edge in group for text in edge.examples))[:3],
         "\n".join(dict.fromkeys(edge.title for edge in group if edge.title)),
         "\n".join(dict.fromkeys(edge.detail for edge in group if edge.detail)),
-        tuple(way for _, way in ways) if folded else (),
+        tuple(chain for _, chain in chains_of_labels) if folded else (),
         tuple(dict.fromkeys(state for edge in group for state in edge.between)),
     )
 
 
-def _labelled_ways(edge: Edge) -> Iterator[tuple[str, tuple[Edge, ...]]]:
+def _labelled_chains(edge: Edge) -> Iterator[tuple[str, tuple[Edge, ...]]]:
     """Each label of an edge with the edges it represents."""
     if edge.chains:
         yield from zip(edge.labels, edge.chains, strict=True)
@@ -494,6 +494,6 @@ def _border(edges: Iterable[Edge], kept: set[str]) -> Iterable[str]:
 def _marked(node: Node, cut: int) -> Node:
     if not cut:
         return node
-    told = f"{cut} more edge{'' if cut == 1 else 's'} not shown"
-    title = f"{node.title} · {told}" if node.title else told
+    note = f"{cut} more edge{'' if cut == 1 else 's'} not shown"
+    title = f"{node.title} · {note}" if node.title else note
     return replace(node, kinds=tuple(dict.fromkeys((*node.kinds, "more"))), title=title)

@@ -106,19 +106,24 @@ class RuleTokens:
                 target, stack = self._standing(situation)
                 kept = _common(here[1], stack)
                 groups[target, len(here[1]) - kept, stack[kept:]] += tokens
-        made = [
+        edges_with_ids = [
             (self._edge(here, target, pops, pushes, tokens), tuple(tokens))
             for (target, pops, pushes), tokens in groups.items()
         ]
         return Leaving(
-            str(here[0]), here[1], tuple(edge for edge, _ in made), tuple(ids for _, ids in made)
+            str(here[0]),
+            here[1],
+            tuple(edge for edge, _ in edges_with_ids),
+            tuple(ids for _, ids in edges_with_ids),
         )
 
     def _standing(self, situation: Situation, state: str = "") -> Standing:
         """The configuration in a given state, else the one with the shortest stack."""
         runner = self._runner
-        ways = [(end, runner.stack(node)) for end, node in runner.configurations(situation)]
-        return min(ways, key=lambda way: (str(way[0]) != state, len(way[1]), way))
+        configurations = [
+            (end, runner.stack(node)) for end, node in runner.configurations(situation)
+        ]
+        return min(configurations, key=lambda each: (str(each[0]) != state, len(each[1]), each))
 
     def _reached(self, begin: Situation) -> dict[Situation, list[TokenId]]:
         """The readable tokens, by the situation they lead to."""

@@ -191,14 +191,14 @@ class _Picture:
             if its or goes_on:
                 kind = _KINDS[is_inner, which]
                 label = _BRACKETS[kind].format(self._name(int(tree.terminal[node])))
-                told = self._told(its)
-                shown = Node(its_id, told, title=f"{len(its):,} tokens: {told}")
+                label_text = self._token_list(its)
+                shown = Node(its_id, label_text, title=f"{len(its):,} tokens: {label_text}")
                 yield shown, Edge(source, its_id, (label,), (kind,), len(its), self._examples(its))
 
-    def _told(self, tokens: list[TokenId]) -> str:
-        told = " ".join(self._examples(tokens))
+    def _token_list(self, tokens: list[TokenId]) -> str:
+        label_text = " ".join(self._examples(tokens))
         more = f" +{len(tokens) - _MAX_EXAMPLES:,}" if len(tokens) > _MAX_EXAMPLES else ""
-        return shorten(told, _MAX_TOKENS - len(more)) + more
+        return shorten(label_text, _MAX_TOKENS - len(more)) + more
 
     def _examples(self, tokens: list[TokenId]) -> tuple[str, ...]:
         return tuple(visible(self.vocabulary.tokens[t] or b"") for t in tokens[:_MAX_EXAMPLES])
@@ -229,8 +229,8 @@ def _marked_edge(edge: Edge, mark: str, depth: int) -> Edge:
     if not mark:
         return edge
     (label,) = edge.labels
-    told = f"✗ {label}" if mark == "refused" else f"{label} k={depth}"
-    return replace(edge, labels=(told,), kinds=(*edge.kinds, mark))
+    label_text = f"✗ {label}" if mark == "refused" else f"{label} k={depth}"
+    return replace(edge, labels=(label_text,), kinds=(*edge.kinds, mark))
 
 
 def _short(name: str) -> str:

@@ -102,9 +102,9 @@ def _groups(rows: TokenRows, skips: npt.NDArray[np.bool_]) -> Iterator[npt.NDArr
     sources, targets = rows.sources, rows.targets
     if not len(sources):
         return
-    signs = rows.token_ids >= first_sign(rows.vocabulary)
-    order = np.lexsort((signs, skips, targets, sources))
-    keys = np.stack((sources[order], targets[order], skips[order], signs[order]))
+    is_label = rows.token_ids >= first_sign(rows.vocabulary)
+    order = np.lexsort((is_label, skips, targets, sources))
+    keys = np.stack((sources[order], targets[order], skips[order], is_label[order]))
     cuts = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
     yield from np.split(order, cuts)
 
@@ -198,14 +198,14 @@ def labels_among(
 
 def terminal_edge(source: str, target: str, labels: Sequence[LabelTokens]) -> Edge:
     """The single edge of some labels, whatever the number of tokens they read."""
-    told = [(one.label, _counted(len(one.mask))) for one in labels]
+    counts = [(one.label, _counted(len(one.mask))) for one in labels]
     return Edge(
         source,
         target,
-        tuple(f"{label.name}\n{count}" for label, count in told),
+        tuple(f"{label.name}\n{count}" for label, count in counts),
         ("terminal",),
         sum(len(one.mask) for one in labels),
-        title="\n".join(f"{label.name}, {label.what}: {count}" for label, count in told),
+        title="\n".join(f"{label.name}, {label.what}: {count}" for label, count in counts),
     )
 
 
@@ -224,19 +224,19 @@ def passing_over(
 ) -> npt.NDArray[np.bool_]:
     """For each token edge whether it passes a character state that is neither of its ends, (E,).
 
-    Cost: all edges at once, one step for each byte of the longest token.
+    Cost: all edges in parallel, one step for each byte of the longest token.
     """
-    spelt, lengths = padded(rows.vocabulary)
+    token_bytes, lengths = padded(rows.vocabulary)
     skips = np.zeros(len(rows.sources), np.bool_)
     alive = np.arange(len(rows.sources))
     state = rows.sources.copy()
-    for position in range(spelt.shape[1]):
+    for position in range(token_bytes.shape[1]):
         # the state after a token's last byte is its target, so the last step is skipped
         on = lengths[rows.token_ids[alive]] > position + 1
         alive, state = alive[on], state[on]
         if not len(alive):
             break
-        state = dfa.table[state, dfa.classes[spelt[rows.token_ids[alive], position]]].astype(
+        state = dfa.table[state, dfa.classes[token_bytes[rows.token_ids[alive], position]]].astype(
             np.int64
         )
         other = (state != rows.sources[alive]) & (state != rows.targets[alive])

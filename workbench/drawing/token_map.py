@@ -47,7 +47,7 @@ class _Segment:
     edge: int
     text: str
     mark: str
-    #: The numbers of the leaving edges it stands for.
+    #: The numbers of the leaving edges it represents.
     parts: tuple[int, ...] = ()
 
     @property
@@ -191,7 +191,7 @@ def _within(base: Graph, state: str) -> tuple[str, str, str]:
     return edge.source, edge.labels[0] if edge.labels else "", element
 
 
-#: An edge, and the numbers of the leaving edges it stands for.
+#: An edge, and the numbers of the leaving edges it represents.
 _Part = tuple[Edge, tuple[int, ...]]
 
 
@@ -208,8 +208,8 @@ def _few(group: Sequence[_Part]) -> list[_Part]:
         "▲": [len(edge.pushes) for edge, _ in merged],
     }
     marks = [
-        f"{sign}{min(found)}–{max(found)}" if min(found) < max(found) else f"{sign}{max(found)}"
-        for sign, found in counts.items()
+        f"{mark}{min(found)}–{max(found)}" if min(found) < max(found) else f"{mark}{max(found)}"
+        for mark, found in counts.items()
         if max(found)
     ]
     edge, parts = _joined(merged)
