@@ -1,4 +1,4 @@
-"""equivalent(): against every short text there is, and on changes an author makes."""
+"""equivalent(): checked against all short texts, and on typical edits."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_difference_past_the_bound_is_found_by_samples() -> None:
     assert found.lost is None
 
 
-def test_the_time_is_kept() -> None:
+def test_the_time_limit_is_kept() -> None:
     first = read("(a|b)*a(a|b){40}")
     started = time.perf_counter()
     found = equivalent(first, read("(b|a)*a(a|b)(a|b){39}"), limits=Limits(seconds=0.1))
@@ -134,7 +134,7 @@ def test_the_time_is_kept() -> None:
     assert time.perf_counter() - started < 4.0  # samples have a second each
 
 
-def test_samples_of_a_long_chain_keep_the_time() -> None:
+def test_samples_of_a_long_chain_keep_the_time_limit() -> None:
     started = time.perf_counter()
     found = equivalent(read("(a{97})*"), read("(a{97})*|(a{9700}){5}"), limits=QUICK)
     assert found.same is None

@@ -1,4 +1,4 @@
-"""explain(): how far a token is read, what fails, what was expected, and where."""
+"""explain(): how far a token is read, where it fails, what was expected, and where."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_notes(so_far: str | bytes, token: str | bytes | None, note: str) -> Non
     assert wb.explain(JSON, so_far, token).note == note
 
 
-def test_what_is_allowed_has_no_reason() -> None:
+def test_an_allowed_token_has_no_reason() -> None:
     why = wb.explain(DATE, "20", "24-")
     assert why.allowed
     assert (why.reason, str(why), why.failing) == ("", "", "")
@@ -98,7 +98,7 @@ def test_a_character_cut_between_two_tokens_is_reported_whole() -> None:
     assert (why.failing, why.reason) == ("è", "expected 'é' or the end")
 
 
-def test_where_nothing_at_all_is_accepted() -> None:
+def test_the_empty_language() -> None:
     for token in ("a", None):
         why = wb.explain(Grammar.from_regex(r"[^\s\S]"), "", token)
         assert (why.allowed, why.places, why.expected) == (False, (), ())

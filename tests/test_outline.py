@@ -45,7 +45,7 @@ FLAGS = [
 
 
 @pytest.mark.parametrize(("text", "letters", "why"), FLAGS, ids=[why for *_, why in FLAGS])
-def test_what_is_said_of_rules(text: str, letters: dict[str, str], why: str) -> None:
+def test_the_facts_of_rules(text: str, letters: dict[str, str], why: str) -> None:
     assert {name: flags(facts) for name, facts in outlined(text).items()} == letters, why
 
 

@@ -1,4 +1,4 @@
-"""Spelling: what no tokens spell is said, and nothing else."""
+"""Literals and characters that no tokens produce are reported, and no others."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def held_by_hand(tokens: list[bytes], piece: bytes, most: int) -> bool:
 
 
 @pytest.mark.parametrize(("piece", "held", "why"), PIECES)
-def test_pieces_by_hand(piece: str, held: bool, why: str) -> None:
+def test_pieces_of_a_small_vocabulary(piece: str, held: bool, why: str) -> None:
     assert TokenCoverage(WORDS).holds(piece.encode()) is held, why
     tokens = [token for token in WORDS.tokens if token]
     assert TokenCoverage(WORDS).holds(piece.encode()) == (
@@ -58,7 +58,7 @@ def test_pieces_by_hand(piece: str, held: bool, why: str) -> None:
     st.text("abc", max_size=5),
 )
 @settings(max_examples=150, deadline=None)
-def test_holding_is_standing_in_some_sequence(tokens: list[str], piece: str) -> None:
+def test_holds_agrees_with_all_sequences(tokens: list[str], piece: str) -> None:
     coverage = TokenCoverage(vocabulary(*tokens))
     spelt = [token.encode() for token in tokens]
     # a piece of n bytes touches at most n tokens
@@ -79,9 +79,7 @@ TOLD = [
 
 
 @pytest.mark.parametrize(("notation", "text", "message"), TOLD, ids=[text for _, text, _ in TOLD])
-def test_error_what_cannot_be_spelled(
-    notation: str, text: str, message: list[tuple[str, str]]
-) -> None:
+def test_error_unspellable_pieces(notation: str, text: str, message: list[tuple[str, str]]) -> None:
     grammar = Grammar.from_regex(text) if notation == "regex" else Grammar.from_kbnf(text)
     found = [one for one in lint(grammar, WORDS, 0.1).advice if "spell" in one.kind]
     assert [(text[one.span.start : one.span.end], one.kind) for one in found] == message

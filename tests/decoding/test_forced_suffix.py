@@ -1,4 +1,4 @@
-"""Where one text is left: against the definition, on finite languages."""
+"""The forced suffix, checked against its definition on finite languages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VOCABULARIES = st.sampled_from(
 
 
 @given(TEXTS, VOCABULARIES, st.data())
-def test_tokens_for_the_one_text_that_is_left(
+def test_the_tokens_of_a_forced_suffix(
     texts: frozenset[bytes], vocabulary: wb.Vocabulary, data: st.DataObject
 ) -> None:
     constraint = FiniteConstraint(vocabulary, texts)
@@ -49,7 +49,7 @@ def test_tokens_for_the_one_text_that_is_left(
         ("ab|aab", "a begins both"),
     ],
 )
-def test_nothing_is_left_for_certain(pattern: str, because: str) -> None:
+def test_texts_that_differ_have_no_forced_suffix(pattern: str, because: str) -> None:
     constraint = wb.compile(wb.Grammar.from_regex(pattern), toy(["a", "b", "ab", "aa"]))
     assert forced_suffix(constraint, constraint.initial) == (), because
 

@@ -1,4 +1,4 @@
-"""Token healing: what a prompt loses the grammar begins with."""
+"""Token healing: the bytes removed from the prompt are the prefix of the grammar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KBNF = wb.Grammar.from_kbnf("start ::= 'ply' ('s' | 'e')? | '(' start ')';")
 
 
 @pytest.mark.parametrize("grammar", [REGEX, KBNF])
-def test_a_word_that_was_cut_is_written_as_one_token(grammar: wb.Grammar) -> None:
+def test_a_cut_word_is_generated_as_one_token(grammar: wb.Grammar) -> None:
     cut = generate(MODEL, wb.compile(grammar, WORDS), "the re")
     assert next(step.token for step in cut) == b"ply"
     healed = heal(MODEL, "the re", grammar)

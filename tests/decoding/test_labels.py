@@ -1,4 +1,4 @@
-"""Terminal labels while a model writes: every strategy, healing, and transformers' own loop."""
+"""Terminal labels during generation: every strategy, healing, and transformers' own loop."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_healed_grammar_keeps_its_labels() -> None:
     assert run.trace.text.startswith(b"Sum:\n*")
 
 
-def test_images_are_taken_and_spell_nothing() -> None:
+def test_image_tokens_are_taken_and_have_no_bytes() -> None:
     vocabulary = Vocabulary((b"a", b"b", None, None), end=2, special=(3,), names={3: "[IMG]"})
     constraint = wb.compile(wb.Grammar.from_regex("a(?P<IMAGE>){2}b"), vocabulary)
     trace = ran(generate(ToyModel(vocabulary), constraint, [0])).trace

@@ -114,7 +114,7 @@ def test_scores_far_beyond_the_tokens_are_forbidden() -> None:
     assert torch.isfinite(out)[0].nonzero().flatten().tolist() == [1]
 
 
-def test_infinite_scores_stay_what_they_are() -> None:
+def test_infinite_scores_are_not_changed() -> None:
     processor = LogitsProcessor(FiniteConstraint(toy("abc"), [b"a", b"b"]))
     out = processor(torch.tensor([[0]]), torch.tensor([[torch.inf, -torch.inf, torch.inf, 0.0]]))
     assert out.tolist() == [[torch.inf, -torch.inf, -torch.inf, -torch.inf]]

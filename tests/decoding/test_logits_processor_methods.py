@@ -128,7 +128,7 @@ def test_greedy_is_our_own_loop(
     assert run(model, processor, do_sample=False)[1][: len(expected)] == expected
 
 
-def test_assisted_generation_goes_back_and_on(tiny_model: TransformersModel) -> None:
+def test_assisted_generation_rewinds_and_continues(tiny_model: TransformersModel) -> None:
     """Prompt lookup decoding: the processor sees the proposals, and the remainder after a rejected one."""
     constraint = compile(Grammar.from_regex('("a": 31, ){3,6}end'), tiny_model.vocabulary)
     ids = torch.tensor([tiny_model.encode('"a": 31, "a": 31, "b": 12, "a"')])

@@ -1,4 +1,4 @@
-"""Opportunistic masking: no mask where the model's own draw is allowed, and the same numbers."""
+"""Opportunistic masking: no mask if the model's draw is allowed, and the same numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ran(
     return run.trace
 
 
-def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
+def test_opportunistic_computes_a_mask_only_if_the_draw_is_forbidden() -> None:
     asked: list[object] = []
 
     class Watched(FiniteConstraint):
@@ -56,7 +56,7 @@ def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
     ]  # fmt: skip
 
 
-def test_a_late_mask_is_the_mask() -> None:
+def test_a_lazy_mask_equals_the_mask() -> None:
     late, mask = LazyMask(FREE, b"ab"), FREE.mask(b"ab")
     assert [i in late for i in range(5)] == [i in mask for i in range(5)]
     assert not late.is_computed
@@ -87,7 +87,7 @@ def test_a_constraint_without_allows_is_tested_by_advancing() -> None:
     assert late.ms > 0
 
 
-def test_what_the_mask_did_is_measured_when_it_is_read() -> None:
+def test_measures_of_the_mask_are_computed_on_access() -> None:
     step = next(iter(generate(TableModel(LETTERS, USUAL), FREE, [0], strategy=Opportunistic())))
     mask = step.mask
     assert isinstance(mask, LazyMask)

@@ -21,7 +21,7 @@ MODEL = ToyModel(toy(["a", "b", "ab", "abc", "c", " "]))
         ("a", ["b"], 0, ["ab"], "tokens would join over the prompt's end"),
     ],
 )
-def test_improper(
+def test_first_improper(
     prompt: str, taken: list[str], index: int | None, proper: list[str], why: str
 ) -> None:
     vocabulary = MODEL.vocabulary

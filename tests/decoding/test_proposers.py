@@ -1,4 +1,4 @@
-"""Proposers: counts of runs, forced bytes, what of a state they are counted under."""
+"""Proposers: counts of runs, forced bytes, and the keys of states."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ran(constraint: Constraint, seed: int, strategy: Strategy = PLAIN, heat: flo
     return run.trace
 
 
-def test_counts_are_shares_of_what_was_chosen() -> None:
+def test_counts_are_frequencies_of_the_chosen_tokens() -> None:
     constraint = wb.compile(wb.Grammar.from_regex("a(a|b)*"), WORDS)
     model = TableModel(WORDS, [3, 1, 0, 0, 2, 0, 0, 0, 0, 1])
     runs = []
@@ -93,7 +93,7 @@ def test_states_that_differ_only_in_depth_are_counted_together() -> None:
     assert len({after("(" * depth) for depth in range(20)}) == 4
 
 
-def test_inserted_text_is_counted_with_what_is_still_to_be_inserted() -> None:
+def test_inserted_text_is_counted_with_its_remainder() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= 'a(b' ('a' | start) ')';")
     constraint = wb.compile(grammar, WORDS, method="template")
     key, states = state_key(constraint), [constraint.initial]
@@ -104,7 +104,7 @@ def test_inserted_text_is_counted_with_what_is_still_to_be_inserted() -> None:
     assert keys[3] != keys[2]
 
 
-def test_counts_are_taken_of_what_a_constraint_calls_alpha_and_beta() -> None:
+def test_counts_use_the_alpha_and_beta_of_a_constraint() -> None:
     class Told:
         def subterminal(self, state: int) -> int:
             return state % 2
@@ -129,7 +129,7 @@ def test_counts_are_taken_of_what_a_constraint_calls_alpha_and_beta() -> None:
         ("a*", None, "it may end"),
     ],
 )  # fmt: skip
-def test_forced_bytes_are_guessed(pattern: str, token: str | None, because: str) -> None:
+def test_forced_bytes_are_proposed(pattern: str, token: str | None, because: str) -> None:
     constraint = wb.compile(
         wb.Grammar.from_regex(pattern), toy(["a", "b", "c", "ab", ", ", ",", " "])
     )
@@ -140,7 +140,7 @@ def test_forced_bytes_are_guessed(pattern: str, token: str | None, because: str)
         assert guess == (constraint.vocabulary.ids(token)[0], 1.0), because
 
 
-def test_forced_bytes_are_known_by_state_and_constraint() -> None:
+def test_forced_bytes_are_cached_by_state_and_constraint() -> None:
     asked: list[object] = []
 
     class Watched(FiniteConstraint):
@@ -159,7 +159,7 @@ def test_forced_bytes_are_known_by_state_and_constraint() -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 50), st.sampled_from([0.0, 0.7, 1.5]), st.integers(0, 3), st.booleans())
-def test_tokens_are_the_plain_loops(seed: int, heat: float, memory: int, forced: bool) -> None:
+def test_tokens_equal_the_plain_loops(seed: int, heat: float, memory: int, forced: bool) -> None:
     constraint = nested()
     learnt = Counts.learnt(constraint, [ran(constraint, s) for s in range(3)], memory)
     proposer: Proposer = Forced() if forced else learnt

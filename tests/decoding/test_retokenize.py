@@ -1,4 +1,4 @@
-"""Retokenization: the model's own spelling is the greedy loop under a grammar of that one text."""
+"""Retokenization equals the greedy loop under a grammar of that one text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_it_is_the_greedy_loop_under_the_text_alone(text: str, seed: int) -> Non
     assert retokenized_perplexity(model, "a", text) == pytest.approx(expected)
 
 
-def test_another_spelling_has_another_perplexity() -> None:
+def test_another_tokenization_has_another_perplexity() -> None:
     vocabulary = toy(["a", "b", "ab"])
     model = TableModel(vocabulary, [math.log(p) for p in (0.1, 0.2, 0.3, 0.4)])
     assert retokenized(model, [0], b"abab") == [2, 2]

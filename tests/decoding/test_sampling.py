@@ -1,4 +1,4 @@
-"""Sampling: the order of its steps, its statistics, its seeds, its edges."""
+"""Sampling: the order of its steps, its statistics, its seeds, its edge cases."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_greedy_takes_the_likeliest_allowed_and_the_lowest_of_equals() -> None:
     assert Sampling().choose(np.array([1, 2, 2], np.float32), TokenMask.of(range(3), 3), rng) == 1
 
 
-def test_greedy_where_the_model_gives_the_allowed_nothing() -> None:
+def test_greedy_if_all_allowed_tokens_have_probability_0() -> None:
     logits = np.array([0, -np.inf, -np.inf], np.float32)
     allowed = TokenMask.of([1, 2], 3)
     assert Sampling().choose(logits, allowed, Sampling().rng(0)) == 1

@@ -23,7 +23,7 @@ MODEL = ToyModel(toy(["a", "b", "c"]))
         ([], [], 0),
     ],
 )
-def test_common(left: list[int], right: list[int], shared: int) -> None:
+def test_common_prefix(left: list[int], right: list[int], shared: int) -> None:
     assert common_prefix(left, right) == shared
 
 
@@ -37,7 +37,7 @@ def test_a_continued_text_gets_the_same_session() -> None:
         assert other is not first, "another text would crop the cache"
 
 
-def test_no_two_askers_hold_the_same_conversation() -> None:
+def test_a_session_has_one_borrower() -> None:
     sessions = SessionPool()
     with sessions.borrow(MODEL, [0, 1]) as first:
         first.logits([0, 1])
@@ -46,7 +46,7 @@ def test_no_two_askers_hold_the_same_conversation() -> None:
         assert third is not first
 
 
-def test_few_are_kept_the_latest() -> None:
+def test_the_latest_sessions_are_kept() -> None:
     sessions = SessionPool(kept=2)
     borrowed = []
     for context in ([0], [1], [2]):
@@ -59,7 +59,7 @@ def test_few_are_kept_the_latest() -> None:
         assert latest is borrowed[2]
 
 
-def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
+def test_error_leaves_a_session_with_an_unknown_cache() -> None:
     class Failing(StatelessSession):
         def judge(self, token_ids: Sequence[int], last: int) -> Logits:
             raise ModelError("no")

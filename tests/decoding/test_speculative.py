@@ -1,4 +1,4 @@
-"""Draft and target: the target's distribution, exactly and by counting; masks shared; rewinding."""
+"""Draft and target: the target's distribution, exactly and by counting; shared masks; rewinding."""
 
 from __future__ import annotations
 

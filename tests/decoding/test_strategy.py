@@ -122,7 +122,7 @@ def same_numbers(step: Step, plain: Step) -> bool:
     st.sampled_from(PATTERNS), st.sampled_from([VOCABULARY, ENDLESS]), SETTINGS,
     st.integers(0, 12), st.data(),
 )  # fmt: skip
-def test_tokens_are_the_plain_loops(
+def test_tokens_equal_the_plain_loops(
     pattern: str, vocabulary: Vocabulary, sampling: Sampling, budget: int, data: st.DataObject
 ) -> None:
     constraint = wb.compile(wb.Grammar.from_regex(pattern), vocabulary)
@@ -229,7 +229,7 @@ def test_passes_of_a_speculation(
         ("(a|b)(cd|c)", ["a", "cd", ""], 2, "all tokens begin one text, and two are left"),
     ],
 )  # fmt: skip
-def test_an_end_is_skipped_where_one_text_is_left(
+def test_a_forced_suffix_is_skipped(
     pattern: str, tokens: list[str], passes: int, because: str
 ) -> None:
     vocabulary = toy(["a", "b", "c", "d", "cd", "cdcd"])

@@ -1,4 +1,4 @@
-"""TransformersModel: the same numbers as a plain forward pass, safe loading, clear refusals."""
+"""TransformersModel: the numbers of a plain forward pass, safe loading, clear error messages."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_error_scoring_positions_outside_the_text(tiny_model: TransformersModel,
         tiny_model.session().judge([1, 2, 3], last)
 
 
-def test_old_answers_stay_as_they_were(tiny_model: TransformersModel) -> None:
+def test_earlier_results_are_not_changed(tiny_model: TransformersModel) -> None:
     session = tiny_model.session()
     first = session.logits([1, 2, 3])
     copy = first.copy()

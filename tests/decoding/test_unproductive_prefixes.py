@@ -1,4 +1,4 @@
-"""The engine reads into rules that never finish: against reading by leftmost derivations."""
+"""The engine reads into unproductive rules, checked by leftmost derivations."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_possible_tokens_are_of_both_kinds() -> None:
     assert engine.current_possible_tokens() == [1]
 
 
-def test_error_nothing_but_itself() -> None:
+def test_error_a_rule_that_only_calls_itself() -> None:
     with pytest.raises(BuildError) as caught:
         Engine("start ::= start;", LETTERS)
     assert caught.value.kind == "empty_grammar"

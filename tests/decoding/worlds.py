@@ -1,4 +1,4 @@
-"""Small worlds for the loop's tests: an obvious constraint, models with given logits."""
+"""Small constraints and models with given logits, for the tests of the loop."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_token_that_is_no_text_is_written_in_hexadecimal() -> None:
     assert record["spelling"] == {"0": {"hex": "c3"}, "1": {"hex": "a9"}}
 
 
-def test_tokens_of_nested_rules_say_what_they_do_to_the_stack() -> None:
+def test_tokens_of_nested_rules_have_stack_effects() -> None:
     machine = compose_pda(Grammar.from_kbnf(ANBN).rules, toy(("a", "b", "ab")))
     record = machine_files.token_pda_record(machine)
     assert sum(len(edge["tokens"]) for edge in record["edges"]) == machine.edge_count

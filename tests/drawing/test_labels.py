@@ -92,7 +92,7 @@ def test_labels_of_a_partly_computed_machine() -> None:
         assert {edge.labels for edge in found} == {(label,)}
 
 
-def test_no_machine_of_the_tokenizers_own_spellings() -> None:
+def test_no_machine_over_canonical_tokenizations() -> None:
     assert (
         missing(BULLETS, Machine.PROPER)
         == "PARAGRAPH_TOKEN reads one token, which no tokenizer chose"

@@ -42,7 +42,7 @@ def test_the_part_around_a_state_has_the_path_that_led_there() -> None:
 
 
 @pytest.mark.parametrize("centre", ["nowhere", "99999999"])
-def test_a_state_there_is_not_is_the_first(centre: str) -> None:
+def test_an_unknown_state_is_replaced_by_the_first(centre: str) -> None:
     part = LazyParts(machine()).around(centre, 5)
     assert "0" in {node.id for node in part.nodes}
 

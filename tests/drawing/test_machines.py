@@ -1,4 +1,4 @@
-"""Finite automata as graphs: characters where bytes run, tokens in groups."""
+"""Finite automata as graphs: characters instead of bytes, tokens in groups."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_tokens_of_the_same_bytes_are_written_once() -> None:
     assert (edge.labels, edge.count, edge.title) == (("a",), 2, "2 tokens: a")
 
 
-def test_white_space_is_seen() -> None:
+def test_white_space_is_visible() -> None:
     fsa, dfa = tokens_of(r" \n\t", toy([" ", "\n\t"]))
     assert [edge.labels for edge in draw_token_fsa(fsa, dfa).edges] == [("·",), ("⏎⇥",)]
 

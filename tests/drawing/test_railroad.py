@@ -1,4 +1,4 @@
-"""Railroad diagrams: every rule has its tracks, and nothing in them can act."""
+"""Railroad diagrams: every rule has a diagram, and no active content."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("text", "words", "why"), SAID, ids=[why for *_, why in SAID])
-def test_what_a_picture_says(text: str, words: list[str], why: str) -> None:
+def test_the_note_of_a_picture(text: str, words: list[str], why: str) -> None:
     _, svg = drawn(text)
     assert said(svg) == words, why
 
@@ -64,7 +64,7 @@ def test_each_rule_and_each_call_has_the_span_of_the_definition() -> None:
             assert text[end:].startswith(" ::=")
 
 
-def test_nothing_in_a_picture_can_act() -> None:
+def test_a_picture_has_no_active_content() -> None:
     _, svg = drawn("start ::= '<script>alert(1)</script>' #'\\u202e[\"<&]';")
     assert {element.tag for element in svg.iter()} <= {
         f"{SVG}{t}" for t in ("svg", "g", "path", "rect", "text", "title")

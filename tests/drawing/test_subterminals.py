@@ -102,7 +102,7 @@ def test_figure_3e(k: int | None, deeper: set[str], refused: set[str]) -> None:
         assert ("refused" in edge.kinds) == edge.labels[0].startswith("✗")
 
 
-def test_a_tree_tells_partial_from_full_terminals() -> None:
+def test_a_tree_distinguishes_partial_and_full_terminals() -> None:
     constraint = domino(
         Grammar.from_kbnf("start ::= 'while' start 'x' | 'x';"),
         toy(("w", "hi", "while", "whilex", "le", "x")),
@@ -118,7 +118,7 @@ def test_a_tree_tells_partial_from_full_terminals() -> None:
     }
 
 
-def test_readings_that_are_apart_have_roots_of_their_own() -> None:
+def test_separate_readings_have_separate_roots() -> None:
     """After 'a' it may be the keyword, or a longer name."""
     constraint = domino(
         Grammar.from_kbnf("start ::= 'ab' start ';' | #'[a-c]+' '.';"),

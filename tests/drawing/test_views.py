@@ -1,4 +1,4 @@
-"""The view that is chosen for a box: its text can be read, and it opens at whole rows."""
+"""The view chosen for a box is legible, and opens at whole rows."""
 
 from __future__ import annotations
 

@@ -126,11 +126,11 @@ def traces_of(*texts: str) -> list[Trace]:
         ((), None, "none"),
     ],
 )
-def test_where_texts_part(texts: tuple[str, ...], place: int | None, why: str) -> None:
+def test_where_texts_differ(texts: tuple[str, ...], place: int | None, why: str) -> None:
     assert divergence(traces_of(*texts)) == place, why
 
 
-def test_where_spellings_part() -> None:
+def test_where_tokens_differ() -> None:
     one, other = traces_of("ab ba", "ab ab")
     assert first_different_token([one, one]) is None
     assert first_different_token([one, other]) in (2, 3)  # the token " ba", or " " before "ba"

@@ -43,7 +43,7 @@ def test_error_names() -> None:
     assert twice == ["automaton", "unconstrained"]
 
 
-def test_one_that_guesses_learns_before_it_runs_and_others_do_not() -> None:
+def test_only_contenders_with_proposals_learn_before_they_run() -> None:
     learnt = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR).taught([""], Sampling(), 8)
     assert isinstance(learnt.strategy, Speculating)
     plain = CONTENDERS["automaton"].prepare(MODEL, GRAMMAR)
@@ -51,7 +51,7 @@ def test_one_that_guesses_learns_before_it_runs_and_others_do_not() -> None:
     assert plain.strategy is PLAIN
 
 
-def test_greedy_runs_are_not_learnt_by_heart() -> None:
+def test_warm_up_runs_are_not_greedy() -> None:
     """Warm-ups are drawn: a greedy run of the same prompt would tell the very text to come."""
     prepared = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR)
     run = prepared.taught([""], Sampling(), 8).start("", Sampling(), max_tokens=8)

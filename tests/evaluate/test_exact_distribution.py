@@ -50,7 +50,7 @@ def two_texts() -> FiniteConstraint:
     return FiniteConstraint(VOCABULARY, (b"ab", b"ac"))
 
 
-def test_the_models_own_conditional_counts_every_spelling(model: TableModel) -> None:
+def test_the_models_conditional_counts_every_tokenization(model: TableModel) -> None:
     tree = token_tree(model, "", two_texts())
     ab, ac = 0.3 * 0.8 + 0.6 * 0.01 * 0.5, 0.1 * 0.4 + 0.6 * 0.03 * 0.25
     found = model_distribution(tree)
@@ -61,7 +61,7 @@ def test_the_models_own_conditional_counts_every_spelling(model: TableModel) -> 
     assert begun.probability == pytest.approx({b"ab": ab / (ab + ac), b"ac": ac / (ab + ac)})
 
 
-def test_the_proper_ones_alone_are_one_spelling_a_text(model: TableModel) -> None:
+def test_canonical_tokenizations_are_one_per_text(model: TableModel) -> None:
     tree = token_tree(model, "", two_texts())
     found = model_distribution(tree, lambda text: {b"ab": [3], b"ac": [4]}[text])
     assert found.probability == pytest.approx({b"ab": 0.24 / 0.28, b"ac": 0.04 / 0.28})
@@ -109,7 +109,7 @@ def test_an_unsound_mask_is_no_distribution_over_the_language(model: TableModel)
         masked_distribution(tree, FiniteConstraint(VOCABULARY, (b"ab", b"ac", b"aab")))
 
 
-def test_distances_by_hand() -> None:
+def test_distances_of_a_small_example() -> None:
     p, q = Distribution({b"x": 0.5, b"y": 0.5}), Distribution({b"x": 0.25, b"y": 0.75})
     found = distance(p, q)
     assert found.total_variation == pytest.approx(0.25)
@@ -132,7 +132,7 @@ def test_sampling_ends_in_the_texts_as_often_as_computed(model: TableModel) -> N
     assert hits / runs == pytest.approx(computed, abs=4 * math.sqrt(0.25 / runs))
 
 
-def test_exact_takes_contenders_and_leaves_the_model_alone_out() -> None:
+def test_exact_comparison_of_contenders_without_the_unconstrained_model() -> None:
     vocabulary = toy((*"trufalse ", "true", "fal", " t", "se"))
     found = exact_comparison(
         ToyModel(vocabulary),
@@ -163,7 +163,7 @@ def test_methods_that_do_not_apply_are_reported_and_the_others_run() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["a*", "(a|b){30}"])
-def test_error_a_language_that_is_not_small(pattern: str) -> None:
+def test_error_a_language_that_is_too_large(pattern: str) -> None:
     with pytest.raises(WorkbenchError) as raised:
         exact_comparison(
             ToyModel(toy("ab")),

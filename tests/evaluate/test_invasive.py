@@ -57,7 +57,7 @@ def test_outputs_that_count_are_valid_ones(written: tuple[int, ...], valid: int,
     assert found.holds is (True if valid else None)
 
 
-def test_a_forbidden_token_is_a_counterexample_with_what_came_instead() -> None:
+def test_a_forbidden_token_is_a_counterexample_with_the_constrained_run() -> None:
     model = likes(0, 2, 3)
     constraint = WithoutBridges(VOCABULARY, (b"ab", b"aab"))
     found = try_outputs(
@@ -77,7 +77,7 @@ def test_tokens_forbidden_at() -> None:
     assert forbidden_at(constraint, (0, 2)) == 1
 
 
-def test_the_search_proves_or_gives_the_shortest_forbidden_spelling() -> None:
+def test_the_search_proves_or_gives_the_shortest_forbidden_tokenization() -> None:
     assert search_spellings(exact(), exact()).complete
     found = search_spellings(exact(), WithoutBridges(VOCABULARY, (b"ab", b"aab")))
     assert found.forbidden is not None
@@ -98,7 +98,7 @@ class NeverEnds(FiniteConstraint):
         return TokenMask.of([i for i in found if i != 3 or state != b"ab"], found.size)
 
 
-def test_an_end_that_is_forbidden_is_found_too() -> None:
+def test_a_forbidden_end_is_found() -> None:
     found = search_spellings(exact(), NeverEnds(VOCABULARY, (b"ab", b"aab"))).forbidden
     assert found is not None
     assert (found.token_id, found.after) == (3, ())

@@ -1,4 +1,4 @@
-"""Methods that allow the same tokens write the same text at equal seeds, whatever they ask for."""
+"""Methods that allow the same tokens write the same text at equal seeds."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def made(
     return RunEnded(Run(CONTENDERS[method], "", seed), measures, trace)
 
 
-def test_the_ratio_is_that_of_the_rates_beside_it(one: RunEnded) -> None:
+def test_the_ratio_is_that_of_the_shown_rates(one: RunEnded) -> None:
     runs = [made(one, "unconstrained", seed, per) for seed, per in enumerate((91.4, 100, 80))]
     runs += [made(one, "skipping", seed, per) for seed, per in enumerate((186.4, 50, 400))]
     alone, skipping = summaries(runs)
@@ -76,7 +76,7 @@ def test_the_ratio_is_that_of_the_rates_beside_it(one: RunEnded) -> None:
         ((100,), False, "one run has no spread"),
     ],
 )
-def test_there_is_a_ratio_where_the_model_alone_is_steady(
+def test_there_is_a_ratio_if_the_unconstrained_model_is_steady(
     one: RunEnded, rates: tuple[float, ...], steady: bool, why: str
 ) -> None:
     runs = [made(one, "unconstrained", seed, per) for seed, per in enumerate(rates)]

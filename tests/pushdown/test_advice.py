@@ -119,7 +119,7 @@ FIXED = [
 
 
 @pytest.mark.parametrize(("text", "accepts", "rejects"), FIXED, ids=[text for text, *_ in FIXED])
-def test_a_fix_put_in_place_is_a_grammar(text: str, accepts: list[str], rejects: list[str]) -> None:
+def test_a_fix_gives_a_grammar(text: str, accepts: list[str], rejects: list[str]) -> None:
     (one,) = tree_advice(Grammar.from_kbnf(text))
     assert one.fix is not None
     mended = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])

@@ -166,7 +166,7 @@ def slow_count(cfg: Cfg, name: str, text: bytes, most: int = 2) -> int:
 @pytest.mark.slow
 @slow
 @given(trees(), texts)
-def test_the_counter_counts(tree: GrammarTree, text: bytes) -> None:
+def test_counts_of_derivations(tree: GrammarTree, text: bytes) -> None:
     grammar_of(tree)  # those that are refused are not drawn
     cfg = context_free(tree, "start")
     text = text[:4]

@@ -1,4 +1,4 @@
-"""A terminal that is a machine reads what the regex reads that the machine was made from."""
+"""A terminal given as a machine reads the same texts as the regex of that machine."""
 
 from __future__ import annotations
 

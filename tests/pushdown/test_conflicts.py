@@ -105,7 +105,7 @@ def test_a_conflict_names_its_rules_with_their_spans() -> None:
     assert "deterministic" in conflict.hint
 
 
-def test_no_rules_to_name_is_no_reason_to_be_silent() -> None:
+def test_conflicts_without_rule_names_are_reported() -> None:
     grammar = Grammar.from_kbnf("start ::= 'a' start 'a' | 'a';")
     (first, *_) = conflicts(grammar.network)
     assert first.message.startswith("after 'aa', 'a' can ")
@@ -121,7 +121,7 @@ def test_at_most_ten_are_reported_the_nearest_first() -> None:
     assert [len(c.text) for c in told] == sorted(len(c.text) for c in told)
 
 
-def test_no_time_no_advice() -> None:
+def test_without_time_there_is_no_advice() -> None:
     grammar = Grammar.from_kbnf(TOLD[0][0])
     late = Limits(seconds=1e-9)
     assert conflicts(grammar.network, limits=late) == ()

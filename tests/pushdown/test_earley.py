@@ -113,13 +113,13 @@ def test_every_kind_of_terminal(text: str, so_far: str, expected: list[str]) -> 
     assert pieces(text, kbnf(text), so_far) == expected
 
 
-def test_after_what_is_no_beginning_there_is_nothing() -> None:
+def test_after_a_text_that_is_no_prefix_there_are_no_pieces() -> None:
     assert kbnf(JSON).after(b"[}") is None
     assert kbnf(JSON).after(b'{"\xff') is None
     assert of_regex(r"[^\s\S]").after(b"") is None
 
 
-def test_half_a_character_is_not_the_character() -> None:
+def test_an_incomplete_character_is_not_the_character() -> None:
     recognizer = of_regex("[é-ü]x")
     assert [p.reads for p in reached(recognizer, b"\xc3").pieces] == [()], (
         "no character begins inside"
@@ -148,7 +148,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("reason", "text", "so_far"), HARMLESS, ids=[h[0] for h in HARMLESS])
-def test_what_explodes_elsewhere_does_not_here(reason: str, text: str, so_far: str) -> None:
+def test_regexes_whose_automata_explode(reason: str, text: str, so_far: str) -> None:
     found = kbnf(text).after(so_far.encode(), Limits(seconds=30.0))
     assert found is not None
     assert found.pieces, reason
@@ -161,7 +161,7 @@ def test_error_when_the_time_is_over() -> None:
         recognizer.after(b"a" * 2000, Limits(seconds=0.01))
 
 
-def test_a_text_is_read_on_from_where_the_last_one_ended() -> None:
+def test_a_text_continues_where_the_last_one_ended() -> None:
     recognizer = kbnf(JSON)
     begun = reached(recognizer, "[" * 50)
     assert reached(recognizer, "[" * 50 + "1,") == reached(kbnf(JSON), "[" * 50 + "1,")
